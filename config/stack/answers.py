@@ -1,0 +1,47 @@
+"""How each process proves that it answers, from outside, as its users would see it."""
+
+from __future__ import annotations
+
+import socket
+import urllib.request
+from collections.abc import Callable
+
+from celery import Celery
+
+Probe = Callable[[], bool]
+
+
+def http(url: str) -> Probe:
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as response:
+                return bool(response.status == 200)
+        except OSError:  # refused, timed out, or an HTTP status of 400 and above
+            return False
+
+    return answers
+
+
+def tcp(port: int) -> Probe:
+    def answers() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    return answers
+
+
+def celery_worker(broker_url: str, node: str) -> Probe:
+    """Celery's own ping: true once the worker consumes, which is later than that it runs."""
+
+    def answers() -> bool:
+        with Celery(broker=broker_url, set_as_current=False) as app:
+            return bool(app.control.ping(destination=[node], timeout=0.5))
+
+    return answers
+
+
+def nothing_to_ask() -> bool:
+    return True

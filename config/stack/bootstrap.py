@@ -1,0 +1,84 @@
+"""Makes .venv hold exactly a lock file's packages, or says in one line what this machine lacks.
+
+A plain script for whatever `python3` there is, so its syntax is Python 3.6's and it imports nothing
+of ours. An installation that was interrupted leaves no stamp and is simply done again.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 11)
+KNOWN = ("python3.13", "python3.12", "python3.11")
+CHECKOUT = Path(__file__).resolve().parents[2]
+VENV = CHECKOUT / ".venv"
+PYTHON = VENV / "bin" / "python"
+
+
+def main() -> None:
+    lock = CHECKOUT / sys.argv[1]
+    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+    stamp = VENV / f".{lock.stem}.installed"
+    if stamp.is_file() and stamp.read_text() == wanted and _works(PYTHON):
+        return
+    if not _works(PYTHON):
+        _insist_on_recent_python()
+        _insist_on_venv()
+        _run("making .venv", [sys.executable, "-m", "venv", "--clear", str(VENV)])
+    print(f"Installing {lock.name} into .venv (the first time takes a minute).", flush=True)
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run("installing packages", [*pip, "--require-hashes", "-r", str(lock)])
+    stamp.write_text(wanted)
+
+
+def _works(python: Path) -> bool:
+    """Whether .venv's interpreter is still there: an upgrade of the system may have removed it."""
+    question = f"import sys; sys.exit(sys.version_info < {OLDEST})"
+    try:
+        return subprocess.call([str(python), "-c", question], stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+def _insist_on_recent_python() -> None:
+    if sys.version_info >= OLDEST:
+        return
+    for name in KNOWN:
+        newer = shutil.which(name)
+        if newer:
+            os.execv(newer, [newer, *sys.argv])
+    sys.exit(too_old(sys.version_info[:3], sys.executable))
+
+
+def too_old(version: tuple, executable: str) -> str:  # type: ignore[type-arg]
+    found = ".".join(str(part) for part in version)
+    return (
+        f"carillon: Python 3.11 or newer is needed; {executable} is Python {found}.\n"
+        "Install a newer one, then name it: make run PYTHON=/path/to/python3.12"
+    )
+
+
+def _insist_on_venv() -> None:
+    """Debian and Ubuntu ship Python without these two; `python3 -m venv` would fail half-way."""
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        sys.exit(
+            f"carillon: {sys.executable} cannot make virtual environments.\n"
+            f"On Debian and Ubuntu, as root: apt-get install {package}"
+        )
+
+
+def _run(what: str, command: list) -> None:  # type: ignore[type-arg]
+    code = subprocess.call(command)
+    if code:
+        sys.exit(f"carillon: {what} failed (see above); `make` tries again from where it stopped.")
+
+
+if __name__ == "__main__":
+    main()

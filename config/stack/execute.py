@@ -1,0 +1,58 @@
+"""`exec -- COMMAND`: the command with a PostgreSQL and a Valkey around it, and nothing left after.
+
+What tests and benchmarks stand on. The data stay in the state folder; its secrets too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from config.stack import StackError, exported
+from config.stack.leftovers import end_leftovers
+from config.stack.logs import LogFolder
+from config.stack.screen import complain
+from config.stack.secret_values import secret_values
+from config.stack.servers import start_servers
+from config.stack.state import claim
+from config.stack.supervisor import StopRequested, Supervisor
+
+
+def execute(folder: Path, command: Sequence[str]) -> int:
+    """The command's exit code; 128 + the signal's number when a signal ended it."""
+    with claim(folder) as state:
+        end_leftovers(state.path)
+        supervisor = Supervisor(LogFolder(state.logs), complain)
+        supervisor.listen()
+        try:
+            secrets = secret_values(state.path / "secrets", os.environ)
+            urls = start_servers(supervisor, state, secrets, os.environ)
+            exports = {"CARILLON_ENV": os.environ.get("CARILLON_ENV") or "test"}
+            exports |= exported.shared(secrets, urls)
+            return _attend(supervisor, command, exported.marked(os.environ, state, exports))
+        except StopRequested:
+            return 128 + supervisor.last_signal
+        finally:
+            supervisor.stop()
+            end_leftovers(state.path)
+
+
+def _attend(supervisor: Supervisor, command: Sequence[str], env: dict[str, str]) -> int:
+    """Wait for the command, in the terminal's foreground, and keep its servers alive meanwhile."""
+    try:
+        process = subprocess.Popen(command, env=env)
+    except OSError as error:
+        raise StackError(f"cannot run {command[0]}: {error.strerror}") from error
+    while process.poll() is None:
+        try:
+            supervisor.tend()
+            supervisor.wait()
+        except StopRequested:
+            # Ctrl-C has reached the command through the terminal already; SIGTERM has not.
+            if supervisor.last_signal != signal.SIGINT:
+                process.send_signal(supervisor.last_signal)
+            supervisor.stop_requests = 0
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode

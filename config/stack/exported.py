@@ -1,0 +1,37 @@
+"""The environment of every process of a stack, and of `manage.py` in another shell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from config.stack.leftovers import MARK
+from config.stack.state import State
+
+INTERNAL = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD"}
+
+
+def shared(secrets: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, str]:
+    """What any process of the product needs: the servers and the secrets."""
+    return {**urls, **{name: value for name, value in secrets.items() if name not in INTERNAL}}
+
+
+def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int]) -> dict[str, str]:
+    """What belongs to a running stack: sizes, ports, and the stand-in for FCM."""
+    emulator = f"https://127.0.0.1:{ports['EMULATOR_PORT']}"
+    defaults = {
+        "CARILLON_ENV": "development",
+        "WORKERS": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2),
+        "CONNECTIONS": "250",
+        "FCM_ENDPOINT": emulator,
+        "FCM_TOKEN_URI": f"{emulator}/token",
+        "FCM_CA_FILE": str(state.emulator / "ca.pem"),
+        "FCM_SERVICE_ACCOUNT_FILE": str(state.emulator / "service-account.json"),
+    }
+    chosen = {name: environ.get(name) or value for name, value in defaults.items()}
+    return chosen | {name: str(port) for name, port in ports.items()}
+
+
+def marked(environ: Mapping[str, str], state: State, exported: Mapping[str, str]) -> dict[str, str]:
+    """A child's whole environment; the mark stays out of var/env, which people read into shells."""
+    return {**environ, **exported, "PYTHONUNBUFFERED": "1", MARK: str(state.path)}

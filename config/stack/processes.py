@@ -1,0 +1,84 @@
+"""The process table: what `make run` keeps alive besides the two servers."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+
+from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
+from config.stack.service import Service
+from config.stack.state import State
+
+PYTHON = sys.executable
+WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
+
+
+def processes(state: State, env: Mapping[str, str]) -> list[Service]:
+    return [
+        _emulator(state, env),
+        _web(env),
+        _worker("bulk", env["WORKERS"], env),
+        _worker("urgent", "1", env),
+        _worker("control", "1", env),
+        _beat(state, env),
+        _flower(env),
+    ]
+
+
+def one_off(name: str, env: Mapping[str, str], *argv: str) -> Service:
+    return Service(name, (PYTHON, *argv), env, answers=nothing_to_ask)
+
+
+def _web(env: Mapping[str, str]) -> Service:
+    # WSGI: under ASGI Django makes a thread, hence a database connection, for each request.
+    argv = (
+        *(PYTHON, "-m", "granian", "--interface", "wsgi", "config.wsgi:application"),
+        *("--host", "127.0.0.1", "--port", env["PORT"]),
+        *("--workers", "1", "--blocking-threads", "8"),
+    )
+    return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
+
+
+def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
+    """One queue per worker, so that a full bulk queue never stands before an urgent message."""
+    node = f"{queue}@{socket.gethostname()}"
+    argv = ("worker", "-n", node, "-Q", queue, "-c", processes, *WORKER_FLAGS)
+    return Service(
+        name=queue,
+        argv=(PYTHON, "-m", "celery", "-A", "config", *argv),
+        env=env,
+        answers=celery_worker(env["REDIS_URL"], node),
+        # SIGTERM lets it finish its windows; SIGQUIT hands the tasks back to the broker and goes.
+        farewell=(signal.SIGTERM, signal.SIGQUIT),
+        # Without a launcher there is no PostgreSQL to write to either.
+        when_orphaned=signal.SIGQUIT,
+    )
+
+
+def _beat(state: State, env: Mapping[str, str]) -> Service:
+    argv = ("beat", "-s", str(state.path / "beat" / "schedule"), "--pidfile=")
+    return Service("beat", (PYTHON, "-m", "celery", "-A", "config", *argv), env, nothing_to_ask)
+
+
+def _flower(env: Mapping[str, str]) -> Service:
+    argv = (
+        *("flower", "--address=127.0.0.1", f"--port={env['FLOWER_PORT']}"),
+        # 6 kB a task: Flower's default of 100,000 would be 640 MB.
+        *("--max_tasks=20000", "--read_only=True", "--purge_offline_workers=600"),
+    )
+    # In the environment, because every user of the machine can read a command line.
+    own = {"FLOWER_BASIC_AUTH": f"{env['FLOWER_USER']}:{env['FLOWER_PASSWORD']}"}
+    return Service(
+        name="flower",
+        argv=(PYTHON, "-m", "celery", "-A", "config", *argv),
+        env={**env, **own},
+        answers=http(f"http://127.0.0.1:{env['FLOWER_PORT']}/healthcheck"),
+    )
+
+
+def _emulator(state: State, env: Mapping[str, str]) -> Service:
+    port = env["EMULATOR_PORT"]
+    argv = (PYTHON, "-m", "emulator", "--port", port, "--dir", str(state.emulator))
+    return Service("emulator", argv, env, answers=tcp(int(port)))

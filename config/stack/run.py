@@ -1,0 +1,79 @@
+"""`make run`: from an empty folder to a stack that answers, and back to silence.
+
+If the launcher is killed, the kernel ends its processes (Linux), and the next start ends whatever
+is still there before it begins. The data survive both.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from config.stack import StackError, exported
+from config.stack.leftovers import end_leftovers
+from config.stack.logs import LogFolder
+from config.stack.ports import public_ports
+from config.stack.processes import one_off, processes
+from config.stack.screen import Console, screen
+from config.stack.secret_values import assignments, secret_values
+from config.stack.servers import start_servers
+from config.stack.state import State, claim, write_private
+from config.stack.supervisor import StopRequested, Supervisor
+
+DEMO_CONTACTS = "20000"
+
+
+def run(folder: Path) -> int:
+    if os.environ.get("CARILLON_ENV") == "production":
+        raise StackError(
+            "make run brings a stand-in for FCM and refuses CARILLON_ENV=production. "
+            "For production use docker-compose.yml (see README)."
+        )
+    console = Console()
+    with claim(folder) as state:
+        supervisor = Supervisor(LogFolder(state.logs), console.say)
+        supervisor.listen()
+        try:
+            print(_bring_up(supervisor, state, console), flush=True)
+            while True:
+                supervisor.tend()
+                supervisor.wait()
+        except StopRequested:
+            console.say("Stopping.")
+        finally:
+            supervisor.stop()
+            state.env_file.unlink(missing_ok=True)
+        console.say("Every process has ended.")
+    return 0
+
+
+def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
+    """Start everything in the order of need; the text of the final screen."""
+    environ = os.environ
+    if ended := end_leftovers(state.path):
+        console.say(f"Ended {ended} processes of a launcher that was killed.")
+    ports = public_ports(environ)
+    secrets = secret_values(state.path / "secrets", environ)
+
+    console.say("Starting PostgreSQL and Valkey.")
+    urls = start_servers(supervisor, state, secrets, environ)
+    exports = exported.shared(secrets, urls) | exported.of_a_run(state, environ, ports)
+    env = exported.marked(environ, state, exports)
+
+    console.say("Preparing the database and the demo project.")
+    for name, *argv in (
+        ("emulator", "-m", "emulator", "--port", env["EMULATOR_PORT"], "--dir",
+         str(state.emulator), "--prepare"),
+        ("migrate", "manage.py", "migrate", "--no-input"),
+        ("demo", "manage.py", "demo", "--contacts", DEMO_CONTACTS, "--if-empty"),
+    ):  # fmt: skip
+        supervisor.run_to_end(one_off(name, env, *argv))
+    write_private(state.env_file, assignments(exports))
+
+    services = processes(state, env)
+    names = [service.name for service in services]
+    console.say(f"Starting {', '.join(names)}.")
+    supervisor.start(services)
+    supervisor.await_answers(names, seconds=90)
+    console.say("Everything answers.")
+    return screen(state, env, {name: not environ.get(name) for name in urls})

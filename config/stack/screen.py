@@ -1,0 +1,60 @@
+"""What the person at the terminal sees: a line per step, and one screen when everything answers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+
+from config.stack.servers import without_password
+from config.stack.state import State
+
+SUPPORT = (
+    "embedded servers are for evaluation and small single-box use; "
+    "set DATABASE_URL and REDIS_URL for production"
+)
+
+
+class Console:
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+
+    def say(self, text: str) -> None:
+        print(f"[{time.monotonic() - self.started:5.1f} s] {text}", flush=True)
+
+
+def complain(text: str) -> None:
+    print(f"carillon: {text}", file=sys.stderr, flush=True)
+
+
+def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -> str:
+    app = f"http://127.0.0.1:{env['PORT']}"
+    rows = [
+        ("Carillon", f"{app}/admin/"),
+        ("  log-in", f"admin / {env['ADMIN_PASSWORD']}   (until you change it)"),
+        ("API", f"{app}/api/v1/"),
+        ("  docs", f"{app}/api/docs/"),
+        ("Health", f"{app}/readyz   {app}/metrics"),
+        ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
+        ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
+        ("FCM", env["FCM_ENDPOINT"] + "   (emulator: no phone will ring)"),
+        ("PostgreSQL", _server(env["DATABASE_URL"], embedded["DATABASE_URL"], state)),
+        ("Valkey", _server(env["REDIS_URL"], embedded["REDIS_URL"], state)),
+        ("Logs", f"{state.logs}/*.log"),
+    ]
+    addresses = "\n".join(f"  {name:<11} {value}" for name, value in rows)
+    support = f"\n  {SUPPORT}\n" if any(embedded.values()) else ""
+    return f"""
+Carillon rings.
+
+{addresses}
+
+  Next: log in, open Campaigns, and launch the demo campaign: 20,000 contacts are waiting for it.
+        In a second shell: .venv/bin/python manage.py report --help
+  Ctrl-C ends every process; the data stay in {state.path}.
+{support}"""
+
+
+def _server(url: str, embedded: bool, state: State) -> str:
+    note = f"   (embedded; password in {state.env_file})" if embedded else ""
+    return without_password(url) + note

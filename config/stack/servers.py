@@ -1,0 +1,80 @@
+"""PostgreSQL and Valkey for whoever asks: embedded ones, or those the environment names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import psycopg
+
+from config.stack import StackError, postgres, valkey
+from config.stack.account import quarters
+from config.stack.leftovers import MARK
+from config.stack.ports import embedded_ports
+from config.stack.service import Service
+from config.stack.state import State
+from config.stack.supervisor import Supervisor
+
+HINTS = {
+    "DATABASE_URL": "Start that server, correct the address, or unset DATABASE_URL",
+    "REDIS_URL": "Start that server, correct the address, or unset REDIS_URL",
+}
+
+
+def start_servers(
+    supervisor: Supervisor, state: State, secrets: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Start what is not provided, wait until both answer; DATABASE_URL and REDIS_URL."""
+    given = {name: environ[name] for name in HINTS if environ.get(name)}
+    for name, address in given.items():
+        _insist_on_answer(name, address)
+    services, urls = _embedded(state, secrets, dict(environ) | {MARK: str(state.path)}, given)
+    supervisor.start(services)
+    supervisor.await_answers([service.name for service in services], seconds=60)
+    return given | urls
+
+
+def _embedded(
+    state: State, secrets: Mapping[str, str], env: Mapping[str, str], given: Mapping[str, str]
+) -> tuple[list[Service], dict[str, str]]:
+    if len(given) == len(HINTS):
+        return [], {}
+    home = quarters(state.path)
+    ports = embedded_ports(state.path / "ports.json")
+    services, urls = [], {}
+    if "DATABASE_URL" not in given:
+        port, password = ports["postgres"], secrets["POSTGRES_PASSWORD"]
+        services.append(postgres.service(home, port, password, env))
+        urls["DATABASE_URL"] = postgres.url(port, password)
+    if "REDIS_URL" not in given:
+        port, password = ports["valkey"], secrets["VALKEY_PASSWORD"]
+        services.append(valkey.service(home, port, password, env))
+        urls["REDIS_URL"] = valkey.url(port, password)
+    return services, urls
+
+
+def _insist_on_answer(name: str, address: str) -> None:
+    """Fail now with the variable's name, not in a minute with seven processes' tracebacks."""
+    trouble = _database_trouble(address) if name == "DATABASE_URL" else _redis_trouble(address)
+    if trouble:
+        raise StackError(f"{name}: {without_password(address)}: {trouble}.\n{HINTS[name]}.")
+
+
+def without_password(address: str) -> str:
+    """The part of a URL that may be shown: server, port and database."""
+    parts = urlsplit(address)
+    server = parts.netloc.rpartition("@")[2] or "local socket"
+    return server + parts.path
+
+
+def _database_trouble(address: str) -> str:
+    _, _, rest = address.partition("://")  # psql:// and pgsql:// are Django's names, not libpq's
+    try:
+        psycopg.connect(f"postgresql://{rest}", connect_timeout=5).close()
+    except psycopg.Error as error:
+        return str(error).strip().splitlines()[-1]
+    return ""
+
+
+def _redis_trouble(address: str) -> str:
+    return "" if valkey.answers(address) else "no answer, or the password is refused"
