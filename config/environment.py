@@ -1,0 +1,64 @@
+"""Strict readers of the environment: a wrong value stops the start, with its name and the fix."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off"}
+
+
+def load_running_stack(env_file: Path) -> None:
+    """Adopt the addresses of a stack started by `make run`; a variable already set wins."""
+    if "DATABASE_URL" in os.environ or not env_file.is_file():
+        return
+    for line in env_file.read_text().splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() and not name.startswith("#"):
+            os.environ.setdefault(name.strip(), value.strip().strip("'\""))
+
+
+def env_text(name: str, default: str | None = None) -> str:
+    value = os.environ.get(name, "") or default
+    if value is None:
+        raise ImproperlyConfigured(f"{name} is not set. `make run` sets it; see README, Settings.")
+    return value
+
+
+def env_secret(name: str, default: str | None = None) -> str:
+    """The value, or the content of the file named by NAME_FILE (how containers pass secrets)."""
+    path = os.environ.get(f"{name}_FILE")
+    if path:
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE: cannot read {path}: {error}") from error
+    return env_text(name, default)
+
+
+def env_int(name: str, default: int, *, least: int = 0) -> int:
+    text = env_text(name, str(default))
+    if not text.isdecimal() or int(text) < least:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {least}: {text!r}.")
+    return int(text)
+
+
+def env_bool(name: str, default: bool) -> bool:
+    text = env_text(name, str(default)).lower()
+    if text not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
+    return text in TRUE
+
+
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    text = env_text(name, default)
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+    return text
+
+
+def env_list(name: str, default: str) -> list[str]:
+    return [part.strip() for part in env_text(name, default).split(",") if part.strip()]

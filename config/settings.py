@@ -1,0 +1,215 @@
+"""All settings, in boot order; every one can be set from the environment (see README)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment import (
+    env_bool,
+    env_choice,
+    env_int,
+    env_list,
+    env_secret,
+    env_text,
+    load_running_stack,
+)
+from config.unfold import UNFOLD as UNFOLD
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+load_running_stack(BASE_DIR / "var" / "env")
+
+# --- Where we run -------------------------------------------------------------------------------
+ENVIRONMENT = env_choice("CARILLON_ENV", "development", ("development", "test", "production"))
+PRODUCTION = ENVIRONMENT == "production"
+DEBUG = env_bool("DEBUG", False)
+SECRET_KEY = env_secret("SECRET_KEY")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_htmx",
+    "axes",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "notifications",
+    "campaigns",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.security.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # Ahead of the apps' own folders: Unfold's index page is ours only when found first.
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- PostgreSQL: the truth -----------------------------------------------------------------------
+DATABASES = {"default": environ.Env.db_url_config(env_secret("DATABASE_URL"))}
+DATABASES["default"] |= {
+    "ENGINE": "django.db.backends.postgresql",
+    "CONN_MAX_AGE": 600,
+    "CONN_HEALTH_CHECKS": True,
+}
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
+    options="-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000",
+    connect_timeout=5,
+)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Redis: the doorbell -------------------------------------------------------------------------
+REDIS_URL = env_secret("REDIS_URL")
+
+
+def redis_database(number: int) -> str:
+    """The same server, another database: a broker purge must not empty the gate."""
+    server, _, name = REDIS_URL.rpartition("/")
+    return f"{server if name.isdecimal() else REDIS_URL.rstrip('/')}/{number}"
+
+
+BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": redis_database(3),
+    }
+}
+
+# --- Sending -------------------------------------------------------------------------------------
+WORKERS = env_int("WORKERS", os.cpu_count() or 2, least=1)
+CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
+GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
+GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
+FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
+FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
+FCM_CA_FILE = os.environ.get("FCM_CA_FILE") or None
+if PRODUCTION and (FCM_ENDPOINT, FCM_TOKEN_URI, FCM_CA_FILE) != (
+    GOOGLE_FCM_ENDPOINT,
+    GOOGLE_TOKEN_URI,
+    None,
+):
+    raise ImproperlyConfigured(
+        "FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE point at a stand-in for FCM. "
+        "Unset all three when CARILLON_ENV=production."
+    )
+CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
+FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
+FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
+
+# --- People and pages ----------------------------------------------------------------------------
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_VERBOSE = False
+LOGIN_URL = "admin:login"
+# Unfold's log-in page has no hidden `next`: without this a log-in ends on a page that is not there.
+LOGIN_REDIRECT_URL = "admin:index"
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_THOUSAND_SEPARATOR = True
+STATIC_URL = "static/"
+STATIC_ROOT = Path(env_text("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Without collectstatic (a laptop) WhiteNoise serves straight from the apps' folders.
+WHITENOISE_USE_FINDERS = not PRODUCTION
+if PRODUCTION:
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
+
+# --- The API -------------------------------------------------------------------------------------
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["notifications.api.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["notifications.api.authentication.HasScope"],
+    "DEFAULT_RENDERER_CLASSES": ["notifications.api.rendering.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["notifications.api.rendering.OrjsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "notifications.api.problems.answer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Carillon",
+    "DESCRIPTION": "Push campaigns that ring once. Authenticate with `Authorization: Bearer <key>`.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+
+# --- Security ------------------------------------------------------------------------------------
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if PRODUCTION:
+    SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", True)
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+
+# --- Logs ----------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
+}
