@@ -1,0 +1,1 @@
+"""How a push reaches a device: people, addresses, the gateway to FCM, its pace and its keys."""

@@ -1,0 +1,77 @@
+"""API keys: shown once, stored as a hash, limited to one project and to scopes."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from notifications.project import OfProject, Project
+
+PREFIX_LENGTH = 12
+
+
+class Scope(models.TextChoices):
+    CONTACTS = "contacts", "Write and read people and devices"
+    AUDIENCES = "audiences", "Write and read audiences"
+    TEMPLATES = "templates", "Write and read templates"
+    CAMPAIGNS = "campaigns", "Write and read campaigns, read runs and deliveries"
+    LAUNCH = "launch", "Launch, pause, resume and cancel"
+
+
+class ApiKey(OfProject):
+    """Which program is calling, and what may it do?"""
+
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=PREFIX_LENGTH, unique=True, editable=False)
+    # A fast hash is right here: the key is 256 random bits, not a password somebody chose.
+    digest = models.CharField(max_length=64, editable=False)
+    scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @classmethod
+    def issue(
+        cls,
+        project: Project,
+        name: str,
+        scopes: list[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[ApiKey, str]:
+        """The row and, this once, the key itself."""
+        key = f"car_{secrets.token_urlsafe(32)}"
+        row = cls.objects.create(
+            project=project,
+            name=name,
+            prefix=key[:PREFIX_LENGTH],
+            digest=digest_of(key),
+            scopes=list(Scope.values if scopes is None else scopes),
+            expires_at=expires_at,
+        )
+        return row, key
+
+    @classmethod
+    def of(cls, key: str, *, now: datetime) -> ApiKey | None:
+        """The key's row if it may be used at this moment."""
+        row = cls.objects.select_related("project").filter(prefix=key[:PREFIX_LENGTH]).first()
+        if row is None or not secrets.compare_digest(row.digest, digest_of(key)):
+            return None
+        expired = row.expires_at is not None and row.expires_at <= now
+        return None if expired or row.revoked_at is not None else row
+
+
+def digest_of(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,99 @@
+"""Contact: a person as the app knows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.postgres.indexes import GinIndex, OpClass
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Upper
+
+from notifications.project import OfProject
+from notifications.zones import validate_zone
+
+MAX_ATTRIBUTES = 100
+MAX_TEXT = 2_000
+MAX_DEPTH = 3
+
+validate_locale = RegexValidator(
+    r"^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z", "Use a language tag such as en, ko or pt-BR."
+)
+validate_attribute_name = RegexValidator(
+    r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z",
+    "A name starts with a letter and holds letters, digits and _ only, 64 at most.",
+)
+
+
+def validate_attributes(attributes: Any) -> None:
+    """Refuse what a template or a rule could choke on; name the attribute that is at fault."""
+    if not isinstance(attributes, dict):
+        raise ValidationError('attributes must be an object, e.g. {"plan": "pro"}.')
+    if len(attributes) > MAX_ATTRIBUTES:
+        raise ValidationError(f"At most {MAX_ATTRIBUTES} attributes; there are {len(attributes)}.")
+    for name, value in attributes.items():
+        try:
+            validate_attribute_name(name)
+            _validate_value(value, depth=1)
+        except ValidationError as error:
+            raise ValidationError(f"{name[:80]}: {error.messages[0]}") from error
+
+
+def _validate_value(value: Any, *, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ValidationError(f"Nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, str):
+        _validate_text(value)
+    elif isinstance(value, list | dict):
+        if len(value) > MAX_ATTRIBUTES:
+            raise ValidationError(f"Holds more than {MAX_ATTRIBUTES} values.")
+        for inner in value.values() if isinstance(value, dict) else value:
+            _validate_value(inner, depth=depth + 1)
+
+
+def _validate_text(text: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise ValidationError(f"Longer than {MAX_TEXT:,} characters.")
+    if "\x00" in text:
+        raise ValidationError("Holds a NUL character, which PostgreSQL cannot store.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValidationError("Holds half of a character (a lone surrogate).") from error
+
+
+class Contact(OfProject):
+    """Who is this person, in the words of the app that sent them?"""
+
+    external_id = models.CharField(max_length=200, help_text="The app's own id of this person.")
+    attributes = models.JSONField(default=dict, blank=True, validators=[validate_attributes])
+    locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
+    timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "external_id"], name="one_contact_per_external_id"
+            ),
+            models.CheckConstraint(condition=~Q(external_id=""), name="a_contact_has_an_id"),
+        ]
+        indexes = [
+            # People are listed newest first, by id: it also serves keyset pages.
+            models.Index(fields=["project", "-id"], name="contact_of_project"),
+            GinIndex(
+                OpClass(models.F("attributes"), name="jsonb_path_ops"), name="contact_attributes"
+            ),
+            # The people page searches by the start of an id, whatever its case.
+            models.Index(
+                "project",
+                OpClass(Upper("external_id"), name="text_pattern_ops"),
+                name="contact_external_id_prefix",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id

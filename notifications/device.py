@@ -1,0 +1,101 @@
+"""Device: one address that can receive. Registering moves it; a dead address retires it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+from notifications.contact import Contact
+from notifications.project import OfProject
+
+MAX_ADDRESS = 2_048
+
+
+def validate_address(address: str) -> None:
+    """FCM promises no format, so only what cannot be an address is refused."""
+    if not address:
+        raise ValidationError("An address must not be empty.")
+    if len(address) > MAX_ADDRESS:
+        raise ValidationError(
+            f"An FCM address has at most {MAX_ADDRESS:,} characters; this one has {len(address):,}."
+        )
+    if not address.isascii() or not address.isprintable() or " " in address:
+        raise ValidationError("An FCM address holds printable ASCII without spaces only.")
+
+
+class Device(OfProject):
+    """Where does a push to this person arrive?"""
+
+    class Kind(models.TextChoices):
+        TOKEN = "token", "Registration token"
+        FID = "fid", "Firebase installation ID"
+
+    class Platform(models.TextChoices):
+        ANDROID = "android", "Android"
+        IOS = "ios", "iOS"
+        WEB = "web", "Web"
+
+    contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
+    address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])
+    platform = models.CharField(max_length=7, choices=Platform)
+    app_version = models.CharField(max_length=50, blank=True)
+    registered_at = models.DateTimeField(help_text="When the app last registered this address.")
+    last_seen_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True, blank=True)
+    retired_reason = models.CharField(max_length=50, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "kind", "address"], name="one_device_per_address"
+            ),
+            models.CheckConstraint(condition=~Q(address=""), name="a_device_has_an_address"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["token", "fid"]), name="an_address_is_a_token_or_a_fid"
+            ),
+            models.CheckConstraint(
+                condition=Q(platform__in=["android", "ios", "web"]), name="a_platform_we_know"
+            ),
+            models.CheckConstraint(
+                condition=Q(retired_at__isnull=True, retired_reason="")
+                | (Q(retired_at__isnull=False) & ~Q(retired_reason="")),
+                name="a_retired_device_has_a_reason",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "contact"],
+                condition=Q(retired_at__isnull=True),
+                name="active_devices_of_contact",
+            ),
+            models.Index(fields=["project", "-id"], name="device_of_project"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_platform_display()} {self.short_address}"
+
+    @property
+    def short_address(self) -> str:
+        """Enough to recognise it, too little to push to it."""
+        return self.address if len(self.address) <= 16 else f"{self.address[:12]}…"
+
+    @property
+    def active(self) -> bool:
+        return self.retired_at is None
+
+
+def retire(device_ids: Iterable[int], *, reason: str, sent_at: datetime, now: datetime) -> int:
+    """Retire devices FCM called dead, unless the app registered the address again since.
+
+    In id order, so that two workers retiring overlapping sets cannot deadlock.
+    """
+    still_dead = Device.objects.filter(
+        pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
+    )
+    locked = still_dead.order_by("pk").select_for_update().values_list("pk", flat=True)
+    return Device.objects.filter(pk__in=list(locked)).update(retired_at=now, retired_reason=reason)

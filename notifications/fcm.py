@@ -1,0 +1,117 @@
+"""FCM over HTTP: one request per message, few warm sockets, TLS always verified.
+
+All of it runs in the process's loop thread. If the process dies here, requests that left have no
+recorded outcome; the window opened before them says which those may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Sequence
+
+import aiohttp
+import orjson
+
+from notifications import payload, verdicts
+from notifications.credentials import AccessTokens, TokenUnavailable
+from notifications.gateway import Message, Outcome, Permit, Verdict
+
+# Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
+TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
+NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
+
+
+class FcmGateway:
+    """One Firebase project in one process: a session, its tokens, and the sockets' limit."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: str,
+        firebase_project_id: str,
+        tokens: AccessTokens,
+        connections: int,
+        ca_file: str | None,
+    ) -> None:
+        self._url = f"{endpoint}/v1/projects/{firebase_project_id}/messages:send"
+        self._tokens = tokens
+        self._slots = asyncio.Semaphore(connections)
+        tls = ssl.create_default_context(cafile=ca_file)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, ssl=tls, keepalive_timeout=60),
+            timeout=TIMEOUT,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
+        await self._ready()
+        return await asyncio.gather(*(self._send_one(message, permit) for message in messages))
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def _ready(self) -> None:
+        """Raise BadCredentials before anything leaves. A silent token endpoint is met per message."""
+        try:
+            await self._tokens.current()
+        except TokenUnavailable:
+            return
+
+    async def _send_one(self, message: Message, permit: Permit) -> Outcome:
+        async with self._slots:
+            if not permit.valid:
+                return Outcome(reference=message.reference, verdict=Verdict.UNSENT)
+            return await self._attempt(message, fresh_token_allowed=True)
+
+    async def _attempt(self, message: Message, *, fresh_token_allowed: bool) -> Outcome:
+        try:
+            token = await self._tokens.current()
+            status, headers, body = await self._post(payload.encode(message), token)
+        except NEVER_LEFT as error:
+            return _outcome(message, Verdict.TRANSIENT, "unreachable", detail=str(error))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return _outcome(message, Verdict.UNANSWERED, "unanswered", detail=repr(error)[:500])
+        if status == 200:
+            return _accepted(message, body)
+        verdict, reason, words = verdicts.classify(status, body)
+        if status == 401 and verdict is Verdict.UNAUTHORISED and fresh_token_allowed:
+            self._tokens.reject(token)
+            return await self._attempt(message, fresh_token_allowed=False)
+        wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
+        return _outcome(message, verdict, reason, detail=words, retry_after=wait)
+
+    async def _post(
+        self, body: bytes, token: str
+    ) -> tuple[int, aiohttp.typedefs.LooseHeaders, bytes]:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        async with self._session.post(self._url, data=body, headers=headers) as reply:
+            return reply.status, reply.headers, await reply.read()
+
+
+def _accepted(message: Message, body: bytes) -> Outcome:
+    """A 200 is accepted even when its body is cut short: sending again would repeat it."""
+    try:
+        name = str(orjson.loads(body)["name"])
+    except (ValueError, KeyError, TypeError):
+        name = ""
+    return Outcome(reference=message.reference, verdict=Verdict.ACCEPTED, message_id=name)
+
+
+def _outcome(
+    message: Message,
+    verdict: Verdict,
+    reason: str,
+    *,
+    detail: str = "",
+    retry_after: float | None = None,
+) -> Outcome:
+    return Outcome(
+        reference=message.reference,
+        verdict=verdict,
+        reason=reason,
+        detail=detail,
+        retry_after=retry_after,
+    )

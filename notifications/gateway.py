@@ -1,0 +1,92 @@
+"""The only seam to the outside: Messages go in, one Outcome per Message comes back.
+
+A Message carries an opaque reference; its Outcome carries the same one. What the world answered is
+returned; only our own mistakes (a key that cannot work) are raised.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class Verdict(StrEnum):
+    ACCEPTED = "accepted"
+    DEAD_ADDRESS = "dead_address"
+    BAD_ADDRESS = "bad_address"
+    BAD_MESSAGE = "bad_message"
+    FOREIGN_ADDRESS = "foreign_address"
+    THROTTLED = "throttled"
+    UNAUTHORISED = "unauthorised"
+    TRANSIENT = "transient"
+    UNANSWERED = "unanswered"  # the request left, no answer came: it may have been accepted
+    UNSENT = "unsent"  # the request never left: sending it later cannot repeat it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One rendered push to one address."""
+
+    reference: str
+    kind: str
+    address: str
+    platform: str
+    title: str = ""
+    body: str = ""
+    image: str = ""
+    link: str = ""
+    data: Mapping[str, str] = field(default_factory=dict)
+    collapse_id: str = ""
+    ttl_seconds: int = 86_400
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one Message."""
+
+    reference: str
+    verdict: Verdict
+    reason: str = ""
+    message_id: str = ""
+    detail: str = ""
+    retry_after: float | None = None
+
+
+class BadCredentials(Exception):
+    """The project's key cannot work. A person has to act; trying again cannot help."""
+
+
+class Permit:
+    """Leave to start requests, until it runs out or is withdrawn.
+
+    Watched by the loop thread before each request, so that a pause, and a process that slept past
+    its lease, start nothing more. Monotonic time: a stepped clock must not extend it.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    def extend(self, seconds: float) -> None:
+        if self._until:
+            self._until = time.monotonic() + seconds
+
+    def withdraw(self) -> None:
+        self._until = 0.0
+
+    @property
+    def withdrawn(self) -> bool:
+        return self._until == 0.0
+
+    @property
+    def valid(self) -> bool:
+        return time.monotonic() < self._until
+
+
+class Gateway(Protocol):
+    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
+        """An Outcome for every Message, in any order. Messages not started are UNSENT."""
+        ...

@@ -1,0 +1,10 @@
+"""Where Django looks for models; each one lives in the file named after it, with its behaviour."""
+
+from __future__ import annotations
+
+from notifications.access import ApiKey as ApiKey
+from notifications.audit import AuditEntry as AuditEntry
+from notifications.contact import Contact as Contact
+from notifications.credentials import ServiceAccount as ServiceAccount
+from notifications.device import Device as Device
+from notifications.project import Project as Project

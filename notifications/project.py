@@ -1,0 +1,61 @@
+"""Project: a Firebase project and its people. Everything else belongs to exactly one."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from notifications.zones import validate_zone
+
+
+class Project(models.Model):
+    """Whose people are these, and through which Firebase project do we reach them?"""
+
+    slug = models.SlugField(unique=True, help_text="Short name used by commands and the API.")
+    name = models.CharField(max_length=100)
+    firebase_project_id = models.CharField(
+        "Firebase project ID", max_length=100, help_text="As the Firebase console shows it."
+    )
+    uses_emulator = models.BooleanField(
+        default=True,
+        help_text="Send to the FCM emulator instead of Google. Setting credentials switches it off.",
+    )
+    quota_per_minute = models.PositiveIntegerField(
+        default=600_000,
+        validators=[MinValueValidator(60)],
+        help_text="FCM's quota of this Firebase project. We send at most 80 % of it.",
+    )
+    timezone = models.CharField(
+        "time zone", max_length=64, default="UTC", validators=[validate_zone]
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(quota_per_minute__gte=60), name="a_project_has_a_quota"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def endpoint(self) -> str:
+        return settings.FCM_ENDPOINT if self.uses_emulator else settings.GOOGLE_FCM_ENDPOINT
+
+    @property
+    def ca_file(self) -> str | None:
+        return settings.FCM_CA_FILE if self.uses_emulator else None
+
+
+class OfProject(models.Model):
+    """Rows of one project. `other` project's rows do not exist for anyone who asks through it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,106 @@
+"""From FCM's answer to a Verdict: one table, read top to bottom, the first row that fits wins.
+
+FCM speaks in several shapes: FcmError details, ErrorInfo from the API front end (the project's own
+429 is one), a bare status, or HTML. Only evidence about the very address may cost a device; an
+ambiguous 400 or a 404 page never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from notifications.gateway import Verdict
+
+DEFAULT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What FCM said, reduced to what decides."""
+
+    http: int
+    status: str = ""  # google.rpc canonical code, e.g. NOT_FOUND
+    code: str = ""  # FcmError.errorCode, e.g. UNREGISTERED
+    apns: str = ""  # ApnsError.reason
+    info: str = ""  # ErrorInfo.reason
+    fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
+    text: str = ""
+    structured: bool = False
+
+
+def _names_the_address(answer: Answer) -> bool:
+    named = any(field in ("message.token", "message.fid") for field in answer.fields)
+    return named or "not a valid FCM registration token" in answer.text
+
+
+Row = tuple[Callable[[Answer], bool], Verdict, str]
+
+TABLE: list[Row] = [
+    (lambda a: a.code == "UNREGISTERED", Verdict.DEAD_ADDRESS, "unregistered"),
+    (lambda a: a.apns in ("Unregistered", "BadDeviceToken"), Verdict.DEAD_ADDRESS, "unregistered"),
+    (lambda a: a.http == 400 and _names_the_address(a), Verdict.BAD_ADDRESS, "malformed_address"),
+    (lambda a: a.code == "SENDER_ID_MISMATCH", Verdict.FOREIGN_ADDRESS, "other_project"),
+    (lambda a: a.http == 403 and "SenderId mismatch" in a.text, Verdict.FOREIGN_ADDRESS,
+     "other_project"),
+    (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.BAD_MESSAGE,
+     "platform_key"),
+    (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised"),
+    (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden"),
+    # A 404 without FcmError is a wrong project or URL: every device behind it may be well.
+    (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project"),
+    (lambda a: a.http == 429, Verdict.THROTTLED, "throttled"),
+    (lambda a: a.http == 400, Verdict.BAD_MESSAGE, "refused_message"),
+    (lambda a: a.http == 503, Verdict.TRANSIENT, "unavailable"),
+    (lambda a: a.http in (500, 502, 504, 408), Verdict.TRANSIENT, "server_error"),
+    (lambda a: True, Verdict.TRANSIENT, "unknown_answer"),
+]  # fmt: skip
+
+
+def classify(http: int, body: bytes) -> tuple[Verdict, str, str]:
+    """(verdict, reason, FCM's own words) of an answer that is not a 200."""
+    answer = read(http, body)
+    for fits, verdict, reason in TABLE:
+        if fits(answer):
+            return verdict, reason, answer.text
+    raise AssertionError("the table's last row fits everything")
+
+
+def read(http: int, body: bytes) -> Answer:
+    try:
+        error = orjson.loads(body)["error"]
+        details = {d["@type"].rpartition(".")[2]: d for d in error.get("details", [])}
+        return Answer(
+            http,
+            status=str(error.get("status", "")),
+            code=details.get("FcmError", {}).get("errorCode", ""),
+            apns=details.get("ApnsError", {}).get("reason", ""),
+            info=details.get("ErrorInfo", {}).get("reason", ""),
+            fields=tuple(_violated(details.get("BadRequest", {}))),
+            text=str(error.get("message", ""))[:500],
+            structured=True,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Answer(http, text=f"HTTP {http} without a readable body")
+
+
+def _violated(bad_request: Mapping[str, Any]) -> list[str]:
+    return [str(v.get("field", "")) for v in bad_request.get("fieldViolations", [])]
+
+
+def retry_after(header: str | None, *, http: int, now: float) -> float | None:
+    """Seconds to wait: FCM says so in seconds or as a date, and a silent 429 means a minute."""
+    if header:
+        try:
+            return max(0.0, float(header))
+        except ValueError:
+            pass
+        try:
+            return max(0.0, parsedate_to_datetime(header).timestamp() - now)
+        except ValueError:
+            pass
+    return DEFAULT_RETRY_AFTER if http == 429 else None
