@@ -1,0 +1,136 @@
+"""Audience: who? Saved rules, or a static list of people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection, models
+from django.db.models import Q
+
+from campaigns import rules
+from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
+from notifications.contact import Contact
+from notifications.project import OfProject
+
+
+class Audience(OfProject):
+    """Who shall hear of it?"""
+
+    class Kind(models.TextChoices):
+        RULES = "rules", "Rules"
+        LIST = "list", "Static list"
+
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.RULES)
+    rules = models.JSONField(
+        default=rules.everyone,
+        blank=True,
+        help_text="A tree of all / any / not; the empty tree means everyone.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_audience_per_name"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["rules", "list"]), name="an_audience_is_rules_or_a_list"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.kind == self.Kind.RULES and self.project_id:
+            validate_rules(self.rules, project_id=self.project_id)
+
+    @property
+    def effective_rules(self) -> dict[str, Any]:
+        """What a run freezes: a list is the rule “is on this list”."""
+        if self.kind == self.Kind.LIST:
+            return {"field": "list", "op": "eq", "value": self.pk}
+        return dict(self.rules)
+
+    def size(self) -> tuple[int, int]:
+        return count(self.project_id, self.effective_rules)
+
+
+class Member(models.Model):
+    """Who is on this static list?"""
+
+    audience = models.ForeignKey(Audience, on_delete=models.CASCADE, related_name="members")
+    contact = models.ForeignKey(Contact, on_delete=models.CASCADE)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["audience", "contact"], name="once_on_a_list")
+        ]
+
+
+def validate_rules(tree: Any, *, project_id: int) -> None:
+    lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
+    rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
+
+
+def count(project_id: int, tree: dict[str, Any]) -> tuple[int, int]:
+    """(people, devices) the rules select at this moment."""
+    where = compile_tree(tree)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(DISTINCT c.id), count(d.id) FROM {PEOPLE_AND_DEVICES}"
+            f" WHERE c.project_id = %s AND {where.sql}",
+            [project_id, *where.params],
+        )
+        people, devices = cursor.fetchone()
+    return people, devices
+
+
+def sample(project_id: int, tree: dict[str, Any], size: int = 10) -> list[Contact]:
+    where = compile_tree(tree)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT DISTINCT c.id FROM {PEOPLE_AND_DEVICES}"
+            f" WHERE c.project_id = %s AND {where.sql} LIMIT %s",
+            [project_id, *where.params, size],
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Contact.objects.filter(pk__in=ids).prefetch_related("devices"))
+
+
+def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree again, each node with whether it holds for this person, each leaf with the value seen.
+
+    Leaves are asked in the very SQL that selects, so that the answer cannot differ from a launch.
+    """
+    verdicts = iter(_holds(contact, list(rules.leaves(tree))))
+    return _explained(tree, verdicts)
+
+
+def _holds(contact: Contact, leaves: list[dict[str, Any]]) -> list[tuple[bool, Any]]:
+    if not leaves:
+        return []
+    compiled = [(compile_tree(leaf), value_of(leaf)) for leaf in leaves]
+    columns = ", ".join(
+        f"bool_or({holds.sql}), (array_agg({value.sql}))[1]" for holds, value in compiled
+    )
+    params = [p for holds, value in compiled for p in (*holds.params, *value.params)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s", [*params, contact.pk]
+        )
+        row = cursor.fetchone()
+    return list(zip(row[0::2], row[1::2], strict=True))
+
+
+def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
+    if "all" in tree or "any" in tree:
+        word, combine = ("all", all) if "all" in tree else ("any", any)
+        inner = [_explained(node, verdicts) for node in tree[word]]
+        return {word: inner, "holds": combine(node["holds"] for node in inner)}
+    if "not" in tree:
+        node = _explained(tree["not"], verdicts)
+        return {"not": node, "holds": not node["holds"]}
+    holds, seen = next(verdicts)
+    return {**tree, "holds": holds, "seen": seen}

@@ -1,0 +1,163 @@
+"""Campaign: what do we intend? Edited freely; launching freezes it into a Run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import IntegrityError, models, transaction
+from django.db.models import Q
+
+from campaigns.audience import Audience
+from campaigns.run import Run
+from campaigns.template import Template
+from notifications.payload import MAX_TTL
+from notifications.project import OfProject
+from notifications.zones import validate_zone
+
+ONCE = "once"
+
+
+class Campaign(OfProject):
+    """What do we intend: who, what, when, and how fast?"""
+
+    class Schedule(models.TextChoices):
+        NOW = "now", "As soon as it is launched"
+        AT = "at", "At a time"
+
+    name = models.CharField(max_length=100)
+    audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
+    template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="campaigns")
+    schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
+    at = models.DateTimeField(null=True, blank=True)
+    timezone = models.CharField(
+        "time zone", max_length=64, default="UTC", validators=[validate_zone]
+    )
+    max_lateness_seconds = models.PositiveIntegerField(
+        default=900,
+        validators=[MaxValueValidator(7 * 86_400)],
+        help_text="If we could not start within this time, ask a person instead of sending late.",
+    )
+    on_unknown = models.CharField(
+        "when an answer is lost",
+        max_length=6,
+        choices=Run.OnUnknown,
+        default=Run.OnUnknown.RESEND,
+    )
+    rate_per_second = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100_000)],
+        help_text="Empty: as fast as the project's quota allows.",
+    )
+    ttl_seconds = models.PositiveIntegerField(
+        "worth showing for",
+        default=86_400,
+        validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL)],
+        help_text="Seconds from the start; a phone that comes online later shows nothing.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(schedule_kind="now") | Q(at__isnull=False),
+                name="a_scheduled_campaign_has_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(rate_per_second__isnull=True) | Q(rate_per_second__gte=1),
+                name="a_rate_is_at_least_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(ttl_seconds__gte=60, ttl_seconds__lte=MAX_TTL), name="a_ttl_fcm_takes"
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="campaign_of_project")]
+
+    class NotReady(Exception):
+        """It cannot be launched as it stands; `problems` says per field why and what to do."""
+
+        def __init__(self, problems: dict[str, str]) -> None:
+            super().__init__(" ".join(problems.values()))
+            self.problems = problems
+
+    class AlreadyLaunched(Exception):
+        """Somebody, or an earlier click, launched it; `run` is that run."""
+
+        def __init__(self, run: Run) -> None:
+            super().__init__(
+                f"This campaign was already launched as run {run.pk}. "
+                "Duplicate the campaign to send it again."
+            )
+            self.run = run
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        problems: dict[str, str] = {}
+        if self.schedule_kind == self.Schedule.AT and self.at is None:
+            problems["at"] = "Choose a time, or launch it now."
+        for name in ("audience", "template"):
+            chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
+            if chosen is not None and chosen.project_id != self.project_id:
+                problems[name] = f"There is no such {name} in this project."
+        if problems:
+            raise ValidationError(problems)
+
+    def current_run(self) -> Run | None:
+        """The run that holds this campaign's occurrence, if it was launched."""
+        given_back = Q(state=Run.State.CANCELLED, started_at__isnull=True)
+        return self.runs.exclude(given_back).order_by("-id").first()
+
+    def launch(self, *, by: str, now: datetime) -> Run:
+        """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
+        if problems := self.problems(now):
+            raise Campaign.NotReady(problems)
+        try:
+            with transaction.atomic():
+                return self._freeze(by, now)
+        except IntegrityError as error:
+            run = self.current_run()
+            if run is None:
+                raise
+            raise Campaign.AlreadyLaunched(run) from error
+
+    def problems(self, now: datetime) -> dict[str, str]:
+        """What keeps it from being launched at this moment."""
+        problems: dict[str, str] = {}
+        for name, checked in (("audience", self.audience), ("template", self.template)):
+            try:
+                checked.clean()
+            except ValidationError as error:
+                problems[name] = f"{checked}: {' '.join(error.messages)}"
+        if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
+            problems["at"] = "This time has passed. Choose a later one, or launch it now."
+        return problems
+
+    def duplicate(self) -> Campaign:
+        copy = Campaign.objects.get(pk=self.pk)
+        copy.pk, copy._state.adding = None, True
+        copy.name = f"{self.name[:90]} (copy)"
+        copy.save()
+        return copy
+
+    def _freeze(self, by: str, now: datetime) -> Run:
+        later = self.schedule_kind == self.Schedule.AT
+        return Run.objects.create(
+            project_id=self.project_id,
+            campaign=self,
+            occurrence=ONCE,
+            state=Run.State.SCHEDULED if later else Run.State.PREPARING,
+            content=self.template.frozen(),
+            rules=self.audience.effective_rules,
+            on_unknown=self.on_unknown,
+            rate_per_second=self.rate_per_second,
+            ttl_seconds=self.ttl_seconds,
+            max_lateness_seconds=self.max_lateness_seconds,
+            scheduled_at=self.at if later and self.at else now,
+            launched_by=by,
+        )

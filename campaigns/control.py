@@ -1,0 +1,49 @@
+"""The verbs of a run, for every door: launch, pause, resume, cancel. Each leaves an audit entry.
+
+The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from campaigns.campaign import Campaign
+from campaigns.chunk import Chunk
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from notifications import audit
+
+
+def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
+    """Raises Campaign.NotReady or Campaign.AlreadyLaunched; then nothing was changed."""
+    with transaction.atomic():
+        run = campaign.launch(by=by, now=now)
+        _record(run, by, "launched")
+    return run
+
+
+def pause(run: Run, *, by: str) -> None:
+    with transaction.atomic():
+        run.pause(Cause.BY_HAND, f"by {by}")
+        _record(run, by, "paused")
+
+
+def resume(run: Run, *, by: str) -> None:
+    """Go on from the rows. Quarantined chunks get another five leases."""
+    with transaction.atomic():
+        run.resume()
+        quarantined = run.chunks.filter(state=Chunk.State.QUARANTINED)
+        quarantined.update(state=Chunk.State.WAITING, lapses=0)
+        _record(run, by, "resumed")
+
+
+def cancel(run: Run, *, by: str) -> None:
+    with transaction.atomic():
+        run.cancel()
+        _record(run, by, "cancelled")
+
+
+def _record(run: Run, by: str, action: str) -> None:
+    audit.record(by, action, f"run {run.pk}", project=run.project, campaign=run.campaign.name)

@@ -1,0 +1,228 @@
+"""The engine: moves a run one step, from what the rows say. Read this first, then `sending.py`.
+
+`advance` may be called 0, 1 or n times, by anyone, in any order: the end is the same. It returns
+what should be rung; only `tasks.py` rings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import F, Max, Q, Sum
+
+from campaigns import ledger
+from campaigns.chunk import SIZE, Chunk, free_lapsed
+from campaigns.reasons import Cause
+from campaigns.run import Run, Wave
+from campaigns.schedule import start_due
+from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+
+WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
+OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
+ONE_WORKER = 2_000  # messages a second that one process surely sends
+LOST_DOORBELL = timedelta(seconds=15)
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Chunks to be rung as one chord, in the epoch of this moment."""
+
+    run_id: int
+    epoch: int
+    wave: int
+    chunks: list[int]
+
+
+def sweep(now: datetime) -> list[int]:
+    """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
+    start_due(now)
+    moving = Run.objects.filter(finished_at__isnull=True).exclude(state=Run.State.SCHEDULED)
+    return list(moving.order_by("pk").values_list("pk", flat=True))
+
+
+def advance(run_id: int, *, now: datetime) -> Ring | None:
+    """One step of the run. If the process dies here, nothing is committed and the next call acts.
+
+    After the commit and before the ring: the chunks stay queued, and are rung again when stale.
+    """
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.state == Run.State.PREPARING:
+            prepare(run, now=now)
+        step = STEPS.get(Run.State(run.state))
+        return step(run, now) if step else None
+
+
+# --- Preparing: the snapshot ----------------------------------------------------------------------
+
+
+def prepare(run: Run, *, now: datetime) -> None:
+    """Freeze the audience into numbered Recipients, cut them into Chunks, and start sending."""
+    people, planned = _snapshot(run)
+    Chunk.objects.bulk_create(
+        Chunk(
+            run=run,
+            number=number,
+            first_seq=first,
+            last_seq=min(first + SIZE - 1, planned),
+        )
+        for number, first in enumerate(range(1, planned + 1, SIZE), start=1)
+    )
+    run.move_to(Run.State.SENDING, planned=planned, people=people, started_at=now)
+
+
+def _snapshot(run: Run) -> tuple[int, int]:
+    where = compile_tree(run.rules)
+    for table in ("campaigns_recipient", "campaigns_delivery"):
+        ledger.detached_partition(table, run.pk)
+    recipients = f"campaigns_recipient_run_{run.pk}"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {recipients} (run_id, seq, contact_id, device_id)"
+            " SELECT %s, row_number() OVER (ORDER BY c.id, d.id), c.id, d.id"
+            f" FROM {PEOPLE_AND_DEVICES}"
+            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}",
+            [run.pk, run.project_id, *where.params],
+        )
+        planned = cursor.rowcount
+        cursor.execute(f"ANALYZE {recipients}")
+        cursor.execute(f"SELECT count(DISTINCT contact_id) FROM {recipients}")
+        (people,) = cursor.fetchone()
+    for table in ("campaigns_recipient", "campaigns_delivery"):
+        ledger.attach_partition(table, run.pk)
+    return people, planned
+
+
+# --- Sending: release the next wave, or finish ----------------------------------------------------
+
+
+def _send_on(run: Run, now: datetime) -> Ring | None:
+    free_lapsed(run)
+    _free_unheard(run, now)
+    totals = _totals(run)
+    Run.objects.filter(pk=run.pk).update(**totals)
+    open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
+    if not open_chunks.exists():
+        run.move_to(Run.State.FINISHED, finished_at=now, **totals)
+        return None
+    if not open_chunks.exclude(state=Chunk.State.QUARANTINED).exists():
+        run.pause(Cause.QUARANTINED, f"{open_chunks.count()} chunks are left.")
+        return None
+    return _next_wave(run, now)
+
+
+def _free_unheard(run: Run, now: datetime) -> None:
+    """Chunks whose doorbell was lost: queued a while ago, and no worker is on this run at all."""
+    if not run.chunks.filter(state=Chunk.State.LEASED).exists():
+        unheard = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - LOST_DOORBELL)
+        unheard.update(state=Chunk.State.WAITING)
+
+
+def _next_wave(run: Run, now: datetime) -> Ring | None:
+    busy = (Chunk.State.QUEUED, Chunk.State.LEASED)
+    room = _chunks_at_once(run) - run.chunks.filter(state__in=busy).count()
+    due = run.chunks.filter(
+        Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
+    )
+    # A refill of a few chunks is a chord of its own: wait until half of the room is free.
+    chosen = list(
+        due.order_by("number").values_list("number", flat=True)[: min(WAVE, max(room, 0))]
+    )
+    if not chosen:
+        return None
+    wave = 1 + (run.waves.aggregate(last=Max("number"))["last"] or 0)
+    Wave.objects.create(run=run, number=wave, chunks=len(chosen), rung_at=now)
+    run.chunks.filter(number__in=chosen).update(
+        state=Chunk.State.QUEUED, queued_at=now, wave=wave, not_before=None
+    )
+    return Ring(run.pk, run.epoch, wave, chosen)
+
+
+def _chunks_at_once(run: Run) -> int:
+    """A slow campaign takes as many workers as its rate can use, and leaves the rest to others."""
+    if run.rate_per_second is None:
+        return OUTSTANDING
+    return min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER))
+
+
+def _totals(run: Run) -> dict[str, int]:
+    sums = run.chunks.aggregate(
+        accepted=Sum("accepted"), rejected=Sum("rejected"), skipped=Sum("skipped"),
+        unknown=Sum("unknown"),
+    )  # fmt: skip
+    return {name: total or 0 for name, total in sums.items()}
+
+
+# --- Cancelled: close what is left, each recipient with its row -----------------------------------
+
+
+def _close_cancelled(run: Run, now: datetime) -> None:
+    """Skip everyone whom no request has left for; who was on the way when a worker died is unknown.
+
+    Chunks still leased are handed back within two seconds; a later call closes them.
+    """
+    free_lapsed(run)
+    idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
+    for chunk in idle.select_for_update():
+        _close(run, chunk, now)
+    if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
+        Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
+            finished_at=now, **_totals(run)
+        )
+
+
+CLOSE = """
+WITH interrupted AS (
+    SELECT unnest(seqs) AS seq FROM campaigns_window
+    WHERE chunk_id = %(chunk)s AND settled_at IS NULL
+    UNION SELECT seq FROM campaigns_retry WHERE chunk_id = %(chunk)s AND ambiguous
+), closed AS (
+    INSERT INTO campaigns_delivery
+        (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at)
+    SELECT r.run_id, r.seq, r.device_id,
+        CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
+        CASE WHEN i.seq IS NULL THEN 'cancelled' ELSE 'interrupted' END,
+        '', '', %(attempt)s, FALSE, %(now)s
+    FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
+    WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
+        AND NOT EXISTS (SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq)
+    RETURNING status
+)
+SELECT count(*) FILTER (WHERE status = 'skipped'), count(*) FILTER (WHERE status = 'unknown')
+FROM closed
+"""
+
+
+def _close(run: Run, chunk: Chunk, now: datetime) -> None:
+    values = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt, "now": now}
+    with connection.cursor() as cursor:
+        cursor.execute(CLOSE, {**values, "first": chunk.first_seq, "last": chunk.last_seq})
+        skipped, unknown = cursor.fetchone()
+    chunk.retries.all().delete()
+    for reason, count in (("cancelled", skipped), ("interrupted", unknown)):
+        if count:
+            chunk.reasons[reason] = chunk.reasons.get(reason, 0) + count
+    Chunk.objects.filter(pk=chunk.pk).update(
+        state=Chunk.State.CLOSED,
+        not_before=None,
+        skipped=F("skipped") + skipped,
+        unknown=F("unknown") + unknown,
+        reasons=chunk.reasons,
+    )
+
+
+def _look_after(run: Run, now: datetime) -> None:
+    """A paused run starts nothing, but a worker that died on it must not keep its chunks."""
+    free_lapsed(run)
+    Run.objects.filter(pk=run.pk).update(**_totals(run))
+
+
+STEPS: dict[Run.State, Callable[[Run, datetime], Ring | None]] = {
+    Run.State.SENDING: _send_on,
+    Run.State.PAUSED: _look_after,
+    Run.State.CANCELLED: _close_cancelled,
+}

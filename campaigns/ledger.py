@@ -1,0 +1,126 @@
+"""The ledger's rows: who was in the snapshot, what was about to leave, what became of each one.
+
+Recipient and Delivery are partitioned by run (dropping an old one is instant) and append-only:
+nothing is ever updated per recipient, and “who has no outcome yet” is an anti-join.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models
+from django.db.models import F, Q
+
+from campaigns.chunk import Chunk
+from campaigns.reasons import Reason
+from campaigns.run import Run
+
+
+class Recipient(models.Model):
+    """Who is number `seq` of this run? Written once by the snapshot."""
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    # No foreign keys: a person can be erased while a run that planned for them goes on.
+    run_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    contact_id = models.BigIntegerField()
+    device_id = models.BigIntegerField()
+
+
+class Delivery(models.Model):
+    """What finally happened to this recipient? Appended once."""
+
+    class Status(models.TextChoices):
+        ACCEPTED = "accepted", "Accepted"
+        REJECTED = "rejected", "Rejected"
+        SKIPPED = "skipped", "Skipped"
+        UNKNOWN = "unknown", "Unknown"
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    device_id = models.BigIntegerField()
+    status = models.CharField(max_length=8, choices=Status)
+    reason = models.CharField(max_length=20, choices=Reason, blank=True)
+    detail = models.CharField(max_length=200, blank=True)
+    message_id = models.CharField(max_length=200, blank=True)
+    attempt = models.IntegerField(help_text="The chunk's fence it was written under.")
+    # A request for it had left before, without a known end: the phone may have got two.
+    resent = models.BooleanField(default=False)
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["accepted", "rejected", "skipped", "unknown"]),
+                name="a_delivery_status_we_know",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="accepted", reason="") | (~Q(status="accepted") & ~Q(reason="")),
+                name="only_accepted_needs_no_reason",
+            ),
+        ]
+
+
+class Window(models.Model):
+    """Which requests were about to leave? Committed before the first of them does.
+
+    Left unsettled by a worker that died, it names the recipients whose outcome is ambiguous; it
+    stays so, as evidence.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE)
+    chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="windows")
+    attempt = models.PositiveIntegerField()
+    seqs = ArrayField(models.IntegerField())
+    opened_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(settled_at__isnull=True) | Q(settled_at__gte=F("opened_at")),
+                name="a_window_settles_after_it_opens",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["chunk"], condition=Q(settled_at__isnull=True), name="unsettled_windows"
+            )
+        ]
+
+
+class Retry(models.Model):
+    """Which recipient waits for another try, until when, and why?"""
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="retries")
+    seq = models.IntegerField()
+    chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="retries")
+    tries = models.PositiveSmallIntegerField()
+    not_before = models.DateTimeField()
+    reason = models.CharField(max_length=20, choices=Reason)
+    # An earlier request left and was never answered: whatever comes of it, it may be the second.
+    ambiguous = models.BooleanField(default=False)
+
+    class Meta:
+        verbose_name_plural = "retries"
+
+
+def detached_partition(table: str, run_id: int) -> str:
+    """A run's own part of a table, filled before anyone else can see it.
+
+    CREATE … PARTITION OF would lock the whole table until the snapshot commits.
+    """
+    name = f"{table}_run_{int(run_id)}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL)")
+    return name
+
+
+def attach_partition(table: str, run_id: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"ALTER TABLE {table} ATTACH PARTITION {table}_run_{int(run_id)}"
+            f" FOR VALUES IN ({int(run_id)})"
+        )

@@ -1,0 +1,150 @@
+"""Reports: what a run has come to. Reads only, and counts by asking the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Min, Q, Sum
+from django.utils import timezone
+
+from campaigns.chunk import Chunk
+from campaigns.ledger import Window
+from campaigns.reasons import Reason
+from campaigns.run import Run
+
+RATE_OVER = timedelta(seconds=5)
+OUTCOMES = ("accepted", "rejected", "skipped", "unknown")
+
+
+@dataclass(frozen=True)
+class Totals:
+    """planned = accepted + rejected + skipped + unknown + waiting, always."""
+
+    planned: int
+    accepted: int
+    rejected: int
+    skipped: int
+    unknown: int
+
+    @property
+    def settled(self) -> int:
+        return self.accepted + self.rejected + self.skipped + self.unknown
+
+    @property
+    def waiting(self) -> int:
+        return self.planned - self.settled
+
+    @property
+    def share(self) -> float:
+        """How much is done, 0 to 1."""
+        return self.settled / self.planned if self.planned else 1.0
+
+    def as_dict(self) -> dict[str, int]:
+        counts = {name: getattr(self, name) for name in OUTCOMES}
+        return {"planned": self.planned, **counts, "waiting": self.waiting}
+
+
+@dataclass(frozen=True)
+class Retrying:
+    """Recipients that wait for another try."""
+
+    count: int
+    next_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Everything the live page and the API say of a run, read at one moment."""
+
+    totals: Totals
+    reasons: dict[str, int]
+    chunks: dict[str, int]
+    retrying: Retrying
+    rate_per_second: float
+    eta_at: datetime | None
+
+
+def progress(run: Run, *, now: datetime | None = None) -> Progress:
+    now = now or timezone.now()
+    totals = totals_of(run)
+    rate = _rate(run, totals, now)
+    return Progress(
+        totals=totals,
+        reasons=reasons_of(run),
+        chunks=dict(run.chunks.values_list("state").annotate(Count("pk")).order_by()),
+        retrying=_retrying(run),
+        rate_per_second=rate,
+        eta_at=_eta(run, totals, rate, now),
+    )
+
+
+def totals_of(run: Run) -> Totals:
+    """Sums of the chunks: 400 rows for 400,000 people, and exact, as they move with the deliveries."""
+    sums = run.chunks.aggregate(**{name: Sum(name) for name in OUTCOMES})
+    return Totals(run.planned or 0, **{name: sums[name] or 0 for name in OUTCOMES})
+
+
+def recount(run: Run) -> Totals:
+    """The same, counted from the deliveries themselves; slow on a big run, and never different."""
+    counts = dict.fromkeys(OUTCOMES, 0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT status, count(*) FROM campaigns_delivery WHERE run_id = %s GROUP BY status",
+            [run.pk],
+        )
+        counts |= dict(cursor.fetchall())
+    return Totals(run.planned or 0, **counts)
+
+
+def reasons_of(run: Run) -> dict[str, int]:
+    """How many by reason code, most first."""
+    counts: Counter[str] = Counter()
+    for reasons in run.chunks.values_list("reasons", flat=True):
+        counts.update(reasons)
+    return dict(counts.most_common())
+
+
+def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:
+    return [(Reason(code).label, count) for code, count in reasons.items()]
+
+
+def waves_of(run: Run) -> list[dict[str, Any]]:
+    """Each wave with how its chunks stand now; a chunk rung again counts with its last wave."""
+    closed = Count("pk", filter=Q(state=Chunk.State.CLOSED))
+    stand = {
+        row["wave"]: row
+        for row in run.chunks.values("wave").annotate(
+            closed=closed, **{name: Sum(name) for name in OUTCOMES}
+        )
+    }
+    return [{"wave": wave, "now": stand.get(wave.number)} for wave in run.waves.order_by("-number")]
+
+
+def _retrying(run: Run) -> Retrying:
+    found = run.retries.aggregate(count=Count("pk"), next_at=Min("not_before"))
+    return Retrying(found["count"], found["next_at"])
+
+
+def _rate(run: Run, totals: Totals, now: datetime) -> float:
+    """Messages a second: over the last seconds while sending, over the whole run once it ended."""
+    if run.started_at is None:
+        return 0.0
+    if run.state != Run.State.SENDING:
+        seconds = ((run.finished_at or now) - run.started_at).total_seconds()
+        return totals.settled / max(seconds, 0.1) if run.finished_at else 0.0
+    recent = Window.objects.filter(run=run, settled_at__gt=now - RATE_OVER)
+    sent = sum(len(seqs) for seqs in recent.values_list("seqs", flat=True))
+    seconds = min(RATE_OVER.total_seconds(), max((now - run.started_at).total_seconds(), 0.5))
+    return sent / seconds
+
+
+def _eta(run: Run, totals: Totals, rate: float, now: datetime) -> datetime | None:
+    if run.state != Run.State.SENDING or not rate:
+        return None
+    eta = now + timedelta(seconds=totals.waiting / rate)
+    retry_at = _retrying(run).next_at
+    return max(eta, retry_at) if retry_at else eta

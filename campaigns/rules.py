@@ -1,0 +1,201 @@
+"""Rules of an audience: a tree of all / any / not over typed leaves, and the check at the door.
+
+A security boundary with `selection.py`, which makes SQL of a checked tree: fields and operators
+come from closed lists, and depth and size are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.dateparse import parse_date, parse_datetime
+
+from campaigns.durations import parse_duration
+from notifications.contact import validate_attribute_name
+
+MAX_DEPTH = 6
+MAX_LEAVES = 100
+MAX_VALUES = 1_000
+MAX_TEXT = 500
+
+OPERATORS = ["eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with", "exists", "not_exists", "before", "after", "within_last"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column a rule may ask, and the operators that make sense for it."""
+
+    column: str
+    kind: str  # text, time, version or list
+    ops: frozenset[str]
+
+
+TEXT_OPS = frozenset(["eq", "ne", "in", "not_in", "contains", "starts_with", "exists", "not_exists"])
+TIME_OPS = frozenset(["before", "after", "within_last", "exists", "not_exists"])
+VERSION_OPS = frozenset(["eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "starts_with", "exists", "not_exists"])
+FIELDS = {
+    "external_id": Field("c.external_id", "text", TEXT_OPS),
+    "locale": Field("c.locale", "text", TEXT_OPS),
+    "timezone": Field("c.timezone", "text", TEXT_OPS),
+    "created_at": Field("c.created_at", "time", TIME_OPS),
+    "platform": Field("d.platform", "text", TEXT_OPS),
+    "app_version": Field("d.app_version", "version", VERSION_OPS),
+    "last_seen_at": Field("d.last_seen_at", "time", TIME_OPS),
+    "list": Field("", "list", frozenset({"eq", "ne", "in", "not_in"})),
+}
+ATTRIBUTE_OPS = frozenset(OPERATORS)
+
+
+def everyone() -> dict[str, Any]:
+    return {"all": []}
+
+
+# --- Checking -------------------------------------------------------------------------------------
+
+
+def validate(tree: Any, *, lists: Container[int]) -> None:
+    """Raise ValidationError naming the place, e.g. `rules.all[1].op`, and the fix.
+
+    `lists` holds the ids of the project's static lists.
+    """
+    problems: list[str] = []
+    leaves_seen: list[dict[str, Any]] = []
+    _check(tree, "rules", 1, problems, leaves_seen)
+    if len(leaves_seen) > MAX_LEAVES:
+        problems.append(f"rules: at most {MAX_LEAVES} rules; there are {len(leaves_seen)}.")
+    if not problems:
+        problems += _unknown_lists(leaves_seen, lists)
+    if problems:
+        raise ValidationError({"rules": problems[:20]})
+
+
+def _check(
+    node: Any, path: str, depth: int, problems: list[str], leaves_seen: list[dict[str, Any]]
+) -> None:
+    if depth > MAX_DEPTH:
+        problems.append(f"{path}: nested deeper than {MAX_DEPTH} levels.")
+    elif not isinstance(node, dict):
+        problems.append(f'{path}: must be an object such as {{"all": []}}.')
+    elif set(node) in ({"all"}, {"any"}):
+        word = "all" if "all" in node else "any"
+        if not isinstance(node[word], list):
+            problems.append(f"{path}.{word}: must be a list of rules.")
+            return
+        for index, inner in enumerate(node[word][: MAX_LEAVES + 1]):
+            _check(inner, f"{path}.{word}[{index}]", depth + 1, problems, leaves_seen)
+    elif set(node) == {"not"}:
+        _check(node["not"], f"{path}.not", depth + 1, problems, leaves_seen)
+    else:
+        leaves_seen.append(node)
+        problems += [f"{path}{problem}" for problem in _leaf_problems(node)]
+
+
+def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
+    if extra := sorted(set(leaf) - {"field", "op", "value"}):
+        return [f": unknown key “{str(extra[0])[:50]}”. Use all, any, not, or field, op, value."]
+    name, op = leaf.get("field"), leaf.get("op")
+    if not isinstance(name, str) or (problem := _field_problem(name)):
+        known = ", ".join(["attributes.<name>", *FIELDS])
+        return [f".field: {problem if isinstance(name, str) else 'missing'}. Known: {known}."]
+    asked = field_of(name)
+    if not isinstance(op, str) or op not in asked.ops:
+        allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
+        return [f".op: “{str(op)[:50]}” does not fit {name}. Use one of {allowed}."]
+    problem = _value_problem(asked, op, leaf.get("value"))
+    return [f".value: {problem}"] if problem else []
+
+
+def _field_problem(name: str) -> str:
+    if name in FIELDS:
+        return ""
+    prefix, _, attribute = name.partition(".")
+    if prefix != "attributes":
+        return f"unknown field “{name[:80]}”"
+    try:
+        validate_attribute_name(attribute)
+    except ValidationError as error:
+        return f"“{name[:80]}”: {error.messages[0].rstrip('.')}"
+    return ""
+
+
+def field_of(name: str) -> Field:
+    """The field of a checked leaf. An attribute's values carry their own type."""
+    return FIELDS.get(name) or Field("c.attributes", "attribute", ATTRIBUTE_OPS)
+
+
+def _value_problem(asked: Field, op: str, value: Any) -> str:
+    if op in ("exists", "not_exists"):
+        return ""
+    if op in ("in", "not_in"):
+        if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
+            return f"must be a list of 1 to {MAX_VALUES:,} values."
+        return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")
+    if op in ("before", "after"):
+        return "" if moment(value) else "must be a date or time in ISO 8601, e.g. 2026-05-31."
+    if op == "within_last":
+        fits = isinstance(value, str) and parse_duration(value) is not None
+        return "" if fits else "must be an ISO 8601 duration, e.g. P30D or PT12H."
+    if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
+        return "must be a text."
+    if op in ("gt", "gte", "lt", "lte") and asked.kind == "attribute" and not _is_number(value):
+        return "must be a number. For dates use before or after."
+    return _scalar_problem(asked, value)
+
+
+def _scalar_problem(asked: Field, value: Any) -> str:
+    if asked.kind == "list":
+        return "" if _is_id(value) else "must be the id of a static list."
+    if isinstance(value, str):
+        unstorable = (
+            "\x00" in value or (not value.isprintable() and "\ud800" <= max(value) <= "\udfff")
+        )
+        if len(value) > MAX_TEXT or unstorable:
+            return f"must be a text of at most {MAX_TEXT} ordinary characters."
+        return ""
+    if asked.kind != "attribute":
+        return "must be a text."
+    return (
+        ""
+        if isinstance(value, bool) or _is_number(value)
+        else "must be a text, number or true/false."
+    )
+
+
+def _is_number(value: Any) -> bool:
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    return fits and abs(value) < 1e15  # NaN and Infinity fail this too
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
+def _unknown_lists(leaves_seen: list[dict[str, Any]], lists: Container[int]) -> list[str]:
+    asked = [leaf["value"] for leaf in leaves_seen if leaf["field"] == "list"]
+    ids = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
+    return [
+        f"rules: there is no static list {pk} in this project." for pk in ids if pk not in lists
+    ]
+
+
+def moment(value: Any) -> datetime | date | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_datetime(value) or parse_date(value)
+    except ValueError:
+        return None
+
+
+def leaves(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for word in ("all", "any"):
+        for inner in tree.get(word, []):
+            yield from leaves(inner)
+    if "not" in tree:
+        yield from leaves(tree["not"])
+    elif "field" in tree:
+        yield tree

@@ -1,0 +1,183 @@
+"""Run: what happened when we launched? One frozen launch, and the one table of its moves."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Now
+
+from campaigns.reasons import Cause
+from notifications.project import OfProject
+
+
+class Run(OfProject):
+    """What happened when we launched?"""
+
+    class State(models.TextChoices):
+        SCHEDULED = "scheduled", "Scheduled"
+        PREPARING = "preparing", "Preparing"
+        SENDING = "sending", "Sending"
+        PAUSED = "paused", "Paused"
+        FINISHED = "finished", "Finished"
+        CANCELLED = "cancelled", "Cancelled"
+
+    class OnUnknown(models.TextChoices):
+        RESEND = "resend", "Send again (a phone shows one)"
+        HOLD = "hold", "Never send twice"
+
+    campaign = models.ForeignKey(
+        "campaigns.Campaign", on_delete=models.PROTECT, related_name="runs"
+    )
+    occurrence = models.CharField(max_length=40, help_text="“once”, or the instant it was due.")
+    state = models.CharField(max_length=9, choices=State)
+    # Work in flight carries the epoch it was rung in; a pause or cancel makes it stale.
+    epoch = models.PositiveIntegerField(default=0)
+    cause = models.CharField(max_length=20, choices=Cause, blank=True)
+    cause_detail = models.CharField(max_length=500, blank=True)
+
+    # Frozen at launch: edits of the campaign, template or audience do not reach a run.
+    content = models.JSONField()
+    rules = models.JSONField()
+    on_unknown = models.CharField(max_length=6, choices=OnUnknown)
+    rate_per_second = models.PositiveIntegerField(null=True)
+    ttl_seconds = models.PositiveIntegerField()
+    max_lateness_seconds = models.PositiveIntegerField()
+
+    scheduled_at = models.DateTimeField()
+    launched_by = models.CharField(max_length=200)
+    launched_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    planned = models.PositiveIntegerField(null=True, help_text="Recipients; set by the snapshot.")
+    people = models.PositiveIntegerField(null=True)
+    accepted = models.PositiveIntegerField(default=0)
+    rejected = models.PositiveIntegerField(default=0)
+    skipped = models.PositiveIntegerField(default=0)
+    unknown = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            # Refuses the second click, the second beat and the second hour of a DST night. A run
+            # cancelled before anything left gives its occurrence back.
+            models.UniqueConstraint(
+                fields=["campaign", "occurrence"],
+                condition=~Q(state="cancelled", started_at__isnull=True),
+                name="one_run_per_occurrence",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "scheduled",
+                        "preparing",
+                        "sending",
+                        "paused",
+                        "finished",
+                        "cancelled",
+                    ]
+                ),
+                name="a_run_state_we_know",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="paused") | ~Q(cause=""), name="a_pause_has_a_cause"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="finished") | Q(finished_at__isnull=False),
+                name="a_finished_run_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="finished")
+                | Q(planned=F("accepted") + F("rejected") + F("skipped") + F("unknown")),
+                name="a_finished_run_balances",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["scheduled_at"], condition=Q(state="scheduled"), name="runs_to_start"
+            ),
+            models.Index(
+                fields=["id"], condition=Q(finished_at__isnull=True), name="unfinished_runs"
+            ),
+            models.Index(fields=["project", "-id"], name="run_of_project"),
+        ]
+
+    class InvalidMove(Exception):
+        """The run is in another state than the move starts from; the message says which."""
+
+    def __str__(self) -> str:
+        return f"{self.campaign} · run {self.pk}"
+
+    @property
+    def deadline(self) -> datetime | None:
+        return self.started_at and self.started_at + timedelta(seconds=self.ttl_seconds)
+
+    @property
+    def waiting(self) -> int:
+        return (self.planned or 0) - self.accepted - self.rejected - self.skipped - self.unknown
+
+    @property
+    def unfinished(self) -> bool:
+        return self.finished_at is None
+
+    @property
+    def collapse_id(self) -> str:
+        """The same for every copy to one phone, so that a second one replaces the first."""
+        return f"carillon-{self.pk}"
+
+    def move_to(self, state: State, **values: Any) -> None:
+        """One guarded UPDATE: of any number of processes that try, one moves the run."""
+        if state in STOPS_WORK:
+            values["epoch"] = F("epoch") + 1
+        moved = Run.objects.filter(pk=self.pk, state__in=MOVES[state]).update(state=state, **values)
+        self.refresh_from_db()
+        if not moved:
+            raise Run.InvalidMove(f"A {self.state} run cannot become {state}.")
+
+    def pause(self, cause: Cause, detail: str = "") -> None:
+        self.move_to(Run.State.PAUSED, cause=cause, cause_detail=detail[:500])
+
+    def resume(self) -> None:
+        """Back to where it was: to the snapshot when there is none yet, else to sending."""
+        back_to = Run.State.PREPARING if self.planned is None else Run.State.SENDING
+        self.move_to(back_to, cause="", cause_detail="")
+
+    def cancel(self) -> None:
+        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`."""
+        # Decided in the statement: the snapshot may commit between our reading and our writing.
+        nobody_planned = When(planned__isnull=True, then=Now())
+        self.move_to(Run.State.CANCELLED, finished_at=Case(nobody_planned, default=None))
+
+
+STATE = Run.State
+MOVES: dict[Run.State, tuple[Run.State, ...]] = {
+    STATE.PREPARING: (STATE.SCHEDULED, STATE.PAUSED),
+    STATE.SENDING: (STATE.PREPARING, STATE.PAUSED),
+    STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING),
+    STATE.FINISHED: (STATE.SENDING,),
+    STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
+}
+STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
+
+
+class Wave(models.Model):
+    """Which chunks were rung together as one chord, and what did its callback bring back?"""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waves")
+    number = models.PositiveIntegerField()
+    chunks = models.PositiveIntegerField()
+    rung_at = models.DateTimeField()
+    # Empty when the callback was lost: the sweep went on without it.
+    called_back_at = models.DateTimeField(null=True)
+    tally = models.JSONField(default=dict, help_text="Sums of what the chord's tasks returned.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_wave_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"wave {self.number} of run {self.run_id}"

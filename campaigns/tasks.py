@@ -1,0 +1,97 @@
+"""Doorbells: four tasks that carry ids only. Ringing one twice, late or never changes no result."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any
+
+from celery import Task, chord, group, shared_task
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from campaigns import engine, sending
+from campaigns.chunk import Chunk, Fenced
+from campaigns.run import Wave
+from campaigns.schedule import Tick
+
+log = logging.getLogger(__name__)
+
+
+def ring(run_id: int) -> None:
+    """Have the run looked at as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish(run_id))
+
+
+def _publish(run_id: int) -> None:
+    try:
+        advance.delay(run_id=run_id)
+    except OperationalError as error:
+        # The row is written; the sweep finds it once Redis is back.
+        log.warning("run=%s could not be rung, the sweep will: %s", run_id, error)
+
+
+@shared_task
+def sweep() -> None:
+    """Beat's only tick: look at everything that is due, abandoned or unfinished."""
+    now = timezone.now()
+    for run_id in engine.sweep(now):
+        advance.delay(run_id=run_id)
+    Tick.record(now)
+
+
+@shared_task
+def advance(run_id: int) -> None:
+    """Move a run one step, and ring what that released."""
+    try:
+        released = engine.advance(run_id, now=timezone.now())
+    except DatabaseError as error:  # a lock not granted, a restart: the sweep calls again
+        log.warning("run=%s not advanced: %s", run_id, error)
+        return
+    if released:
+        ring_wave(released)
+
+
+def ring_wave(released: engine.Ring) -> None:
+    """The chord: every chunk of the wave, then the callback that sums up and releases the next.
+
+    If publishing fails half-way, the chunks stay queued and are rung again when nobody came.
+    """
+    run_id, wave = released.run_id, released.wave
+    chunks = group(
+        send_chunk.s(run_id=run_id, number=number, epoch=released.epoch)
+        for number in released.chunks
+    )
+    callback = wave_done.s(run_id=run_id, wave=wave).on_error(advance.si(run_id=run_id))
+    try:
+        chord(chunks)(callback)
+    except OperationalError as error:
+        log.warning("run=%s wave=%s could not be rung: %s", run_id, wave, error)
+
+
+@shared_task(bind=True, ignore_result=False)
+def send_chunk(self: Task[Any, Any], run_id: int, number: int, epoch: int) -> dict[str, int]:
+    """Send one chunk; return what was settled. Never raises: that would break the wave's chord."""
+    try:
+        return sending.send(run_id, number, epoch, task_id=self.request.id)
+    except Fenced:
+        log.warning("run=%s chunk=%s lost its lease and wrote nothing more", run_id, number)
+    except Exception:
+        # Its lease lapses and another worker takes over; five times, and it is quarantined.
+        log.exception("run=%s chunk=%s failed", run_id, number)
+    return {}
+
+
+@shared_task
+def wave_done(results: list[dict[str, int]], run_id: int, wave: int) -> None:
+    """The chord's callback: sum what the wave's tasks returned, compare with the rows, go on."""
+    tally: Counter[str] = Counter()
+    for settled in results:
+        tally.update(settled)
+    Wave.objects.filter(run=run_id, number=wave).update(
+        called_back_at=timezone.now(), tally=dict(tally)
+    )
+    unfinished = Chunk.objects.filter(run=run_id, wave=wave).exclude(state=Chunk.State.CLOSED)
+    log.info("run=%s wave=%s tally=%s unfinished=%s", run_id, wave, dict(tally), unfinished.count())
+    advance(run_id=run_id)

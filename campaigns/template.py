@@ -1,0 +1,111 @@
+"""Template: what do they read? A text with variables, and the same in other languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from campaigns import liquid
+from notifications.contact import validate_locale
+from notifications.project import OfProject
+
+TEXTS = ("title", "body", "image", "link")
+RESERVED = ("from", "message_type", "notification", "message_id", "collapse_key", "carillon_id")
+
+
+class Template(OfProject):
+    """What do they read?"""
+
+    name = models.CharField(max_length=100)
+    title = models.CharField(max_length=500, help_text="Variables: {{ first_name }}")
+    body = models.TextField(max_length=4_000)
+    image = models.CharField(max_length=2_000, blank=True, help_text="An https address.")
+    link = models.CharField(
+        max_length=2_000, blank=True, help_text="Opened on tap: https://… or your app's own scheme."
+    )
+    data = models.JSONField(
+        default=dict, blank=True, help_text='Extra texts for the app, e.g. {"screen": "offers"}.'
+    )
+    locales = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='The same in other languages, e.g. {"ko": {"title": "…", "body": "…"}}.',
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_template_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        problems: dict[str, list[str]] = {}
+        for name in TEXTS:
+            _collect(problems, name, _text_problems(name, getattr(self, name)))
+        _collect(problems, "data", _data_problems(self.data))
+        _collect(problems, "locales", _locales_problems(self.locales))
+        if problems:
+            raise ValidationError(problems)
+
+    def frozen(self) -> dict[str, Any]:
+        """The content as a run keeps it; edits after the launch do not reach it."""
+        texts = {name: getattr(self, name) for name in TEXTS}
+        return {**texts, "data": self.data, "locales": self.locales, "template": self.pk}
+
+
+def _collect(problems: dict[str, list[str]], name: str, found: list[str]) -> None:
+    if found:
+        problems[name] = found
+
+
+def _text_problems(name: str, source: Any) -> list[str]:
+    if not isinstance(source, str):
+        return ["must be a text."]
+    problems = liquid.problems(source)
+    if name == "image" and source and not source.startswith(("https://", "{{")):
+        problems.append("must be an https:// address: phones refuse anything else.")
+    if name == "link" and source.lower().startswith(("javascript:", "data:", "http:")):
+        problems.append("must be https://… or your app's own scheme, e.g. myapp://offers.")
+    return problems
+
+
+def _data_problems(data: Any) -> list[str]:
+    if not isinstance(data, dict):
+        return ['must be an object of texts, e.g. {"screen": "offers"}.']
+    problems = []
+    for key, value in data.items():
+        if not isinstance(value, str):
+            problems.append(f"{key}: FCM takes texts only; write it in quotes.")
+        elif key.lower() in RESERVED or key.lower().startswith(("google.", "gcm.")):
+            problems.append(f"{key}: this key is reserved by FCM or Carillon; choose another.")
+        else:
+            problems += [f"{key}: {problem}" for problem in liquid.problems(value)]
+    return problems
+
+
+def _locales_problems(locales: Any) -> list[str]:
+    if not isinstance(locales, dict):
+        return ['must be an object, e.g. {"ko": {"title": "…", "body": "…"}}.']
+    problems = []
+    for locale, texts in locales.items():
+        try:
+            validate_locale(locale)
+        except ValidationError as error:
+            problems.append(f"{locale}: {error.messages[0]}")
+        if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data"}):
+            found = (
+                f"unknown key {sorted(extra)[0]}" if isinstance(texts, dict) else "not an object"
+            )
+            problems.append(f"{locale}: {found}; use title, body, image, link, data.")
+            continue
+        for name, source in texts.items():
+            found_in = _data_problems(source) if name == "data" else _text_problems(name, source)
+            problems += [f"{locale}.{name}: {problem}" for problem in found_in]
+    return problems
