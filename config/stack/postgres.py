@@ -7,6 +7,7 @@ start; the data are as durable as PostgreSQL's defaults make them.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -79,6 +80,8 @@ def _create_cluster(quarters: Quarters, password: str) -> None:
     """Made aside and renamed: a start that is interrupted here leaves no half-made cluster."""
     # The built-in locale sorts the same on every machine.
     locale = "--encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"
+    for abandoned in quarters.data.glob(".initdb-*"):
+        shutil.rmtree(abandoned)
     with tempfile.TemporaryDirectory(dir=quarters.data, prefix=".initdb-") as folder:
         draft, password_file = Path(folder) / "cluster", Path(folder) / "password"
         password_file.write_text(password)
@@ -88,6 +91,7 @@ def _create_cluster(quarters: Quarters, password: str) -> None:
             [_program(quarters, "initdb"), "-D", draft, "-U", USER, "--auth=scram-sha-256",
              f"--pwfile={password_file}", "--no-instructions", *locale.split()],
             cwd="/",
+            start_new_session=True,
             check=False,
             capture_output=True,
             text=True,
@@ -104,8 +108,15 @@ def _database_answers(port: int, password: str) -> bool:
         with psycopg.connect(
             url(port, password, "postgres"), autocommit=True, connect_timeout=2
         ) as db:
-            if not db.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
+            if not db.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
+            ).fetchone():
                 db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        if "password authentication failed" in str(error):
+            raise StackError(
+                "PostgreSQL refuses the password in the state folder's `secrets`: that file is "
+                "newer than the data. Put the old file back, or move the folder `postgres` away."
+            ) from None
         return False
     return True

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from config.stack.leftovers import processes_of
+from tests.stack.conftest import Launch
+
+INSPECT = """
+import json, os, psycopg, redis
+db = psycopg.connect(os.environ["DATABASE_URL"])
+settings = redis.Redis.from_url(os.environ["REDIS_URL"], decode_responses=True).config_get("*")
+print(json.dumps({
+    "postgres": db.info.server_version,
+    "collation": db.execute(
+        "SELECT datlocale FROM pg_database WHERE datname = 'carillon'"
+    ).fetchone()[0],
+    **{name: settings[name] for name in ("appendonly", "maxmemory-policy", "bind")},
+}))
+"""
+COUNT_VISITS = """
+import os, psycopg
+with psycopg.connect(os.environ["DATABASE_URL"]) as db:
+    db.execute("CREATE TABLE IF NOT EXISTS visit (at timestamptz DEFAULT now())")
+    db.execute("INSERT INTO visit DEFAULT VALUES")
+    print(db.execute("SELECT count(*) FROM visit").fetchone()[0])
+"""
+
+
+def test_the_exit_code_is_the_commands(exec_beside: Launch) -> None:
+    assert exec_beside("sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_command_ended_by_a_signal_is_reported_as_a_shell_would(exec_beside: Launch) -> None:
+    assert exec_beside("sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+def test_a_command_that_does_not_exist_is_named(exec_beside: Launch) -> None:
+    ended = exec_beside("no-such-program")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("carillon: cannot run no-such-program")
+
+
+def test_both_servers_answer_and_are_configured_to_lose_nothing(exec_beside: Launch) -> None:
+    found = json.loads(exec_beside(sys.executable, "-c", INSPECT).stdout)
+    assert found["postgres"] // 10_000 == 18
+    assert found["collation"] == "C.UTF-8"
+    assert found["appendonly"] == "yes"
+    assert found["maxmemory-policy"] == "noeviction"
+    assert found["bind"] == "127.0.0.1"
+
+
+def test_data_survive_and_processes_do_not(exec_beside: Launch, state: Path) -> None:
+    visits = []
+    for _ in range(2):
+        visits.append(exec_beside(sys.executable, "-c", COUNT_VISITS).stdout.strip())
+        assert processes_of(state) == []
+    assert visits == ["1", "2"]
+
+
+def test_what_the_command_leaves_running_is_ended(exec_beside: Launch, state: Path) -> None:
+    ended = exec_beside("sh", "-c", "setsid sleep 300 > /dev/null 2>&1 &")
+    assert ended.returncode == 0
+    assert processes_of(state) == []
+
+
+def test_a_given_server_is_used_and_none_is_started_in_its_place(
+    exec_beside: Launch, state: Path
+) -> None:
+    given = os.environ["DATABASE_URL"]
+    ended = exec_beside("sh", "-c", "echo $DATABASE_URL; echo $REDIS_URL", DATABASE_URL=given)
+    database_url, redis_url = ended.stdout.split()
+    assert database_url == given
+    assert redis_url.startswith("redis://")
+    assert not (state / "postgres").exists()
+    assert (state / "valkey").exists()
+
+
+def test_a_given_server_that_does_not_answer_is_named_without_its_password(
+    exec_beside: Launch,
+) -> None:
+    for name, url in (
+        ("DATABASE_URL", "postgresql://push:hidden@127.0.0.1:1/carillon"),
+        ("REDIS_URL", "redis://:hidden@127.0.0.1:1/0"),
+    ):
+        ended = exec_beside("true", **{name: url})
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(f"carillon: {name}: 127.0.0.1:1/")
+        assert "hidden" not in ended.stderr
+
+
+def test_data_of_another_postgresql_are_refused_with_the_way_out(
+    exec_beside: Launch, state: Path
+) -> None:
+    (state / "postgres").mkdir()
+    (state / "postgres" / "PG_VERSION").write_text("17\n")
+    ended = exec_beside("true")
+    assert ended.returncode == 1
+    assert "holds data of PostgreSQL 17, but this release brings 18" in ended.stderr
+    assert "pg_dump" in ended.stderr
+
+
+def test_a_lost_secrets_file_is_explained(exec_beside: Launch, state: Path) -> None:
+    assert exec_beside("true").returncode == 0
+    (state / "secrets").unlink()
+    assert "PostgreSQL refuses the password" in exec_beside("true").stderr

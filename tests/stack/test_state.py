@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.stack import CHECKOUT, StackError
+from config.stack.secret_values import secret_values
+from config.stack.state import claim
+from tests.stack.conftest import bare_environment, launcher
+
+
+def test_secrets_are_made_once_and_private(tmp_path: Path) -> None:
+    file = tmp_path / "secrets"
+    first = secret_values(file, {})
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(set(first.values())) == len(first)
+    assert secret_values(file, {}) == first
+
+
+def test_a_secret_from_the_environment_wins_and_is_not_written_down(tmp_path: Path) -> None:
+    values = secret_values(tmp_path / "secrets", {"SECRET_KEY": "mine"})
+    assert values["SECRET_KEY"] == "mine"
+    assert "mine" not in (tmp_path / "secrets").read_text()
+
+
+def test_a_second_launcher_names_the_first(state: Path) -> None:
+    with claim(state):
+        ended = subprocess.run(
+            launcher(state, "exec", "--", "true"),
+            cwd=CHECKOUT,
+            env=bare_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert (
+        ended.stderr
+        == f"carillon: {state} is in use by pid {os.getpid()}. Stop that stack first.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/sys refuses even root on Linux only")
+def test_a_folder_that_cannot_be_written_is_one_clear_line() -> None:
+    with pytest.raises(StackError) as refused, claim(Path("/sys/carillon")):
+        pass
+    assert "/sys/carillon is not writable for uid" in str(refused.value)
+    assert "\n" not in str(refused.value)
