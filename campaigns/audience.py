@@ -68,6 +68,9 @@ class Member(models.Model):
             models.UniqueConstraint(fields=["audience", "contact"], name="once_on_a_list")
         ]
 
+    def __str__(self) -> str:
+        return f"{self.contact} on {self.audience}"
+
 
 def validate_rules(tree: Any, *, project_id: int) -> None:
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
@@ -100,7 +103,7 @@ def sample(project_id: int, tree: dict[str, Any], size: int = 10) -> list[Contac
 
 
 def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree again, each node with whether it holds for this person, each leaf with the value seen.
+    """The tree again: each node with whether it holds for this person, each leaf with what it saw.
 
     Leaves are asked in the very SQL that selects, so that the answer cannot differ from a launch.
     """

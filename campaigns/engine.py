@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, Max, Q, Sum
@@ -189,7 +190,9 @@ WITH interrupted AS (
         '', '', %(attempt)s, FALSE, %(now)s
     FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
-        AND NOT EXISTS (SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq)
+        AND NOT EXISTS (
+            SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
+        )
     RETURNING status
 )
 SELECT count(*) FILTER (WHERE status = 'skipped'), count(*) FILTER (WHERE status = 'unknown')
@@ -198,9 +201,10 @@ FROM closed
 
 
 def _close(run: Run, chunk: Chunk, now: datetime) -> None:
-    values = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt, "now": now}
+    values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
+    values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
     with connection.cursor() as cursor:
-        cursor.execute(CLOSE, {**values, "first": chunk.first_seq, "last": chunk.last_seq})
+        cursor.execute(CLOSE, values)
         skipped, unknown = cursor.fetchone()
     chunk.retries.all().delete()
     for reason, count in (("cancelled", skipped), ("interrupted", unknown)):

@@ -25,6 +25,9 @@ class Recipient(models.Model):
     contact_id = models.BigIntegerField()
     device_id = models.BigIntegerField()
 
+    def __str__(self) -> str:
+        return f"recipient {self.seq} of run {self.run_id}"
+
 
 class Delivery(models.Model):
     """What finally happened to this recipient? Appended once."""
@@ -61,6 +64,9 @@ class Delivery(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.status} {self.reason} ({self.seq} of run {self.run_id})"
+
 
 class Window(models.Model):
     """Which requests were about to leave? Committed before the first of them does.
@@ -89,6 +95,9 @@ class Window(models.Model):
             )
         ]
 
+    def __str__(self) -> str:
+        return f"window of {len(self.seqs)} in chunk {self.chunk_id}"
+
 
 class Retry(models.Model):
     """Which recipient waits for another try, until when, and why?"""
@@ -105,6 +114,9 @@ class Retry(models.Model):
 
     class Meta:
         verbose_name_plural = "retries"
+
+    def __str__(self) -> str:
+        return f"retry {self.tries} of {self.seq} of run {self.run_id}"
 
 
 def detached_partition(table: str, run_id: int) -> str:

@@ -14,9 +14,17 @@ from typing import Any
 from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
-TAGS = frozenset(["if", "unless", "case", "assign", "comment", "raw", "echo", "#", "content", "illegal", "output"])
+TAGS = frozenset(
+    (
+        *("if", "unless", "case", "assign", "comment", "raw", "echo", "#"),
+        *("content", "illegal", "output"),  # Liquid's own, for what stands between the tags
+    )
+)
 FILTERS = frozenset(
-    ["default", "date", "upcase", "downcase", "capitalize", "truncate", "strip", "escape", "plus", "minus", "times", "divided_by", "round", "append", "prepend", "replace", "size"]
+    (
+        *("default", "date", "upcase", "downcase", "capitalize", "truncate", "strip", "escape"),
+        *("plus", "minus", "times", "divided_by", "round", "append", "prepend", "replace", "size"),
+    )
 )
 MAX_SOURCE = 4_000
 MAX_OUTPUT = 4_096

@@ -1,10 +1,9 @@
-"""From a run's frozen content and a person to the Message, or the reason to skip this one person."""
+"""From a run's frozen content and a person to the Message, or the reason to skip this person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from liquid.exceptions import UndefinedError
@@ -87,7 +86,3 @@ def _text(source: str, values: Mapping[str, Any]) -> str:
         raise Unrenderable(
             Reason.TEMPLATE_ERROR, f"{type(error).__name__}: {error}"[:200]
         ) from error
-
-
-def seconds_left(deadline: datetime, now: datetime) -> int:
-    return max(0, int((deadline - now).total_seconds()))

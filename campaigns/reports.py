@@ -83,7 +83,7 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
 
 
 def totals_of(run: Run) -> Totals:
-    """Sums of the chunks: 400 rows for 400,000 people, and exact, as they move with the deliveries."""
+    """Sums of the chunks: 400 rows for 400,000 people, exact as they move with the deliveries."""
     sums = run.chunks.aggregate(**{name: Sum(name) for name in OUTCOMES})
     return Totals(run.planned or 0, **{name: sums[name] or 0 for name in OUTCOMES})
 

@@ -22,7 +22,10 @@ MAX_LEAVES = 100
 MAX_VALUES = 1_000
 MAX_TEXT = 500
 
-OPERATORS = ["eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with", "exists", "not_exists", "before", "after", "within_last"]
+OPERATORS = (
+    *("eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with"),
+    *("exists", "not_exists", "before", "after", "within_last"),
+)
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,11 @@ class Field:
     ops: frozenset[str]
 
 
-TEXT_OPS = frozenset(["eq", "ne", "in", "not_in", "contains", "starts_with", "exists", "not_exists"])
-TIME_OPS = frozenset(["before", "after", "within_last", "exists", "not_exists"])
-VERSION_OPS = frozenset(["eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "starts_with", "exists", "not_exists"])
+SAME = {"eq", "ne", "in", "not_in"}
+THERE = {"exists", "not_exists"}
+TEXT_OPS = frozenset(SAME | THERE | {"contains", "starts_with"})
+TIME_OPS = frozenset(THERE | {"before", "after", "within_last"})
+VERSION_OPS = frozenset(SAME | THERE | {"gt", "gte", "lt", "lte", "starts_with"})
 FIELDS = {
     "external_id": Field("c.external_id", "text", TEXT_OPS),
     "locale": Field("c.locale", "text", TEXT_OPS),
@@ -45,7 +50,7 @@ FIELDS = {
     "platform": Field("d.platform", "text", TEXT_OPS),
     "app_version": Field("d.app_version", "version", VERSION_OPS),
     "last_seen_at": Field("d.last_seen_at", "time", TIME_OPS),
-    "list": Field("", "list", frozenset({"eq", "ne", "in", "not_in"})),
+    "list": Field("", "list", frozenset(SAME)),
 }
 ATTRIBUTE_OPS = frozenset(OPERATORS)
 
@@ -150,8 +155,8 @@ def _scalar_problem(asked: Field, value: Any) -> str:
     if asked.kind == "list":
         return "" if _is_id(value) else "must be the id of a static list."
     if isinstance(value, str):
-        unstorable = (
-            "\x00" in value or (not value.isprintable() and "\ud800" <= max(value) <= "\udfff")
+        unstorable = "\x00" in value or (
+            not value.isprintable() and "\ud800" <= max(value) <= "\udfff"
         )
         if len(value) > MAX_TEXT or unstorable:
             return f"must be a text of at most {MAX_TEXT} ordinary characters."

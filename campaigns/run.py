@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -111,9 +111,10 @@ class Run(OfProject):
     def __str__(self) -> str:
         return f"{self.campaign} · run {self.pk}"
 
-    @property
-    def deadline(self) -> datetime | None:
-        return self.started_at and self.started_at + timedelta(seconds=self.ttl_seconds)
+    def seconds_left(self, now: datetime) -> int:
+        """How long a push is still worth showing; every attempt asks anew."""
+        age = now - (self.started_at or now)
+        return max(0, self.ttl_seconds - int(age.total_seconds()))
 
     @property
     def waiting(self) -> int:

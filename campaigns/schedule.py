@@ -17,6 +17,9 @@ class Tick(models.Model):
 
     at = models.DateTimeField()
 
+    def __str__(self) -> str:
+        return f"last tick at {self.at}"
+
     @classmethod
     def record(cls, now: datetime) -> None:
         cls.objects.update_or_create(pk=1, defaults={"at": now})
@@ -24,7 +27,7 @@ class Tick(models.Model):
     @classmethod
     def age(cls, now: datetime) -> timedelta | None:
         tick = cls.objects.filter(pk=1).first()
-        return tick and now - tick.at
+        return now - tick.at if tick else None
 
 
 def start_due(now: datetime) -> list[int]:

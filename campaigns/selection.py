@@ -51,7 +51,7 @@ def _leaf_sql(leaf: dict[str, Any]) -> Sql:
         return Sql(
             "EXISTS (SELECT 1 FROM campaigns_member m"
             " WHERE m.contact_id = c.id AND m.audience_id = ANY(%s))",
-            [list(value)],
+            [value],
         )
     kind_sql = _attribute_sql if asked.kind == "attribute" else _column_sql
     return kind_sql(leaf, asked, op, value)

@@ -12,7 +12,9 @@ import time
 from collections import Counter, deque
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -20,7 +22,7 @@ from campaigns import settling
 from campaigns.chunk import Claim, claim
 from campaigns.ledger import Window
 from campaigns.reasons import Cause, Reason
-from campaigns.rendering import Unrenderable, render, seconds_left
+from campaigns.rendering import Unrenderable, render
 from campaigns.run import Run
 from campaigns.settling import Final, Left, left_to_send
 from notifications import pacing
@@ -103,7 +105,7 @@ class Sending:
         """Render, write the intent, let the requests go. In this order: F3 depends on it."""
         now = timezone.now()
         flight = InFlight(None, {left.reader.reference: left for left in readers})
-        messages = self._messages(readers, flight, seconds_left(self.run.deadline, now))
+        messages = self._messages(readers, flight, self.run.seconds_left(now))
         if messages:
             seqs = [flight.readers[message.reference].seq for message in messages]
             if not self._renew():
@@ -180,12 +182,10 @@ class Sending:
     def _trouble(self, cause: Cause, detail: str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
-        try:
+        with suppress(Run.InvalidMove):
             Run.objects.get(pk=self.run.pk).pause(cause, detail)
-        except Run.InvalidMove:
-            pass
 
-    def _next_due(self) -> timezone.datetime | None:
+    def _next_due(self) -> datetime | None:
         """When the chunk is worth ringing again: at once if somebody is left, else at its retry."""
         first = self.claim.chunk.retries.order_by("not_before").first()
         return first.not_before if first and not self.left else None

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import orjson
 from django.db import connection, transaction
@@ -96,7 +97,7 @@ def left_to_send(claim: Claim) -> list[Left]:
                 "last": chunk.last_seq,
             },
         )
-        everybody = [_left(chunk.run_id, *row) for row in cursor.fetchall()]
+        everybody = [_left(chunk.run_id, row) for row in cursor.fetchall()]
     if claim.run.on_unknown == Run.OnUnknown.RESEND:
         return everybody
     ambiguous = [left for left in everybody if left.ambiguous]
@@ -106,21 +107,9 @@ def left_to_send(claim: Claim) -> list[Left]:
     return [left for left in everybody if not left.ambiguous]
 
 
-def _left(
-    run_id: int,
-    seq: int,
-    device_id: int,
-    kind: str,
-    address: str,
-    platform: str,
-    external_id: str,
-    attributes: str | None,
-    locale: str,
-    zone: str,
-    tries: int,
-    ambiguous: bool,
-    gone: bool,
-) -> Left:
+def _left(run_id: int, row: tuple[Any, ...]) -> Left:
+    (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
+     tries, ambiguous, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
@@ -171,7 +160,7 @@ def judge(left: Left, outcome: Outcome, *, on_unknown: str, now: datetime) -> Fi
 
 
 def _wait(tries: int, retry_after: float | None) -> timedelta:
-    """FCM's own word when it gave one, else doubling from 10 s; with jitter, so none come in step."""
+    """FCM's own word when it gave one, else doubling from 10 s; with jitter, against marching."""
     seconds = FIRST_WAIT * 2**tries if retry_after is None else retry_after
     return timedelta(seconds=min(seconds, LONGEST_WAIT) * random.uniform(1.0, 1.25))
 

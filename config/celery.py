@@ -1,4 +1,4 @@
-"""The Celery application: a doorbell that may ring twice, late or never. PostgreSQL is the truth."""
+"""The Celery application: a doorbell that may ring twice, late or never. Rows decide."""
 
 from __future__ import annotations
 

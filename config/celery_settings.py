@@ -31,7 +31,7 @@ broker_connection_retry_on_startup = True
 broker_connection_max_retries = None  # the default gives up, and the worker exits, after 100 tries
 broker_pool_acquire_timeout = 10  # the default waits for ever
 
-# --- Results exist for the chord alone. A short outage must not turn a finished chunk into a failure
+# --- Results exist for the chord alone. A short outage must not make a done chunk a failure
 task_ignore_result = True
 result_expires = 3600
 result_chord_expires = 86_400

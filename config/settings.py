@@ -180,7 +180,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Carillon",
-    "DESCRIPTION": "Push campaigns that ring once. Authenticate with `Authorization: Bearer <key>`.",
+    "DESCRIPTION": "Push campaigns that ring once. Send `Authorization: Bearer <key>`.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],

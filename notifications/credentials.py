@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -127,7 +128,7 @@ class AccessTokens:
         return self._token
 
     def reject(self, token: str) -> None:
-        """FCM refused this token. Of 500 requests that carried it, the first one's word is enough."""
+        """FCM refused this token. Of 500 requests that carried it, one's word is enough."""
         if token == self._token:
             self._refresh_at = 0.0
 
@@ -140,21 +141,14 @@ class AccessTokens:
             raise BadCredentials(_in_plain_words(error)) from error
         except exceptions.TransportError as error:
             raise TokenUnavailable(str(error)) from error
-        expiry = self._credentials.expiry
-        life = expiry.timestamp() - _utc_naive_now() if expiry else 3600.0
+        # google-auth keeps the expiry as a naive time in UTC.
+        life = self._credentials.expiry.replace(tzinfo=UTC) - datetime.now(UTC)
         self._token = str(self._credentials.token)
-        self._refresh_at = time.monotonic() + life * REFRESH_AT
+        self._refresh_at = time.monotonic() + life.total_seconds() * REFRESH_AT
 
 
 class TokenUnavailable(Exception):
     """The token endpoint did not answer. Nothing was sent; later it may work."""
-
-
-def _utc_naive_now() -> float:
-    # google-auth keeps expiry as naive UTC; .timestamp() reads naive as local, so subtract alike.
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).replace(tzinfo=None).timestamp()
 
 
 def _in_plain_words(error: exceptions.RefreshError) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import aiohttp
 import orjson
@@ -54,7 +54,7 @@ class FcmGateway:
         await self._session.close()
 
     async def _ready(self) -> None:
-        """Raise BadCredentials before anything leaves. A silent token endpoint is met per message."""
+        """Raise BadCredentials before anything leaves; a silent token endpoint is met later."""
         try:
             await self._tokens.current()
         except TokenUnavailable:
@@ -83,9 +83,7 @@ class FcmGateway:
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
-    async def _post(
-        self, body: bytes, token: str
-    ) -> tuple[int, aiohttp.typedefs.LooseHeaders, bytes]:
+    async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         async with self._session.post(self._url, data=body, headers=headers) as reply:
             return reply.status, reply.headers, await reply.read()

@@ -71,7 +71,7 @@ MAX_BYTES = 4_096
 
 
 def size(message: Message) -> int:
-    """Bytes that count against FCM's limit: keys and values, in UTF-8, of what the phone receives."""
+    """Bytes that count against FCM's limit: keys and values of what the phone gets, in UTF-8."""
     texts = [message.title, message.body, message.image, message.link, message.reference]
     texts += [REFERENCE_KEY, *message.data.keys(), *message.data.values()]
     return sum(len(text.encode()) for text in texts)

@@ -20,7 +20,7 @@ class Project(models.Model):
     )
     uses_emulator = models.BooleanField(
         default=True,
-        help_text="Send to the FCM emulator instead of Google. Setting credentials switches it off.",
+        help_text="Send to the FCM emulator, not to Google. Setting credentials switches it off.",
     )
     quota_per_minute = models.PositiveIntegerField(
         default=600_000,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
@@ -25,7 +27,7 @@ AUDIENCES = {
         "not": {"field": "attributes.last_order_at", "op": "within_last", "value": "P90D"}
     },
 }
-TEMPLATES = {
+TEMPLATES: dict[str, dict[str, Any]] = {
     "Autumn run": {
         "title": "{{ first_name | default: 'Hello' }}, the autumn run is open",
         "body": "See you in {{ city }}! You have {{ points }} points: members on {{ plan }} "

@@ -111,7 +111,7 @@ def _devices(
 
 
 def _address(dice: random.Random) -> str:
-    """As long as a real registration token, with the emulator's word in front where it is in trouble."""
+    """As long as a real token; where it is in trouble, the emulator's word for that in front."""
     roll, prefix = dice.uniform(0, 100), ""
     for trouble, share in TROUBLE:
         if roll < share:
