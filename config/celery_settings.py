@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from kombu import Queue
 
@@ -17,11 +19,12 @@ worker_deduplicate_successful_tasks = False
 
 # --- The broker: redelivery well after the hard time limit, looked for every 10 s, not every 100 s
 visibility_timeout = 600
-broker_transport_options = {
+PRIORITY_STEPS = [0, 3, 6, 9]  # 0 is the most urgent, the reverse of RabbitMQ
+broker_transport_options: dict[str, Any] = {
     "visibility_timeout": visibility_timeout,
     "unacked_restore_interval": 10,
     "unacked_restore_throttle": 1,
-    "priority_steps": [0, 3, 6, 9],
+    "priority_steps": PRIORITY_STEPS,
     "socket_timeout": 30,
     "socket_connect_timeout": 5,
     "socket_keepalive": True,
@@ -54,7 +57,8 @@ task_soft_time_limit = 150
 task_time_limit = 180
 
 # --- The queues: a typo is an error, and direct exchanges survive an emptied Redis
-task_queues = [Queue(name, routing_key=name) for name in ("urgent", "bulk", "control")]
+QUEUES = ("urgent", "bulk", "control")
+task_queues = [Queue(name, routing_key=name) for name in QUEUES]
 task_default_queue = "control"
 task_create_missing_queues = False
 task_default_priority = 6

@@ -97,10 +97,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env_secret("REDIS_URL")
 
 
-def redis_database(number: int) -> str:
-    """The same server, another database: a broker purge must not empty the gate."""
-    server, _, name = REDIS_URL.rpartition("/")
-    return f"{server if name.isdecimal() else REDIS_URL.rstrip('/')}/{number}"
+def redis_database(offset: int) -> str:
+    """The same server, a database of its own: purging the broker must not empty the gate."""
+    server, _, first = REDIS_URL.rpartition("/")
+    if not first.isdecimal():
+        server, first = REDIS_URL.rstrip("/"), "0"
+    return f"{server}/{int(first) + offset}"
 
 
 BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))

@@ -1,0 +1,65 @@
+"""Is it alive, is it ready, and how is it doing: /healthz, /readyz and /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from prometheus_client import CollectorRegistry, generate_latest
+
+from campaigns.schedule import Tick
+from config.metrics import Metrics
+
+STALE_TICK_SECONDS = 60
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """This process answers. Says nothing of its neighbours: restarting it would not heal them."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Whether everything a campaign needs is there, each part in words."""
+    checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
+    found = {name: _asked(check) for name, check in checks.items()}
+    ready = all(answer.startswith("ok") for answer in found.values())
+    return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    registry = CollectorRegistry()
+    registry.register(Metrics(now=timezone.now()))
+    return HttpResponse(generate_latest(registry), content_type="text/plain; version=0.0.4")
+
+
+def _asked(check: Callable[[], str]) -> str:
+    try:
+        return check()
+    except (DatabaseError, redis.RedisError) as error:
+        return (
+            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no answer'}"
+        )
+
+
+def _postgresql() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return "ok"
+
+
+def _redis() -> str:
+    redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
+    return "ok"
+
+
+def _beat() -> str:
+    age = Tick.age(timezone.now())
+    if age is None:
+        return "no tick yet; are beat and the control worker running?"
+    seconds = int(age.total_seconds())
+    word = "ok" if seconds <= STALE_TICK_SECONDS else "stale"
+    return f"{word}, last tick {seconds} s ago"

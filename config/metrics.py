@@ -1,0 +1,107 @@
+"""The numbers Prometheus scrapes: asked from the rows and from Redis at each scrape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Min, QuerySet, Sum
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from campaigns.chunk import LEASE, Chunk
+from campaigns.run import Run
+from campaigns.schedule import Tick
+from config.celery_settings import PRIORITY_STEPS, QUEUES
+
+RECENT = timedelta(days=1)
+OUTCOMES = ("accepted", "rejected", "skipped", "unknown")
+REASONS = """
+SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
+    jsonb_each_text(c.reasons) AS counted(reason, n)
+WHERE r.launched_at > %s GROUP BY reason
+"""
+
+
+class Metrics(Collector):
+    """One scrape's worth of numbers."""
+
+    def __init__(self, *, now: datetime) -> None:
+        self.now = now
+
+    def collect(self) -> Iterator[Metric]:
+        unfinished = Chunk.objects.filter(run__finished_at__isnull=True)
+        yield _by_state("carillon_runs", "Runs by state.", Run.objects.all(), Run.State.values)
+        yield _by_state(
+            "carillon_chunks", "Chunks of unfinished runs.", unfinished, Chunk.State.values
+        )
+        yield self._oldest_lease()
+        yield self._outcomes()
+        yield self._reasons()
+        yield self._tick_age()
+        yield _queues()
+
+    def _oldest_lease(self) -> Metric:
+        soonest = Chunk.objects.filter(state=Chunk.State.LEASED).aggregate(end=Min("lease_until"))
+        renewed = soonest["end"] - LEASE if soonest["end"] else self.now
+        return GaugeMetricFamily(
+            "carillon_oldest_lease_seconds",
+            "Since the longest silent worker renewed its lease.",
+            value=(self.now - renewed).total_seconds(),
+        )
+
+    def _outcomes(self) -> Metric:
+        family = GaugeMetricFamily(
+            "carillon_outcomes", "Recipients of the last day's runs.", labels=["outcome"]
+        )
+        recent = Chunk.objects.filter(run__launched_at__gt=self.now - RECENT)
+        sums = recent.aggregate(**{name: Sum(name) for name in OUTCOMES})
+        for name in OUTCOMES:
+            family.add_metric([name], sums[name] or 0)
+        return family
+
+    def _reasons(self) -> Metric:
+        family = GaugeMetricFamily(
+            "carillon_reasons", "Why recipients were not accepted, last day.", labels=["reason"]
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(REASONS, [self.now - RECENT])
+            for reason, count in cursor.fetchall():
+                family.add_metric([reason], float(count))
+        return family
+
+    def _tick_age(self) -> Metric:
+        age = Tick.age(self.now)
+        return GaugeMetricFamily(
+            "carillon_tick_age_seconds",
+            "Since beat's last tick; grows when beat or the control worker is gone.",
+            value=age.total_seconds() if age else float("inf"),
+        )
+
+
+def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["state"])
+    counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
+    for state in states:
+        family.add_metric([state], counts.get(state, 0))
+    return family
+
+
+def _queues() -> Metric:
+    """Kombu keeps a list per priority step, and what a worker holds unacknowledged apart."""
+    family = GaugeMetricFamily(
+        "carillon_queue_depth", "Tasks waiting in the broker.", labels=["queue"]
+    )
+    broker = redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2)
+    try:
+        for queue in QUEUES:
+            keys = [queue, *(f"{queue}\x06\x16{step}" for step in PRIORITY_STEPS if step)]
+            family.add_metric([queue], sum(int(broker.llen(key)) for key in keys))
+        family.add_metric(["unacknowledged"], int(broker.hlen("unacked")))
+    except redis.RedisError:
+        pass  # the series is missing while Redis is; readyz says why
+    return family
