@@ -1,0 +1,34 @@
+# One image for every process of Carillon; docker-compose.yml says which one a container runs.
+FROM python:3.13-slim
+
+ENV PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    CARILLON_ENV=production \
+    STATIC_ROOT=/srv/static
+
+RUN useradd --system --uid 10001 --home-dir /srv carillon \
+ && mkdir -p /srv/static \
+ && chown carillon:carillon /srv/static
+WORKDIR /srv/carillon
+
+# Packages first: this layer is made again only when the lock file changes.
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt
+
+COPY manage.py ./
+COPY config ./config
+COPY campaigns ./campaigns
+COPY notifications ./notifications
+COPY templates ./templates
+COPY static ./static
+
+USER carillon
+# The settings insist on secrets, and collectstatic uses none: these values exist in this line only.
+RUN SECRET_KEY=build CREDENTIALS_KEY=build DATABASE_URL=postgresql://build@localhost/build \
+    REDIS_URL=redis://localhost/0 python manage.py collectstatic --no-input
+
+EXPOSE 8000
+# Exec form, so that the process itself is PID 1 and gets SIGTERM: a worker then finishes its windows.
+STOPSIGNAL SIGTERM
+CMD ["granian", "--interface", "wsgi", "config.wsgi:application", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", "--blocking-threads", "8"]

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from config.stack import CHECKOUT
+
+TEXT = (CHECKOUT / "docker-compose.yml").read_text()
+SECRETS = ("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "SECRET_KEY", "CREDENTIALS_KEY")
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    return dict(yaml.safe_load(TEXT))
+
+
+def test_the_file_is_valid_by_the_compose_specification(compose: dict[str, Any]) -> None:
+    schema = json.loads(Path(__file__).with_name("compose-spec.json").read_text())
+    jsonschema.Draft7Validator(schema).validate(compose)
+
+
+def test_every_service_that_stays_has_a_health_check(compose: dict[str, Any]) -> None:
+    without = {
+        name for name, service in compose["services"].items() if "healthcheck" not in service
+    }
+    assert without == {"migrate"}
+
+
+def test_workers_have_time_to_finish_what_they_hold(compose: dict[str, Any]) -> None:
+    for name in ("worker", "urgent", "control"):
+        assert compose["services"][name]["stop_grace_period"] == "150s"
+
+
+def test_the_worker_can_be_scaled(compose: dict[str, Any]) -> None:
+    assert not {"container_name", "ports", "hostname"} & compose["services"]["worker"].keys()
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_missing_secret_stops_the_start(name: str) -> None:
+    uses = re.findall(rf"\${{{name}(.*?)}}", TEXT)
+    assert uses
+    assert all(use.startswith(":?set ") for use in uses)
+
+
+def test_the_image_copies_every_package_the_settings_name() -> None:
+    copied = set(re.findall(r"^COPY (\w+) ", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE))
+    packages = {
+        path.parent.name for path in CHECKOUT.glob("*/__init__.py") if path.parent.name != "bench"
+    }
+    assert packages - copied <= {"emulator", "tests"}
