@@ -160,9 +160,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = True
 STATIC_URL = "static/"
-STATIC_ROOT = Path(env_text("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
+# Only `collectstatic` (the image) fills a folder; elsewhere WhiteNoise serves the apps' own.
+STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if PRODUCTION else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Without collectstatic (a laptop) WhiteNoise serves straight from the apps' folders.
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if PRODUCTION:
     STORAGES = {

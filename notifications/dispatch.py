@@ -21,7 +21,8 @@ from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
 from notifications.project import Project
 
-_gateways: dict[tuple[object, ...], Gateway] = {}
+# By project: what it was connected with, and the connection.
+_gateways: dict[int, tuple[tuple[object, ...], FcmGateway]] = {}
 
 
 @cache
@@ -45,10 +46,21 @@ def gateway_of(project: Project) -> Gateway:
             f"`manage.py set_firebase_credentials --project {project.slug} FILE`."
         )
     # A new key, project id or endpoint is another gateway: no restart is needed.
-    identity = (project.pk, account.created_at, project.endpoint, project.firebase_project_id)
-    if identity not in _gateways:
-        _gateways[identity] = _run(_connect(project, account.open())).result(timeout=10)
-    return _gateways[identity]
+    identity = (account.created_at, project.endpoint, project.firebase_project_id)
+    known, gateway = _gateways.get(project.pk, (None, None))
+    if gateway is None or known != identity:
+        if gateway is not None:
+            _run(gateway.close())
+        gateway = _run(_connect(project, account.open())).result(timeout=10)
+        _gateways[project.pk] = (identity, gateway)
+    return gateway
+
+
+def close() -> None:
+    """Let go of every socket. A process that is killed needs none of this."""
+    while _gateways:
+        _, (_, gateway) = _gateways.popitem()
+        _run(gateway.close()).result(timeout=5)
 
 
 async def _connect(project: Project, info: dict[str, Any]) -> FcmGateway:

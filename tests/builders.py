@@ -1,0 +1,90 @@
+"""Builders: rows a test starts from, each with sensible values a test may override."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns import control, engine
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from campaigns.template import Template
+from notifications.contact import Contact
+from notifications.device import Device
+from notifications.project import Project
+
+numbers = count(1)
+
+
+def make_project(**values: Any) -> Project:
+    number = next(numbers)
+    defaults: dict[str, Any] = {
+        "slug": f"project-{number}",
+        "name": f"Project {number}",
+        "firebase_project_id": "carillon-demo",
+    }
+    return Project.objects.create(**{**defaults, **values})
+
+
+def make_contact(project: Project, **values: Any) -> Contact:
+    defaults: dict[str, Any] = {
+        "external_id": f"u{next(numbers)}",
+        "attributes": {"first_name": "Ada"},
+        "locale": "en",
+        "timezone": "UTC",
+    }
+    return Contact.objects.create(project=project, **{**defaults, **values})
+
+
+def make_device(contact: Contact, address: str = "", **values: Any) -> Device:
+    now = timezone.now() - timedelta(days=1)
+    defaults: dict[str, Any] = {"platform": "android", "registered_at": now, "last_seen_at": now}
+    return Device.objects.create(
+        project=contact.project,
+        contact=contact,
+        address=address or f"live{next(numbers)}:APA91b",
+        **{**defaults, **values},
+    )
+
+
+def make_people(project: Project, addresses: list[str] | int) -> list[Device]:
+    """One person with one device for each address."""
+    given = [""] * addresses if isinstance(addresses, int) else addresses
+    return [make_device(make_contact(project), address) for address in given]
+
+
+def make_audience(project: Project, **values: Any) -> Audience:
+    return Audience.objects.create(
+        project=project, **{"name": f"Audience {next(numbers)}", **values}
+    )
+
+
+def make_template(project: Project, **values: Any) -> Template:
+    defaults = {
+        "name": f"Template {next(numbers)}",
+        "title": "Hello {{ first_name }}",
+        "body": "See you",
+    }
+    return Template.objects.create(project=project, **{**defaults, **values})
+
+
+def make_campaign(project: Project, *, template: Any = None, **values: Any) -> Campaign:
+    defaults: dict[str, Any] = {"name": f"Campaign {next(numbers)}"}
+    defaults["audience"] = values.pop("audience", None) or make_audience(project)
+    defaults["template"] = (
+        template if isinstance(template, Template) else make_template(project, **(template or {}))
+    )
+    return Campaign.objects.create(project=project, **{**defaults, **values})
+
+
+def make_run(project: Project, *, advanced: bool = True, **values: Any) -> Run:
+    """A launched run; advanced once, so that its first wave is queued."""
+    run = control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
+    if advanced:
+        engine.advance(run.pk, now=timezone.now())
+        run.refresh_from_db()
+    return run

@@ -1,0 +1,59 @@
+"""What every test may ask for: an FCM stand-in, a project that sends to it, real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+from django.conf import LazySettings
+
+from notifications import dispatch
+from notifications.credentials import ServiceAccount
+from notifications.project import Project
+from tests.builders import make_project
+from tests.fcm import Fcm
+from tests.workers import Workers
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fcm]:
+    fcm = Fcm(tmp_path_factory.mktemp("emulator"))
+    yield fcm
+    fcm.stop()
+
+
+@pytest.fixture
+def fcm(emulator: Fcm, settings: LazySettings) -> Fcm:
+    """The emulator without a past, and the settings pointing at it."""
+    emulator.reset()
+    for name, value in emulator.environment.items():
+        setattr(settings, name, value)
+    return emulator
+
+
+@pytest.fixture
+def project(db: None, fcm: Fcm) -> Iterator[Project]:
+    """A project that can send."""
+    project = make_project()
+    ServiceAccount.store(project, fcm.service_account)
+    yield project
+    dispatch.close()
+
+
+@pytest.fixture(autouse=True)
+def empty_redis(request: pytest.FixtureRequest, settings: LazySettings) -> None:
+    """Gates and caches of the last test are not this one's."""
+    for url in (settings.GATE_URL, settings.CACHES["default"]["LOCATION"]):
+        redis.Redis.from_url(url).flushdb()
+
+
+@pytest.fixture(scope="session")
+def workers(emulator: Fcm, django_db_setup: None) -> Iterator[Workers]:
+    """Real Celery workers on the test database, for tests that commit (`transaction=True`)."""
+    workers = Workers(emulator)
+    workers.start("bulk")
+    workers.start("control")
+    workers.wait_until_ready()
+    yield workers
+    workers.stop()

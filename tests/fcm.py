@@ -1,0 +1,65 @@
+"""The far side of the seam: the emulator as a process of its own, over TLS."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+
+class Fcm:
+    """A running emulator, and what its witness saw."""
+
+    def __init__(self, folder: Path, *, latency_ms: int = 5) -> None:
+        self.folder = folder
+        command = [sys.executable, "-m", "emulator", "--port", "0", "--dir", str(folder)]
+        self.process = subprocess.Popen(
+            [*command, "--latency-ms", str(latency_ms)], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().split()[-1]
+        assert self.url.startswith("https://"), "the emulator did not start"
+        self.tls = ssl.create_default_context(cafile=str(self.ca_file))
+
+    @property
+    def ca_file(self) -> Path:
+        return self.folder / "ca.pem"
+
+    @property
+    def service_account(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "service-account.json").read_text()))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "FCM_ENDPOINT": self.url,
+            "FCM_TOKEN_URI": f"{self.url}/token",
+            "FCM_CA_FILE": str(self.ca_file),
+        }
+
+    def counts(self) -> dict[str, Any]:
+        return dict(self._ask("/admin/counts"))
+
+    def witness(self) -> list[dict[str, Any]]:
+        """What each address really received, in order."""
+        return list(self._ask("/admin/witness?limit=10000")["records"])
+
+    def slow_down(self, latency_ms: int) -> None:
+        self._ask("/admin/settings", {"latency_ms": latency_ms})
+
+    def reset(self, *, latency_ms: int = 5) -> None:
+        self._ask("/admin/reset", {})
+        self.slow_down(latency_ms)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+
+    def _ask(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(self.url + path, data, context=self.tls, timeout=10) as reply:
+            return json.load(reply)

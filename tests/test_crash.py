@@ -1,0 +1,117 @@
+"""A worker that dies leaves rows that say what is ambiguous; nobody is lost, nothing is hidden."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import chunk, engine, reports, sending, settling
+from campaigns.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
+from campaigns.ledger import Delivery, Window
+from campaigns.run import Run
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.fcm import Fcm
+
+
+def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
+    """As a worker would leave it: claimed, the intent committed, and then nothing."""
+    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claim is not None
+    Window.objects.create(
+        run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=seqs, opened_at=timezone.now()
+    )
+    Chunk.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    return claim
+
+
+def take_over(run: Run) -> dict[str, int]:
+    engine.advance(run.pk, now=timezone.now())
+    return sending.send(run.pk, 1, run.epoch)
+
+
+def test_under_resend_the_ambiguous_are_sent_again_and_marked(project: Project, fcm: Fcm) -> None:
+    make_people(project, 5)
+    run = make_run(project, on_unknown="resend")
+    die_with_a_window_open(run, [1, 2])
+
+    assert take_over(run) == {"accepted": 5}
+
+    resent = Delivery.objects.filter(run_id=run.pk, resent=True)
+    assert sorted(resent.values_list("seq", flat=True)) == [1, 2]
+    assert len(fcm.witness()) == 5
+
+
+def test_under_hold_the_ambiguous_are_unknown_and_never_sent(project: Project, fcm: Fcm) -> None:
+    make_people(project, 5)
+    run = make_run(project, on_unknown="hold")
+    die_with_a_window_open(run, [1, 2])
+
+    assert take_over(run) == {"accepted": 3}
+
+    assert reports.totals_of(run).as_dict() == {
+        "planned": 5, "accepted": 3, "rejected": 0, "skipped": 0, "unknown": 2, "waiting": 0,
+    }  # fmt: skip
+    assert reports.reasons_of(run) == {"interrupted": 2}
+    assert len(fcm.witness()) == 3
+
+
+def test_a_zombie_that_wakes_after_its_lease_writes_nothing(project: Project, fcm: Fcm) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    zombie = die_with_a_window_open(run, [1])
+    take_over(run)
+    before = list(Delivery.objects.filter(run_id=run.pk).values())
+
+    with pytest.raises(Fenced):
+        zombie.renew()
+    with pytest.raises(Fenced):
+        settling.settle(zombie, None, {}, [])
+
+    assert list(Delivery.objects.filter(run_id=run.pk).values()) == before
+
+
+def test_a_chunk_that_kills_every_worker_is_quarantined_and_the_run_asks_a_person(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    for _ in range(LAPSES_ALLOWED):
+        die_with_a_window_open(run, [])
+        engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+
+    assert run.chunks.get().state == Chunk.State.QUARANTINED
+    assert (run.state, run.cause) == ("paused", "quarantined")
+    assert fcm.counts()["requests"] == 0
+
+
+def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(
+    project: Project,
+) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    die_with_a_window_open(run, [1, 2])
+    run.cancel()
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert run.finished_at is not None
+    assert reports.recount(run).as_dict() == {
+        "planned": 5, "accepted": 0, "rejected": 0, "skipped": 3, "unknown": 2, "waiting": 0,
+    }  # fmt: skip
+    assert reports.totals_of(run) == reports.recount(run)
+
+
+def test_a_chunk_whose_doorbell_was_lost_is_rung_again(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+
+    assert engine.advance(run.pk, now=timezone.now()) is None, "a ring may still be on its way"
+    again = engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
+
+    assert again is not None
+    assert again.chunks == [1]

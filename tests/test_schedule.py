@@ -1,0 +1,69 @@
+"""A scheduled run starts when due, once, and asks a person when it is late."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control, engine
+from campaigns.run import Run
+from notifications.project import Project
+from tests.builders import make_campaign, make_people, make_project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def due_at() -> datetime:
+    return timezone.now() + timedelta(hours=2)
+
+
+@pytest.fixture
+def run(due_at: datetime) -> Run:
+    project: Project = make_project()
+    make_people(project, 1)
+    campaign = make_campaign(project, schedule_kind="at", at=due_at, max_lateness_seconds=900)
+    return control.launch(campaign, by="user:alice", now=timezone.now())
+
+
+def state_after_sweep(run: Run, now: datetime) -> str:
+    engine.sweep(now)
+    run.refresh_from_db()
+    return run.state
+
+
+def test_it_waits_until_it_is_due(run: Run, due_at: datetime) -> None:
+    assert state_after_sweep(run, due_at - timedelta(seconds=1)) == "scheduled"
+    assert state_after_sweep(run, due_at) == "preparing"
+
+
+def test_a_second_sweep_starts_nothing_again(run: Run, due_at: datetime) -> None:
+    engine.sweep(due_at)
+    engine.advance(run.pk, now=due_at)
+    assert state_after_sweep(run, due_at) == "sending"
+    assert Run.objects.count() == 1
+
+
+def test_within_its_lateness_it_still_starts(run: Run, due_at: datetime) -> None:
+    assert state_after_sweep(run, due_at + timedelta(minutes=15)) == "preparing"
+
+
+def test_later_than_that_it_asks_a_person_and_sends_nothing(run: Run, due_at: datetime) -> None:
+    assert state_after_sweep(run, due_at + timedelta(hours=3)) == "paused"
+    assert run.cause == "late"
+    assert "3 h ago" in run.cause_detail
+    assert run.planned is None
+
+
+def test_a_late_run_that_a_person_resumes_is_sent(run: Run, due_at: datetime) -> None:
+    late = due_at + timedelta(hours=3)
+    engine.sweep(late)
+    run.refresh_from_db()
+    control.resume(run, by="user:alice")
+
+    engine.advance(run.pk, now=late)
+
+    run.refresh_from_db()
+    assert (run.state, run.planned, run.cause) == ("sending", 1, "")

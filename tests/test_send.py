@@ -1,0 +1,249 @@
+"""A chunk goes from claim to hand-back, and every answer of FCM becomes one row."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import engine, reports, sending
+from campaigns.chunk import Chunk
+from campaigns.ledger import Delivery, Retry, Window
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from notifications.device import Device
+from notifications.project import Project
+from tests.builders import make_contact, make_device, make_people, make_run
+from tests.fcm import Fcm
+
+
+def delivery_of(run: Run, device: Device) -> Delivery:
+    return Delivery.objects.get(run_id=run.pk, device_id=device.pk)
+
+
+def send_everything(run: Run) -> dict[str, int]:
+    return sending.send(run.pk, 1, run.epoch)
+
+
+def test_an_accepted_push_reaches_its_address_once_with_the_persons_text(
+    project: Project, fcm: Fcm
+) -> None:
+    device = make_device(make_contact(project, attributes={"first_name": "Grace"}))
+    run = make_run(project)
+
+    assert send_everything(run) == {"accepted": 1}
+
+    (record,) = fcm.witness()
+    assert record["address"] == device.address
+    assert record["title"] == "Hello Grace"
+    delivery = delivery_of(run, device)
+    assert (delivery.status, delivery.reason) == ("accepted", "")
+    assert delivery.message_id == record["name"]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason", "retired"),
+    [
+        ("dead-1:APA91b", "unregistered", True),
+        ("malformed-1:APA91b", "malformed_address", True),
+        ("foreign-1:APA91b", "other_project", False),
+        ("thirdparty-1:APA91b", "platform_key", False),
+    ],
+)
+def test_a_refusal_is_final_and_only_evidence_about_the_address_retires_the_device(
+    project: Project, fcm: Fcm, address: str, reason: str, retired: bool
+) -> None:
+    (device,) = make_people(project, [address])
+    run = make_run(project)
+
+    send_everything(run)
+
+    delivery = delivery_of(run, device)
+    assert (delivery.status, delivery.reason) == ("rejected", reason)
+    device.refresh_from_db()
+    assert (device.retired_at is not None) is retired
+    assert fcm.witness() == []
+
+
+def test_a_device_registered_again_since_the_request_left_is_not_retired(
+    project: Project, fcm: Fcm
+) -> None:
+    (device,) = make_people(project, ["dead-1:APA91b"])
+    run = make_run(project)
+    Device.objects.update(registered_at=timezone.now() + timedelta(seconds=5))
+
+    send_everything(run)
+
+    device.refresh_from_db()
+    assert device.active
+    assert delivery_of(run, device).status == "rejected"
+
+
+@pytest.mark.parametrize("address", ["flaky-1:APA91b", "throttled-1:APA91b", "broken-1:APA91b"])
+def test_a_passing_trouble_is_tried_again_when_due_and_not_before(
+    project: Project, fcm: Fcm, address: str
+) -> None:
+    (device,) = make_people(project, [address])
+    run = make_run(project)
+
+    assert send_everything(run) == {}
+
+    retry = Retry.objects.get(run=run)
+    assert retry.not_before > timezone.now() + timedelta(seconds=1)
+    assert run.chunks.get().state == Chunk.State.WAITING
+    assert engine.advance(run.pk, now=timezone.now()) is None, "rung before it was due"
+
+    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=1))
+    engine.advance(run.pk, now=retry.not_before + timedelta(seconds=1))
+    assert send_everything(run) == {"accepted": 1}
+
+    assert not Retry.objects.exists()
+    assert len(fcm.witness()) == 1
+    assert not delivery_of(run, device).resent
+
+
+def test_a_trouble_that_does_not_pass_is_given_up_with_its_reason(
+    project: Project, fcm: Fcm
+) -> None:
+    (device,) = make_people(project, ["flaky-1:APA91b"])
+    run = make_run(project)
+    send_everything(run)
+    Retry.objects.update(tries=5, not_before=timezone.now() - timedelta(seconds=1))
+    fcm.reset()  # it has forgotten the first request, and answers 503 once more
+    engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
+
+    send_everything(run)
+
+    delivery = delivery_of(run, device)
+    assert (delivery.status, delivery.reason) == ("rejected", "unavailable")
+
+
+def test_a_lost_answer_is_sent_again_under_resend_and_marked(project: Project, fcm: Fcm) -> None:
+    (device,) = make_people(project, ["lost-1:APA91b"])
+    run = make_run(project, on_unknown="resend")
+    send_everything(run)
+    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=1))
+    engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
+
+    assert send_everything(run) == {"accepted": 1}
+
+    assert delivery_of(run, device).resent
+    assert len(fcm.witness()) == 2, "the witness saw what our row admits"
+
+
+def test_a_lost_answer_stays_unknown_under_hold_and_is_never_sent_again(
+    project: Project, fcm: Fcm
+) -> None:
+    (device,) = make_people(project, ["lost-1:APA91b"])
+    run = make_run(project, on_unknown="hold")
+
+    assert send_everything(run) == {"unknown": 1}
+
+    delivery = delivery_of(run, device)
+    assert (delivery.status, delivery.reason) == ("unknown", "unanswered")
+    assert len(fcm.witness()) == 1
+
+
+def test_a_text_that_fails_for_one_person_skips_that_person_alone(
+    project: Project, fcm: Fcm
+) -> None:
+    nameless = make_device(make_contact(project, attributes={"first_name": ""}))
+    ada = make_device(make_contact(project))
+    run = make_run(project)
+
+    assert send_everything(run) == {"accepted": 1, "skipped": 1}
+
+    delivery = delivery_of(run, nameless)
+    assert (delivery.status, delivery.reason) == ("skipped", "missing_value")
+    assert "first_name" in delivery.detail
+    assert [record["address"] for record in fcm.witness()] == [ada.address]
+
+
+def test_an_address_that_moved_to_another_person_does_not_get_this_persons_text(
+    project: Project, fcm: Fcm
+) -> None:
+    (device,) = make_people(project, 1)
+    run = make_run(project)
+    device.contact = make_contact(project)
+    device.save()
+
+    assert send_everything(run) == {"skipped": 1}
+
+    assert delivery_of(run, device).reason == "device_gone"
+    assert fcm.witness() == []
+
+
+def test_past_its_deadline_nothing_leaves(project: Project, fcm: Fcm) -> None:
+    make_people(project, 2)
+    run = make_run(project, ttl_seconds=60)
+    Run.objects.update(started_at=timezone.now() - timedelta(seconds=61))
+
+    assert send_everything(run) == {"skipped": 2}
+
+    assert reports.reasons_of(run) == {"expired": 2}
+    assert fcm.witness() == []
+
+
+def test_every_request_lies_in_a_window_and_windows_settle(project: Project, fcm: Fcm) -> None:
+    make_people(project, 450)
+    run = make_run(project)
+
+    assert send_everything(run) == {"accepted": 450}
+
+    windows = Window.objects.filter(run=run)
+    assert sorted(seq for window in windows for seq in window.seqs) == list(range(1, 451))
+    assert not windows.filter(settled_at=None).exists()
+    assert run.chunks.get().state == Chunk.State.CLOSED
+    assert reports.recount(run) == reports.totals_of(run)
+
+
+def test_a_paused_run_starts_nothing_and_its_people_stay_waiting(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    run.pause(Cause.BY_HAND)
+
+    assert send_everything(run) == {}
+
+    assert reports.totals_of(run).waiting == 3
+    assert fcm.counts()["requests"] == 0
+
+
+def test_a_message_of_an_older_epoch_changes_nothing(project: Project, fcm: Fcm) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    stale = run.epoch
+    run.pause(Cause.BY_HAND)
+    run.resume()
+
+    assert sending.send(run.pk, 1, stale) == {}
+
+    assert fcm.counts()["requests"] == 0
+
+
+def test_without_a_key_the_run_pauses_and_says_what_to_do(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    project.service_account.delete()
+
+    send_everything(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "bad_credentials")
+    assert "set_firebase_credentials" in run.cause_detail
+
+
+def test_a_wrong_project_id_pauses_the_run_and_retires_nobody(project: Project, fcm: Fcm) -> None:
+    (device,) = make_people(project, 1)
+    run = make_run(project)
+    Project.objects.update(firebase_project_id="another-project")
+
+    send_everything(run)
+
+    run.refresh_from_db()
+    device.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "unauthorised")
+    assert device.active
+    assert reports.totals_of(run).waiting == 1
