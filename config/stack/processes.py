@@ -52,8 +52,9 @@ def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
         answers=celery_worker(env["REDIS_URL"], node),
         # SIGTERM lets it finish its windows; SIGQUIT hands the tasks back to the broker and goes.
         farewell=(signal.SIGTERM, signal.SIGQUIT),
-        # Without a launcher there is no PostgreSQL to write to either.
-        when_orphaned=signal.SIGQUIT,
+        # Without a launcher the servers end too, and a worker that leaves politely waits for its
+        # broker without end. Its children see the closed pipe and go.
+        when_orphaned=signal.SIGKILL,
     )
 
 
