@@ -1,0 +1,194 @@
+"""The main job on real parts: Celery workers, a chord per wave, Redis, PostgreSQL, TLS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+import redis
+from django.conf import settings
+from django.core.management import call_command
+from django.utils import timezone
+
+from campaigns import control, reports, tasks
+from campaigns.run import Run
+from notifications.project import Project
+from tests.builders import make_campaign, make_people
+from tests.fcm import Fcm
+from tests.workers import Workers, eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project(transactional_db: None, project: Project) -> Project:
+    return project
+
+
+def launch(project: Project, **values: object) -> Run:
+    run = control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
+    tasks.ring(run.pk)
+    return run
+
+
+def ended(run: Run) -> bool:
+    run.refresh_from_db()
+    return run.finished_at is not None
+
+
+def sent(run: Run) -> int:
+    return reports.totals_of(run).settled
+
+
+def assert_balanced(run: Run, fcm: Fcm) -> None:
+    totals = reports.totals_of(run)
+    assert totals == reports.recount(run)
+    assert totals.waiting == 0
+    received = [record["id"] for record in fcm.witness()]
+    assert len(set(received)) == len(received), "somebody got it twice"
+    assert len(received) == totals.accepted
+
+
+def test_a_launch_runs_to_its_end_through_a_chord_and_agrees_with_the_witness(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, [""] * 2_300 + ["dead-1:APA91b", "malformed-1:APA91b"])
+
+    run = launch(project)
+
+    eventually(lambda: ended(run))
+    assert run.state == Run.State.FINISHED
+    assert (run.planned, run.accepted, run.rejected) == (2_302, 2_300, 2)
+    assert_balanced(run, fcm)
+    (wave,) = run.waves.all()
+    assert wave.called_back_at is not None, "the chord's callback came"
+    assert wave.tally == {"accepted": 2_300, "rejected": 2}
+
+
+def test_pause_holds_within_two_seconds_and_resume_sends_the_rest_once(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 3_000)
+    fcm.slow_down(1_000)
+    run = launch(project, rate_per_second=400)
+    eventually(lambda: sent(run) > 0)
+
+    run.refresh_from_db()
+    control.pause(run, by="user:alice")
+    time.sleep(2)
+    at_rest = fcm.counts()["requests"]
+    time.sleep(2)
+
+    assert fcm.counts()["requests"] == at_rest
+    assert reports.totals_of(run).waiting > 0
+
+    fcm.slow_down(5)
+    Run.objects.update(rate_per_second=None)
+    run.refresh_from_db()
+    control.resume(run, by="user:alice")
+    tasks.ring(run.pk)
+    eventually(lambda: ended(run))
+    assert run.accepted == 3_000
+    assert_balanced(run, fcm)
+
+
+def test_cancel_stops_and_gives_everybody_else_a_row(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 2_500)
+    run = launch(project, rate_per_second=300)
+    eventually(lambda: sent(run) > 0)
+
+    run.refresh_from_db()
+    control.cancel(run, by="user:alice")
+    eventually(lambda: [tasks.ring(run.pk), time.sleep(0.5), ended(run)][-1])
+
+    assert run.state == Run.State.CANCELLED
+    assert run.accepted + run.skipped == 2_500
+    assert run.skipped > 0
+    assert_balanced(run, fcm)
+
+
+def test_beat_starts_a_scheduled_run_and_nothing_leaves_before(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 10)
+    due = timezone.now() + timedelta(seconds=6)
+    run = launch(project, schedule_kind="at", at=due, timezone="Asia/Seoul")
+    workers.start("beat")
+    try:
+        eventually(lambda: ended(run))
+    finally:
+        workers.stop("beat")
+
+    assert run.started_at is not None
+    assert run.started_at >= due
+    assert min(record["at"] for record in fcm.witness()) >= due.timestamp()
+    assert_balanced(run, fcm)
+
+
+def test_an_emptied_redis_costs_time_and_nobody(
+    project: Project, fcm: Fcm, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 3_000)
+    run = launch(project, rate_per_second=500)
+    eventually(lambda: sent(run) > 0)
+
+    redis.Redis.from_url(settings.BROKER_URL).flushall()
+    Run.objects.update(rate_per_second=None)
+
+    def swept_to_the_end() -> bool:
+        call_command("sweep", "--once")
+        time.sleep(1)
+        return ended(run)
+
+    eventually(swept_to_the_end, seconds=60)
+    assert run.accepted == 3_000
+    assert_balanced(run, fcm)
+
+
+@pytest.fixture
+def fresh_workers(workers: Workers) -> Iterator[Workers]:
+    """For a test that kills: the next one finds the workers back."""
+    yield workers
+    for name in ("bulk", "control"):
+        if name not in workers.processes:
+            workers.start(name)
+    workers.wait_until_ready()
+
+
+def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
+    project: Project, fcm: Fcm, fresh_workers: Workers
+) -> None:
+    make_people(project, 4_000)
+    fcm.slow_down(300)
+    run = launch(project)
+    eventually(lambda: sent(run) > 200)
+
+    fresh_workers.kill("bulk")
+    fcm.slow_down(5)
+    run.chunks.filter(state="leased").update(lease_until=timezone.now())
+    fresh_workers.start("bulk")
+
+    def swept_to_the_end() -> bool:
+        call_command("sweep", "--once")
+        time.sleep(1)
+        return ended(run)
+
+    eventually(swept_to_the_end, seconds=90)
+    assert run.accepted == 4_000
+    assert reports.recount(run) == reports.totals_of(run)
+    received = [record["id"] for record in fcm.witness()]
+    twice = {reference for reference in received if received.count(reference) > 1}
+    admitted = {f"{run.pk}:{seq}" for seq in resent_of(run)}
+    assert twice <= admitted
+    assert len(admitted) <= 2 * 3 * 200, "two children, three windows of 200 each"
+
+
+def resent_of(run: Run) -> list[int]:
+    from campaigns.ledger import Delivery
+
+    rows = Delivery.objects.filter(run_id=run.pk, resent=True)
+    return list(rows.values_list("seq", flat=True))

@@ -1,0 +1,212 @@
+"""Rules select exactly whom they describe, and nonsense is refused by name."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns import audience, rules
+from campaigns.selection import compile_tree
+from notifications.contact import Contact
+from notifications.project import Project
+from tests.builders import make_audience, make_contact, make_device, make_project
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def people(project: Project) -> dict[str, Contact]:
+    """Three people who differ in everything a rule can ask."""
+    today = timezone.now()
+    ada = make_contact(
+        project,
+        external_id="ada",
+        locale="en-GB",
+        timezone="Europe/London",
+        attributes={
+            "plan": "pro", "age": 36, "vip": True, "tags": ["run", "chess"],
+            "ordered": (today - timedelta(days=2)).isoformat(),
+        },
+    )  # fmt: skip
+    bob = make_contact(
+        project,
+        external_id="bob",
+        locale="ko",
+        timezone="Asia/Seoul",
+        attributes={"plan": "free", "age": "36", "ordered": "never", "note": ""},
+    )
+    make_contact(project, external_id="cleo", locale="", timezone="", attributes={})
+    make_device(ada, platform="ios", app_version="10.2.0")
+    make_device(ada, platform="android", app_version="9.9.1", last_seen_at=today)
+    make_device(bob, platform="android", app_version="", last_seen_at=today - timedelta(days=60))
+    return {"ada": ada, "bob": bob}
+
+
+def selected(project: Project, tree: dict[str, Any]) -> set[str]:
+    audience.validate_rules(tree, project_id=project.pk)
+    return {contact.external_id for contact in audience.sample(project.pk, tree)}
+
+
+def leaf(field: str, op: str, value: Any = None) -> dict[str, Any]:
+    return {"field": field, "op": op, "value": value}
+
+
+EVERYBODY = {"ada", "bob", "cleo"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (leaf("attributes.plan", "eq", "pro"), {"ada"}),
+        (leaf("attributes.plan", "ne", "pro"), {"bob", "cleo"}),
+        (leaf("attributes.plan", "in", ["pro", "free"]), {"ada", "bob"}),
+        (leaf("attributes.plan", "not_in", ["pro"]), {"bob", "cleo"}),
+        (leaf("attributes.age", "eq", 36), {"ada"}),
+        (leaf("attributes.age", "gte", 36), {"ada"}),
+        (leaf("attributes.age", "lt", 36), set()),
+        (leaf("attributes.vip", "eq", True), {"ada"}),
+        (leaf("attributes.tags", "contains", "chess"), {"ada"}),
+        (leaf("attributes.plan", "contains", "RE"), {"bob"}),
+        (leaf("attributes.plan", "starts_with", "PR"), {"ada"}),
+        (leaf("attributes.note", "exists"), set()),
+        (leaf("attributes.plan", "not_exists"), {"cleo"}),
+        (leaf("attributes.ordered", "within_last", "P7D"), {"ada"}),
+        (leaf("attributes.ordered", "before", "2020-01-01"), set()),
+        (leaf("attributes.ordered", "after", "2020-01-01"), {"ada"}),
+        (leaf("external_id", "in", ["bob", "nobody"]), {"bob"}),
+        (leaf("locale", "starts_with", "en"), {"ada"}),
+        (leaf("locale", "not_exists"), {"cleo"}),
+        (leaf("timezone", "eq", "Asia/Seoul"), {"bob"}),
+        (leaf("created_at", "within_last", "PT1H"), EVERYBODY),
+        (leaf("created_at", "before", "2020-01-01T00:00:00Z"), set()),
+        (leaf("platform", "eq", "ios"), {"ada"}),
+        (leaf("platform", "not_exists"), {"cleo"}),
+        (leaf("app_version", "gt", "9.10"), {"ada"}),
+        (leaf("app_version", "lt", "10"), {"ada"}),
+        (leaf("last_seen_at", "within_last", "P30D"), {"ada"}),
+        ({"all": []}, EVERYBODY),
+        ({"any": []}, set()),
+        ({"not": leaf("attributes.plan", "eq", "pro")}, {"bob", "cleo"}),
+        (
+            {"any": [leaf("locale", "eq", "ko"), {"not": leaf("locale", "exists")}]},
+            {"bob", "cleo"},
+        ),
+    ],
+)
+def test_a_rule_selects_whom_it_describes(
+    project: Project, people: dict[str, Contact], rule: dict[str, Any], expected: set[str]
+) -> None:
+    assert selected(project, rule) == expected
+
+
+def test_a_platform_rule_counts_the_devices_of_that_platform_only(
+    project: Project, people: dict[str, Contact]
+) -> None:
+    assert audience.count(project.pk, leaf("platform", "eq", "ios")) == (1, 1)
+    assert audience.count(project.pk, {"all": []}) == (3, 3)
+
+
+def test_another_projects_people_are_never_selected(
+    project: Project, people: dict[str, Contact]
+) -> None:
+    assert selected(make_project(), {"all": []}) == set()
+
+
+def test_a_static_list_selects_its_members(project: Project, people: dict[str, Contact]) -> None:
+    friends = make_audience(project, kind="list")
+    friends.members.create(contact=people["bob"])
+
+    assert selected(project, friends.effective_rules) == {"bob"}
+    assert selected(project, leaf("list", "ne", friends.pk)) == {"ada", "cleo"}
+
+
+def test_explaining_a_person_shows_each_rule_and_the_value_seen(
+    project: Project, people: dict[str, Contact]
+) -> None:
+    tree = {"all": [leaf("attributes.plan", "eq", "pro"), {"not": leaf("locale", "eq", "ko")}]}
+
+    explained = audience.explain(people["bob"], tree)
+
+    assert explained["holds"] is False
+    assert (explained["all"][0]["holds"], explained["all"][0]["seen"]) == (False, "free")
+    assert explained["all"][1]["not"]["seen"] == "ko"
+
+
+@pytest.mark.parametrize(
+    ("tree", "complaint"),
+    [
+        (None, "rules: must be an object"),
+        ({"all": {}}, "rules.all: must be a list"),
+        ({"all": [], "any": []}, "unknown key “all”"),
+        ({"all": [leaf("atributes.plan", "eq", "x")]}, "rules.all[0].field: unknown field"),
+        (leaf("attributes.a; DROP TABLE", "eq", "x"), "A name starts with a letter"),
+        (leaf("attributes.plan", "regex", "x"), "“regex” does not fit"),
+        (leaf("platform", "gt", "x"), "does not fit platform"),
+        (leaf("attributes.age", "gt", "36"), "must be a number"),
+        (leaf("attributes.age", "gt", float("nan")), "must be a number"),
+        (leaf("attributes.plan", "in", []), "a list of 1 to"),
+        (leaf("attributes.plan", "eq", {}), "must be a text, number or true/false"),
+        (leaf("attributes.plan", "eq", "a\x00b"), "ordinary characters"),
+        (leaf("attributes.plan", "eq", "\ud800"), "ordinary characters"),
+        (leaf("created_at", "before", "yesterday"), "ISO 8601"),
+        (leaf("created_at", "before", "2026-02-30"), "ISO 8601"),
+        (leaf("last_seen_at", "within_last", "P1M"), "ISO 8601 duration"),
+        (leaf("list", "eq", 999_999), "no static list 999999"),
+        (leaf("list", "eq", True), "id of a static list"),
+        ({"not": {"not": {"not": {"not": {"not": {"not": {"all": []}}}}}}}, "deeper than 6"),
+        ({"all": [leaf("locale", "exists")] * 101}, "at most 100 rules"),
+    ],
+)
+def test_nonsense_is_refused_with_its_place_and_the_fix(
+    project: Project, tree: Any, complaint: str
+) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        audience.validate_rules(tree, project_id=project.pk)
+    assert complaint in " ".join(refusal.value.messages)
+
+
+# --- Whatever passes the check can be asked, and means what its tree means ------------------------
+
+names = st.sampled_from(["plan", "age", "tags", "ordered", "nothing"])
+scalars = st.one_of(st.text(max_size=8), st.integers(-99, 99), st.booleans(), st.floats(-9, 9))
+values = st.one_of(scalars, st.lists(scalars, max_size=3), st.sampled_from(["P7D", "2026-01-01"]))
+fields = st.one_of(st.sampled_from([*rules.FIELDS, "bad"]), names.map(lambda n: f"attributes.{n}"))
+some_leaf = st.builds(leaf, fields, st.sampled_from(rules.OPERATORS), values)
+trees = st.recursive(
+    some_leaf,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"all": st.lists(inner, max_size=3)}),
+        st.fixed_dictionaries({"any": st.lists(inner, max_size=3)}),
+        st.fixed_dictionaries({"not": inner}),
+    ),
+    max_leaves=6,
+)
+
+
+@given(tree=trees)
+def test_a_tree_that_passes_the_check_never_fails_in_sql_and_not_is_its_complement(
+    django_db_blocker: Any, project_of_three: Project, tree: dict[str, Any]
+) -> None:
+    with django_db_blocker.unblock():
+        try:
+            audience.validate_rules(tree, project_id=project_of_three.pk)
+        except ValidationError:
+            return
+        _, inside = audience.count(project_of_three.pk, tree)
+        _, outside = audience.count(project_of_three.pk, {"not": tree})
+        assert inside + outside == 3
+        assert compile_tree(tree).sql.count("%s") == len(compile_tree(tree).params)
+
+
+@pytest.fixture
+def project_of_three(project: Project, people: dict[str, Contact]) -> Project:
+    return project
