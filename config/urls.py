@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from config import health
+from notifications.api.problems import no_such_address
 
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", health.metrics),
+    path("api/v1/", include("notifications.api.urls")),
+    path("api/v1/", include("campaigns.api.urls")),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    # The split view: our Content-Security-Policy forbids the inline script of the other one.
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema")),
+    re_path("^api/", no_such_address),
 ]

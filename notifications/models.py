@@ -7,4 +7,5 @@ from notifications.audit import AuditEntry as AuditEntry
 from notifications.contact import Contact as Contact
 from notifications.credentials import ServiceAccount as ServiceAccount
 from notifications.device import Device as Device
+from notifications.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.project import Project as Project

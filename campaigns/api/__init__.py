@@ -1,0 +1,1 @@
+"""The other half of `/api/v1`: audiences, templates, campaigns, runs and deliveries."""

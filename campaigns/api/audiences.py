@@ -1,0 +1,199 @@
+"""Audiences: saved rules or static lists, how many they select, and why somebody is in or out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import audience as audiences
+from campaigns.api.estimates import Estimate, estimate
+from campaigns.audience import Audience, Member, validate_rules
+from notifications import audit
+from notifications.access import Scope
+from notifications.api import pages
+from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.view import ApiView, delete, save
+from notifications.contact import Contact
+
+MAX_LISTED = 10_000
+EXAMPLE = '{"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}'
+
+
+class AudienceSerializer(StrictSerializer):
+    """Rules, or the external ids of the people on a static list."""
+
+    id = serializers.IntegerField(read_only=True)
+    name = serializers.CharField(max_length=100)
+    kind = serializers.CharField(read_only=True)
+    rules = JsonObject(required=False, help_text=f"A tree of all, any, not, e.g. {EXAMPLE}.")
+    contacts = serializers.ListField(
+        child=serializers.CharField(max_length=200, trim_whitespace=False),
+        required=False,
+        write_only=True,
+        max_length=MAX_LISTED,
+        help_text="External ids: makes a static list of these people.",
+    )
+    created_at = serializers.DateTimeField(read_only=True)
+    updated_at = serializers.DateTimeField(read_only=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "rules" in attrs and "contacts" in attrs:
+            raise serializers.ValidationError("Give either rules or contacts, not both.")
+        return attrs
+
+    def to_representation(self, audience: Audience) -> dict[str, Any]:
+        rules = {"rules": audience.rules} if audience.kind == Audience.Kind.RULES else {}
+        return {
+            "id": audience.pk,
+            "name": audience.name,
+            "kind": audience.kind,
+            **rules,
+            "created_at": audience.created_at,
+            "updated_at": audience.updated_at,
+        }
+
+
+class EstimateRequest(StrictSerializer):
+    rules = JsonObject()
+
+
+class EstimateSerializer(serializers.Serializer[Estimate]):
+    contacts = serializers.IntegerField()
+    devices = serializers.IntegerField()
+    exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
+    took_ms = serializers.IntegerField()
+
+
+class ExplanationSerializer(serializers.Serializer[Any]):
+    contact = serializers.CharField()
+    selected = serializers.BooleanField(help_text="What a launch at this moment would do.")
+    devices = serializers.IntegerField(help_text="How many of their devices are selected.")
+    rules = JsonObject(help_text="The tree, each node with `holds`, each leaf with `seen`.")
+
+
+class Audiences(ApiView):
+    scope = Scope.AUDIENCES
+
+    @extend_schema(
+        operation_id="audiences_list",
+        parameters=pages.PARAMETERS,
+        responses=pages.schema_of(AudienceSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        mine = Audience.objects.filter(project=self.project)
+        return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
+
+    @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
+    def post(self, request: Request) -> Response:
+        given = self.given(AudienceSerializer)
+        listed = "contacts" in given
+        kind = Audience.Kind.LIST if listed else Audience.Kind.RULES
+        audience = _write(Audience(project=self.project, kind=kind), given)
+        return Response(AudienceSerializer(audience).data, status=201)
+
+
+class AudienceById(ApiView):
+    scope = Scope.AUDIENCES
+
+    @extend_schema(responses=AudienceSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(AudienceSerializer(self.find(Audience, pk)).data)
+
+    @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
+    def put(self, request: Request, pk: int) -> Response:
+        """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
+        audience = _write(self.find(Audience, pk), self.given(AudienceSerializer))
+        return Response(AudienceSerializer(audience).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        audience = self.find(Audience, pk)
+        with transaction.atomic():
+            delete(audience)
+            audit.record(
+                self.actor, "deleted", f"audience {pk}", project=self.project, name=audience.name
+            )
+        return Response(status=204)
+
+
+def _write(audience: Audience, given: dict[str, Any]) -> Audience:
+    audience.name = given["name"]
+    with transaction.atomic():
+        if audience.kind == Audience.Kind.LIST:
+            _refuse(given, "rules", "This audience is a static list; give contacts.")
+            save(audience)
+            if "contacts" in given:
+                _write_members(audience, given["contacts"])
+        else:
+            _refuse(given, "contacts", "This audience has rules; make a new one for a list.")
+            if "rules" not in given:
+                raise serializers.ValidationError({"rules": "Give rules, or contacts for a list."})
+            audience.rules = given["rules"]
+            save(audience)
+    return audience
+
+
+def _refuse(given: dict[str, Any], name: str, message: str) -> None:
+    if name in given:
+        raise serializers.ValidationError({name: message})
+
+
+def _write_members(audience: Audience, external_ids: list[str]) -> None:
+    people = Contact.objects.filter(project=audience.project_id, external_id__in=external_ids)
+    ids = dict(people.values_list("external_id", "pk"))
+    if unknown := [external_id for external_id in external_ids if external_id not in ids]:
+        named = ", ".join(unknown[:20])
+        raise serializers.ValidationError(
+            {"contacts": f"{len(unknown):,} of these people are not in this project: {named}"}
+        )
+    audience.members.all().delete()
+    Member.objects.bulk_create(Member(audience=audience, contact_id=pk) for pk in ids.values())
+
+
+class AudienceEstimate(ApiView):
+    scope = Scope.AUDIENCES
+
+    @extend_schema(request=EstimateRequest, responses=EstimateSerializer)
+    def post(self, request: Request) -> Response:
+        """How many people and devices these rules select at this moment."""
+        rules = self.given(EstimateRequest)["rules"]
+        validate_rules(rules, project_id=self.project.pk)
+        return Response(EstimateSerializer(estimate(self.project.pk, rules)).data)
+
+
+class AudienceExplain(ApiView):
+    scope = Scope.AUDIENCES
+
+    @extend_schema(
+        parameters=[OpenApiParameter("contact", str, required=True, description="External id.")],
+        responses=ExplanationSerializer,
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """Why a person is in or out: each rule with whether it holds, and the value seen."""
+        rules = self.find(Audience, pk).effective_rules
+        contact = contact_named(self, request.query_params.get("contact", ""))
+        # Each rule may hold for another of their devices, so the tree alone cannot tell.
+        just_them = {"field": "external_id", "op": "eq", "value": contact.external_id}
+        people, devices = audiences.count(self.project.pk, {"all": [just_them, rules]})
+        return Response(
+            {
+                "contact": contact.external_id,
+                "selected": bool(people),
+                "devices": devices,
+                "rules": audiences.explain(contact, rules),
+            }
+        )
+
+
+def contact_named(view: ApiView, external_id: str) -> Contact:
+    """The person a request names, or a refusal of its field `contact`."""
+    known = Contact.objects.filter(project=view.project, external_id=external_id)
+    contact = None if "\x00" in external_id else known.first()
+    if contact is None:
+        raise serializers.ValidationError({"contact": "There is no such person in this project."})
+    return contact

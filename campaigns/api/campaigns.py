@@ -1,0 +1,175 @@
+"""Campaigns: what is intended, edited freely, and the door that launches it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import control, tasks
+from campaigns.api import schedules
+from campaigns.api.runs import RunSerializer, run_url
+from campaigns.api.schedules import ScheduleSerializer
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from campaigns.template import Template
+from notifications import audit
+from notifications.access import Scope
+from notifications.api import idempotency, pages
+from notifications.api.fields import Nothing, StrictSerializer
+from notifications.api.idempotency import idempotent
+from notifications.api.problems import Problem
+from notifications.api.view import ApiView, delete, save
+from notifications.payload import MAX_TTL
+from notifications.project import OfProject
+
+Chosen = TypeVar("Chosen", bound=OfProject)
+
+# What a campaign has when nothing is said; a PUT that leaves something out returns to it.
+DEFAULTS = {
+    name: getattr(Campaign(), name)
+    for name in ("on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds")
+}
+
+
+class CampaignSerializer(StrictSerializer):
+    id = serializers.IntegerField(read_only=True)
+    name = serializers.CharField(max_length=100)
+    audience = serializers.IntegerField(min_value=1)
+    template = serializers.IntegerField(min_value=1)
+    on_unknown = serializers.ChoiceField(
+        choices=Run.OnUnknown.choices, required=False, help_text="When an answer is lost."
+    )
+    rate_per_second = serializers.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        allow_null=True,
+        help_text="null: as fast as the project's quota allows.",
+    )
+    ttl_seconds = serializers.IntegerField(min_value=60, max_value=MAX_TTL, required=False)
+    max_lateness_seconds = serializers.IntegerField(
+        min_value=0, max_value=7 * 86_400, required=False
+    )
+    schedule = ScheduleSerializer(required=False)
+    created_at = serializers.DateTimeField(read_only=True)
+    updated_at = serializers.DateTimeField(read_only=True)
+
+    def validate_audience(self, pk: int) -> Audience:
+        return self._mine(Audience, pk)
+
+    def validate_template(self, pk: int) -> Template:
+        return self._mine(Template, pk)
+
+    def to_representation(self, campaign: Campaign) -> dict[str, Any]:
+        names = ("name", "audience_id", "template_id", *DEFAULTS)
+        return {
+            "id": campaign.pk,
+            **{name.removesuffix("_id"): getattr(campaign, name) for name in names},
+            "schedule": schedules.shown(campaign),
+            "created_at": campaign.created_at,
+            "updated_at": campaign.updated_at,
+        }
+
+    def _mine(self, model: type[Chosen], pk: int) -> Chosen:
+        row = model._default_manager.filter(project=self.context["project"], pk=pk).first()
+        if row is None:
+            name = model._meta.verbose_name
+            raise serializers.ValidationError(f"There is no {name} {pk} in this project.")
+        return row
+
+
+class Campaigns(ApiView):
+    scope = Scope.CAMPAIGNS
+
+    @extend_schema(
+        operation_id="campaigns_list",
+        parameters=pages.PARAMETERS,
+        responses=pages.schema_of(CampaignSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        mine = Campaign.objects.filter(project=self.project)
+        return pages.page_by_id(request, mine, CampaignSerializer().to_representation)
+
+    @extend_schema(
+        parameters=[idempotency.PARAMETER],
+        request=CampaignSerializer,
+        responses={201: CampaignSerializer},
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        campaign = _write(Campaign(project=self.project), self.given(CampaignSerializer))
+        return Response(CampaignSerializer(campaign).data, status=201)
+
+
+class CampaignById(ApiView):
+    scope = Scope.CAMPAIGNS
+
+    @extend_schema(responses=CampaignSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(CampaignSerializer(self.find(Campaign, pk)).data)
+
+    @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
+    def put(self, request: Request, pk: int) -> Response:
+        """Replace it. A run that was launched keeps what it was launched with."""
+        campaign = _write(self.find(Campaign, pk), self.given(CampaignSerializer))
+        return Response(CampaignSerializer(campaign).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        """Only while it was never launched: its runs are the record of what people received."""
+        campaign = self.find(Campaign, pk)
+        with transaction.atomic():
+            delete(campaign)
+            audit.record(
+                self.actor, "deleted", f"campaign {pk}", project=self.project, name=campaign.name
+            )
+        return Response(status=204)
+
+
+def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
+    anytime = {"schedule_kind": "now", "at": None, "timezone": campaign.project.timezone}
+    schedule = given.pop("schedule", anytime)
+    for name, value in {**DEFAULTS, **given, **schedule}.items():
+        setattr(campaign, name, value)
+    save(campaign)
+    return campaign
+
+
+class CampaignLaunch(ApiView):
+    scope = Scope.LAUNCH
+
+    @extend_schema(
+        parameters=[idempotency.PARAMETER], request=Nothing, responses={202: RunSerializer}
+    )
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Freeze it into a run and start, or wait for its time."""
+        self.given(Nothing)
+        campaign = self.find(Campaign, pk)
+        try:
+            run = control.launch(campaign, by=self.actor, now=timezone.now())
+        except Campaign.NotReady as error:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "It cannot be launched as it stands; see errors.",
+                kind="not-ready",
+                errors=error.problems,
+            ) from error
+        except Campaign.AlreadyLaunched as error:
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                str(error),
+                kind="already-launched",
+                run=error.run.pk,
+                run_url=run_url(request, error.run),
+            ) from error
+        tasks.ring(run.pk)
+        return Response(RunSerializer(run).data, status=202)

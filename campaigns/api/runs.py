@@ -1,0 +1,145 @@
+"""Runs: what happened when it was launched, watched and steered from a program."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import control, reports, tasks
+from campaigns.reasons import Cause
+from campaigns.reports import Totals
+from campaigns.run import Run
+from notifications.access import Scope
+from notifications.api import idempotency, pages
+from notifications.api.fields import Nothing
+from notifications.api.idempotency import idempotent
+from notifications.api.problems import Problem
+from notifications.api.view import ApiView
+
+VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+
+
+class TotalsSerializer(serializers.Serializer[Totals]):
+    """planned = accepted + rejected + skipped + unknown + waiting, always."""
+
+    planned = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    unknown = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+
+
+class CauseSerializer(serializers.Serializer[Any]):
+    code = serializers.ChoiceField(choices=Cause.choices)
+    text = serializers.CharField()
+
+
+class RunSummarySerializer(serializers.Serializer[Run]):
+    id = serializers.IntegerField()
+    campaign = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=Run.State.choices)
+    reason = serializers.CharField(allow_null=True, help_text="Why it waits for a person.")
+    cause = CauseSerializer(allow_null=True)
+    totals = TotalsSerializer()
+    scheduled_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def to_representation(self, run: Run) -> dict[str, Any]:
+        # A finished run's row has the sums already; of the others there are few.
+        return _summary(run, _final(run) if run.finished_at else reports.totals_of(run))
+
+
+class RunSerializer(RunSummarySerializer):
+    reasons = serializers.DictField(
+        child=serializers.IntegerField(), help_text="How many by code, most first."
+    )
+    rate_per_second = serializers.FloatField(help_text="Messages a second, at this moment.")
+    eta_at = serializers.DateTimeField(allow_null=True)
+
+    def to_representation(self, run: Run) -> dict[str, Any]:
+        progress = reports.progress(run)
+        return {
+            **_summary(run, progress.totals),
+            "reasons": progress.reasons,
+            "rate_per_second": round(progress.rate_per_second, 1),
+            "eta_at": progress.eta_at,
+        }
+
+
+def _summary(run: Run, totals: Totals) -> dict[str, Any]:
+    text = f"{Cause(run.cause).label} {run.cause_detail}".strip() if run.cause else None
+    return {
+        "id": run.pk,
+        "campaign": run.campaign_id,
+        "state": run.state,
+        "reason": text,
+        "cause": {"code": run.cause, "text": text} if run.cause else None,
+        "totals": totals.as_dict(),
+        "scheduled_at": run.scheduled_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+    }
+
+
+def _final(run: Run) -> Totals:
+    return Totals(run.planned or 0, run.accepted, run.rejected, run.skipped, run.unknown)
+
+
+def run_url(request: Request, run: Run) -> str:
+    return str(request.build_absolute_uri(reverse("api-run", args=[run.pk])))
+
+
+class Runs(ApiView):
+    scope = Scope.CAMPAIGNS
+
+    @extend_schema(
+        operation_id="runs_list",
+        parameters=[*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id.")],
+        responses=pages.schema_of(RunSummarySerializer),
+    )
+    def get(self, request: Request) -> Response:
+        runs = Run.objects.filter(project=self.project)
+        if (campaign := request.query_params.get("campaign")) is not None:
+            runs = runs.filter(campaign=_id(campaign))
+        return pages.page_by_id(request, runs, RunSummarySerializer().to_representation)
+
+
+def _id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise serializers.ValidationError({"campaign": "Must be the id of a campaign."})
+    return int(text)
+
+
+class RunById(ApiView):
+    scope = Scope.CAMPAIGNS
+
+    @extend_schema(responses=RunSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(RunSerializer(self.find(Run, pk)).data)
+
+
+class RunMove(ApiView):
+    """Pause, resume or cancel; which one, its address says."""
+
+    scope = Scope.LAUNCH
+    verb = ""
+
+    @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        self.given(Nothing)
+        run = self.find(Run, pk)
+        try:
+            VERBS[self.verb](run, by=self.actor)
+        except Run.InvalidMove as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        tasks.ring(run.pk)
+        return Response(RunSerializer(run).data)

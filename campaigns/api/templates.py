@@ -1,0 +1,144 @@
+"""Templates: the texts, and exactly what one person would receive."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns.api.audiences import contact_named
+from campaigns.rendering import Reader, Unrenderable, render
+from campaigns.template import Template
+from notifications import audit, payload
+from notifications.access import Scope
+from notifications.api import pages
+from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.problems import Problem
+from notifications.api.view import ApiView, delete, save
+from notifications.contact import Contact
+from notifications.gateway import Message
+
+A_DAY = 86_400
+
+
+class Text(serializers.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, allow_blank=True, trim_whitespace=False, **options)
+
+
+class TemplateSerializer(StrictSerializer):
+    id = serializers.IntegerField(read_only=True)
+    name = serializers.CharField(max_length=100)
+    title = serializers.CharField(
+        max_length=500, trim_whitespace=False, help_text="Variables: {{ first_name }}"
+    )
+    body = serializers.CharField(max_length=4_000, trim_whitespace=False)
+    image = Text(max_length=2_000, help_text="An https address.")
+    link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
+    data = JsonObject(required=False, help_text="Texts for the app.")
+    locales = JsonObject(
+        required=False, help_text='The same in other languages: {"ko": {"title": "…"}}.'
+    )
+    created_at = serializers.DateTimeField(read_only=True)
+    updated_at = serializers.DateTimeField(read_only=True)
+
+
+class PreviewRequest(StrictSerializer):
+    contact = serializers.CharField(max_length=200, trim_whitespace=False)
+
+
+class PreviewSerializer(serializers.Serializer[Any]):
+    message = JsonObject(help_text="As FCM's messages:send takes it.")
+
+
+class Templates(ApiView):
+    scope = Scope.TEMPLATES
+
+    @extend_schema(
+        operation_id="templates_list",
+        parameters=pages.PARAMETERS,
+        responses=pages.schema_of(TemplateSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        mine = Template.objects.filter(project=self.project)
+        return pages.page_by_id(request, mine, TemplateSerializer().to_representation)
+
+    @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
+    def post(self, request: Request) -> Response:
+        template = Template(project=self.project, **self.given(TemplateSerializer))
+        save(template)
+        return Response(TemplateSerializer(template).data, status=201)
+
+
+class TemplateById(ApiView):
+    scope = Scope.TEMPLATES
+
+    @extend_schema(responses=TemplateSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(TemplateSerializer(self.find(Template, pk)).data)
+
+    @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
+    def put(self, request: Request, pk: int) -> Response:
+        """Replace it. Launched runs keep the text they were launched with."""
+        template = self.find(Template, pk)
+        nothing: dict[str, Any] = {"image": "", "link": "", "data": {}, "locales": {}}
+        for name, value in {**nothing, **self.given(TemplateSerializer)}.items():
+            setattr(template, name, value)
+        save(template)
+        return Response(TemplateSerializer(template).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        template = self.find(Template, pk)
+        with transaction.atomic():
+            delete(template)
+            audit.record(
+                self.actor, "deleted", f"template {pk}", project=self.project, name=template.name
+            )
+        return Response(status=204)
+
+
+class TemplatePreview(ApiView):
+    scope = Scope.TEMPLATES
+
+    @extend_schema(request=PreviewRequest, responses=PreviewSerializer)
+    def post(self, request: Request, pk: int) -> Response:
+        """The message for the device this person used last, and nothing is sent."""
+        template = self.find(Template, pk)
+        contact = contact_named(self, self.given(PreviewRequest)["contact"])
+        message = _rendered(template, _reader(contact))
+        return Response({"message": payload.as_fcm(message)})
+
+
+def _reader(contact: Contact) -> Reader:
+    device = contact.devices.filter(retired_at__isnull=True).order_by("-last_seen_at").first()
+    if device is None:
+        raise serializers.ValidationError({"contact": "This person has no active device."})
+    return Reader(
+        reference="preview",
+        external_id=contact.external_id,
+        attributes=contact.attributes,
+        locale=contact.locale,
+        timezone=contact.timezone,
+        kind=device.kind,
+        address=device.address,
+        platform=device.platform,
+    )
+
+
+def _rendered(template: Template, reader: Reader) -> Message:
+    try:
+        return render(template.frozen(), reader, collapse_id="carillon-preview", ttl_seconds=A_DAY)
+    except Unrenderable as error:
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"A launch would skip this person. {error.reason.label}: {error.detail}",
+            kind=error.reason.value.replace("_", "-"),
+            errors={"contact": error.detail},
+            reason=error.reason.value,
+        ) from error

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from campaigns.api import audiences, campaigns, deliveries, runs, templates
+
+urlpatterns = [
+    path("audiences", audiences.Audiences.as_view()),
+    path("audiences/estimate", audiences.AudienceEstimate.as_view()),
+    path("audiences/<int:pk>", audiences.AudienceById.as_view()),
+    path("audiences/<int:pk>/explain", audiences.AudienceExplain.as_view()),
+    path("templates", templates.Templates.as_view()),
+    path("templates/<int:pk>", templates.TemplateById.as_view()),
+    path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
+    path("campaigns", campaigns.Campaigns.as_view()),
+    path("campaigns/<int:pk>", campaigns.CampaignById.as_view()),
+    path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
+    path("runs", runs.Runs.as_view()),
+    path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
+    path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
+    path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
+    *(path(f"runs/<int:pk>/{verb}", runs.RunMove.as_view(verb=verb)) for verb in runs.VERBS),
+]

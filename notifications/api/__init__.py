@@ -1,0 +1,1 @@
+"""The people half of `/api/v1`: contacts and devices, and what every endpoint stands on."""

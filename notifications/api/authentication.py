@@ -1,0 +1,62 @@
+"""Who is calling: an API key as a bearer token, and whether its scopes open this door."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from notifications.access import ApiKey
+
+if TYPE_CHECKING:  # it loads this very module, to have its default settings
+    from rest_framework.views import APIView
+
+KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer car_…`; the key's row becomes `request.auth`."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiKey] | None:
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        if not header:
+            return None
+        kind, _, value = header.partition(" ")
+        now = timezone.now()
+        key = ApiKey.of(value.strip(), now=now) if KEY.fullmatch(value.strip()) else None
+        if kind.lower() != "bearer" or key is None:
+            # One answer for every bad key: which of them exist, or existed, is nobody's business.
+            raise AuthenticationFailed("This API key is unknown, expired or revoked.")
+        _note_use(key, now)
+        return AnonymousUser(), key
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="carillon"'
+
+
+def _note_use(key: ApiKey, now: datetime) -> None:
+    """Once a minute is enough to find forgotten keys, and spares every request an UPDATE."""
+    if key.last_used_at and key.last_used_at > now - USE_NOTED_EVERY:
+        return
+    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_NOTED_EVERY)
+    ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+
+
+class HasScope(BasePermission):
+    """The key's scopes must hold the one this endpoint names."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        key, scope = request.auth, getattr(view, "scope", None)
+        if not isinstance(key, ApiKey) or scope is None:
+            return False
+        self.message = f"This API key lacks the scope “{scope}”."
+        return scope in key.scopes

@@ -1,0 +1,130 @@
+"""People: many at once, or one by the app's own id of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from notifications import audit
+from notifications.access import Scope
+from notifications.api.fields import StrictSerializer
+from notifications.api.problems import flattened
+from notifications.api.shapes import ContactSerializer, PersonSerializer, person_of
+from notifications.api.view import ApiView
+from notifications.contact import Contact
+from notifications.device import Device, retire
+from notifications.registry import Person, upsert
+
+AT_ONCE = 1_000
+
+
+class ContactRowsSerializer(StrictSerializer):
+    # Each row is judged by itself later: a bad one is refused, not the call that brought it.
+    contacts = serializers.ListField(max_length=AT_ONCE)
+
+
+class ContactsGiven(serializers.Serializer[Any]):
+    contacts = serializers.ListField(child=ContactSerializer(), max_length=AT_ONCE)
+
+
+class RejectedRow(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    field = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ContactsTaken(serializers.Serializer[Any]):
+    created = serializers.IntegerField()
+    updated = serializers.IntegerField()
+    rejected = RejectedRow(many=True)
+
+
+class ContactsBulk(ApiView):
+    """Write up to 1,000 people and their devices; addresses move to their new owner."""
+
+    scope = Scope.CONTACTS
+
+    @extend_schema(request=ContactsGiven, responses=ContactsTaken)
+    def post(self, request: Request) -> Response:
+        people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
+        upserted = upsert(self.project, people, now=timezone.now())
+        created = len(upserted.created)
+        return Response(
+            {"created": created, "updated": len(upserted.ids) - created, "rejected": rejected}
+        )
+
+
+def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
+    one_row = ContactSerializer()
+    people, rejected = [], []
+    for index, row in enumerate(rows):
+        try:
+            given = one_row.run_validation(row)
+        except serializers.ValidationError as error:
+            rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
+        else:
+            people.append(person_of(given, given["external_id"]))
+    return people, rejected
+
+
+class ContactByExternalId(ApiView):
+    """One person, by the app's own id."""
+
+    scope = Scope.CONTACTS
+
+    @extend_schema(responses=ContactSerializer)
+    def get(self, request: Request, external_id: str) -> Response:
+        return Response(ContactSerializer(self._contact(external_id)).data)
+
+    @extend_schema(
+        request=PersonSerializer, responses={200: ContactSerializer, 201: ContactSerializer}
+    )
+    def put(self, request: Request, external_id: str) -> Response:
+        """Replace what is known of a person. Given `devices`, all others of theirs are retired."""
+        given = self._given_for(external_id)
+        defaults = {"attributes": {}, "locale": "", "timezone": ""}
+        person = person_of({**defaults, **given}, external_id)
+        now = timezone.now()
+        with transaction.atomic():
+            upserted = upsert(self.project, [person], now=now)
+            if "devices" in given:
+                # Registered a moment ago, in this transaction, are those that stay.
+                others = Device.objects.filter(contact__in=upserted.ids.values())
+                gone = others.exclude(registered_at=now).values_list("pk", flat=True)
+                retire(gone, reason="removed", sent_at=now, now=now)
+        contact = self._contact(external_id)
+        return Response(ContactSerializer(contact).data, status=201 if upserted.created else 200)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, external_id: str) -> Response:
+        """Erase a person and their devices. Rows of past deliveries stay, without a name."""
+        contact = self._contact(external_id)
+        with transaction.atomic():
+            contact_id = contact.pk
+            contact.delete()
+            # By number: the trail of an erasure must not keep what was erased.
+            audit.record(self.actor, "erased", f"contact {contact_id}", project=self.project)
+        return Response(status=204)
+
+    def _given_for(self, external_id: str) -> dict[str, Any]:
+        """The body of a PUT may be what GET showed: then its id must be the address's."""
+        body = self.request.data
+        if isinstance(body, dict):
+            if body.get("external_id", external_id) != external_id:
+                raise serializers.ValidationError({"external_id": "The address names another."})
+            body = {**body, "external_id": external_id}
+        return self.given(ContactSerializer, body)
+
+    def _contact(self, external_id: str) -> Contact:
+        known = Contact.objects.filter(project=self.project, external_id=external_id)
+        contact = None if "\x00" in external_id else known.first()
+        if contact is None:
+            raise NotFound("There is no such person in this project.")
+        return contact

@@ -1,0 +1,52 @@
+"""Serializers that refuse what they do not know, and fields for free-form JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses unknown fields by name: a misspelt one would otherwise be lost in silence."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
+            unknown = {
+                name[:80]: [f"Unknown field. Known: {known or 'none'}."]
+                for name in sorted(set(data) - set(self.fields))[:20]
+            }
+            if unknown:
+                raise serializers.ValidationError(unknown)
+        return super().to_internal_value(data)
+
+
+class Nothing(StrictSerializer):
+    """The body of a request that needs none."""
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class JsonObject(serializers.Field[Any, Any, Any, Any]):
+    """An object as it came. What it means is for the model to judge; PostgreSQL must take it."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        if _holds_nul(data):
+            raise serializers.ValidationError("Holds a NUL character; remove it.")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\x00" in value
+    if isinstance(value, dict):
+        return any("\x00" in name or _holds_nul(inner) for name, inner in value.items())
+    return isinstance(value, list) and any(_holds_nul(inner) for inner in value)

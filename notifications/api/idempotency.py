@@ -1,0 +1,77 @@
+"""`Idempotency-Key` on the requests that must not happen twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import orjson
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from notifications.api.problems import Problem
+from notifications.api.rendering import as_json
+from notifications.api.view import ApiView
+from notifications.idempotency import Answer, IdempotencyKey, once
+
+MAX_LENGTH = 255
+PARAMETER = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Sent again with the same body, it returns the first answer. Kept 30 days.",
+)
+
+View = TypeVar("View", bound=ApiView)
+P = ParamSpec("P")
+Method = Callable[Concatenate[View, Request, P], Response]
+
+
+def idempotent(method: Method[View, P]) -> Method[View, P]:
+    """A POST whose repetition with the same key returns the first answer and does nothing."""
+
+    @wraps(method)
+    def guarded(view: View, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return method(view, request, *args, **kwargs)
+        _check(key)
+
+        def work() -> Answer:
+            response = method(view, request, *args, **kwargs)
+            return Answer(response.status_code, as_json(response.data).decode())
+
+        try:
+            answer = once(view.project, key, _text_of(request), work, now=timezone.now())
+        except IdempotencyKey.InFlight as error:
+            still = "The first request with this Idempotency-Key is still being worked on."
+            raise Problem(HTTPStatus.CONFLICT, still, kind="in-flight") from error
+        except IdempotencyKey.OtherRequest as error:
+            other = "This Idempotency-Key came with another request before; use a new one."
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, other, kind="key-reused") from error
+        return _response(answer)
+
+    return guarded
+
+
+def _check(key: str) -> None:
+    if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
+        raise Problem(
+            HTTPStatus.BAD_REQUEST,
+            f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters.",
+        )
+
+
+def _text_of(request: Request) -> bytes:
+    """The request as data, so that another order of fields or more blanks make no difference."""
+    place = f"{request.method} {request.path}\n".encode()
+    return place + orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
+
+
+def _response(answer: Answer) -> Response:
+    headers: dict[str, Any] = {"Idempotent-Replayed": "true"} if answer.replayed else {}
+    return Response(orjson.loads(answer.body), status=answer.status, headers=headers)

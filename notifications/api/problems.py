@@ -1,0 +1,111 @@
+"""Every refusal as RFC 9457 `application/problem+json`, with the fields at fault and the fix."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ValidationError as Invalid
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from notifications.api.rendering import as_json
+
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+# What DRF and Django call an error that belongs to no single field.
+OF_THE_WHOLE = ("non_field_errors", "__all__")
+
+
+class Problem(exceptions.APIException):
+    """A refusal of our own, with a `kind` scripts can tell apart and members that help them."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        *,
+        kind: str = "",
+        errors: Mapping[str, Any] | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status_code = status.value
+        self.kind, self.errors, self.members = kind, errors or {}, members
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's exception handler: whatever was raised, as a problem."""
+    problem = _as_api_exception(error)
+    body = problem_of(problem)
+    headers = {}
+    if challenge := getattr(problem, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if isinstance(problem, exceptions.MethodNotAllowed):
+        headers["Allow"] = ", ".join(context["view"].allowed_methods)
+    if problem.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = "2"
+    return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
+
+
+def _as_api_exception(error: Exception) -> exceptions.APIException:
+    if isinstance(error, exceptions.APIException):
+        return error
+    if isinstance(error, Http404):
+        return exceptions.NotFound()
+    if isinstance(error, PermissionDenied):
+        return exceptions.PermissionDenied()
+    if isinstance(error, Invalid):
+        return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
+    if isinstance(error, OperationalError):
+        log.warning("a request met a busy or restarting database: %s", error)
+        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
+    log.exception("a request failed", exc_info=error)
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")
+
+
+INVALID = "Some values do not fit; see errors."
+
+
+def _messages_of(error: Invalid) -> dict[str, list[str]]:
+    return error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
+
+
+def problem_of(error: exceptions.APIException) -> dict[str, Any]:
+    own = error if isinstance(error, Problem) else None
+    invalid = isinstance(error, exceptions.ValidationError)
+    found = error.detail if invalid else (own.errors if own else {})
+    return {
+        "type": f"urn:carillon:{own.kind}" if own and own.kind else "about:blank",
+        "title": HTTPStatus(error.status_code).phrase,
+        "status": error.status_code,
+        "detail": INVALID if invalid else str(error.detail),
+        "errors": list(flattened(found)),
+        **(own.members if own else {}),
+    }
+
+
+def flattened(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
+    """DRF's nested messages as a flat list, each with its place: `contacts[3].devices[0].token`."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            whole = name in (*OF_THE_WHOLE, "")
+            yield from flattened(inner, path if whole else f"{path}.{name}".lstrip("."))
+    elif isinstance(detail, list | tuple):
+        for index, inner in enumerate(detail):
+            place = f"{path}[{index}]" if isinstance(inner, Mapping | list) else path
+            yield from flattened(inner, place)
+    else:
+        yield {"field": path, "message": str(detail)}
+
+
+def no_such_address(request: HttpRequest) -> HttpResponse:
+    """The API's own 404: a script that mistypes an address must not be handed a page."""
+    problem = Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/.")
+    return HttpResponse(as_json(problem_of(problem)), status=404, content_type=CONTENT_TYPE)

@@ -1,0 +1,97 @@
+"""JSON in and out: fast, bounded, and strict about what it reads."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import IO, Any
+
+import orjson
+from django.conf import settings
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+# Deeper than anything we take, and shallow enough for every recursion that looks at a value later.
+MAX_DEPTH = 32
+
+
+class TooLarge(APIException):
+    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value
+
+
+class NoLength(APIException):
+    status_code = HTTPStatus.LENGTH_REQUIRED.value
+    default_detail = "Send the body with a Content-Length."
+
+
+def as_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str)
+
+
+class OrjsonRenderer(BaseRenderer):
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Any = None,
+    ) -> bytes:
+        return b"" if data is None else as_json(data)
+
+
+class OrjsonParser(BaseParser):
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
+    ) -> Any:
+        try:
+            value = orjson.loads(stream.read())
+        except orjson.JSONDecodeError as error:
+            raise ParseError(f"The body is not JSON: {error}") from error
+        if _deeper_than(MAX_DEPTH, value):
+            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        return value
+
+
+def refuse_unreadable(request: Request) -> None:
+    """Look at the length that was announced, before a byte of the body is read."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if not length and "HTTP_TRANSFER_ENCODING" in request.META:
+        raise NoLength
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if length.isdecimal() and int(length) > limit:
+        raise TooLarge(f"The body may have at most {limit:,} bytes; send it in parts.")
+
+
+def _deeper_than(limit: int, value: Any) -> bool:
+    """Level by level, because a recursive look would fail on the very thing it looks for."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """There is one representation of each resource: an odd Accept header is no reason to fail."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        given = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == given), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type

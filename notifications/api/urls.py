@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from notifications.api.contacts import ContactByExternalId, ContactsBulk
+from notifications.api.devices import Devices
+
+urlpatterns = [
+    path("contacts/bulk", ContactsBulk.as_view()),
+    # The app's own ids may hold anything, a slash too.
+    path("contacts/<path:external_id>", ContactByExternalId.as_view()),
+    path("devices", Devices.as_view()),
+]

@@ -1,0 +1,92 @@
+"""What every endpoint is: one scope, one project, strict JSON in, rows of that project only."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar, TypeVar
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model, ProtectedError
+from psycopg.errors import UniqueViolation
+from rest_framework.exceptions import NotFound
+from rest_framework.fields import empty
+from rest_framework.request import Request
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from notifications.access import ApiKey, Scope
+from notifications.api import schema as schema  # registers itself
+from notifications.api.problems import Problem
+from notifications.api.rendering import AlwaysJson, refuse_unreadable
+from notifications.project import OfProject, Project
+
+Row = TypeVar("Row", bound=OfProject)
+
+
+class ApiView(APIView):
+    """A door for programs."""
+
+    scope: ClassVar[Scope]
+    content_negotiation_class = AlwaysJson
+    metadata_class = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        refuse_unreadable(request)
+
+    @property
+    def key(self) -> ApiKey:
+        assert isinstance(self.request.auth, ApiKey)  # HasScope let nobody else in
+        return self.request.auth
+
+    @property
+    def project(self) -> Project:
+        return self.key.project
+
+    @property
+    def actor(self) -> str:
+        """As the audit trail names it."""
+        return f"key:{self.key.prefix}"
+
+    def given(self, serializer: type[Serializer[Any]], body: Any = empty) -> dict[str, Any]:
+        """The body as the serializer understands it; raises with every field at fault."""
+        read = serializer(
+            data=self.request.data if body is empty else body, context={"project": self.project}
+        )
+        read.is_valid(raise_exception=True)
+        return dict(read.validated_data)
+
+    def find(self, model: type[Row], pk: int) -> Row:
+        """A row of the caller's project; another project's rows do not exist here."""
+        row = model._default_manager.filter(project=self.project, pk=pk).first()
+        if row is None:
+            raise NotFound(f"There is no {model._meta.verbose_name} {pk} in this project.")
+        return row
+
+
+def save(row: Model) -> None:
+    """Check and write a row. Raises ValidationError, or Problem when another row is in the way."""
+    row.full_clean(validate_constraints=False)
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, UniqueViolation):
+            gone = "Something it refers to was deleted meanwhile."
+            raise Problem(HTTPStatus.CONFLICT, gone, kind="gone") from error
+        taken = f"Another {row._meta.verbose_name} has this name."
+        raise Problem(
+            HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
+        ) from error
+
+
+def delete(row: Model) -> None:
+    """Raises Problem when other rows stand on it; then nothing was deleted."""
+    try:
+        row.delete()
+    except ProtectedError as error:
+        users = sorted(error.protected_objects, key=lambda user: user.pk)[:5]
+        named = ", ".join(f"{user._meta.verbose_name} {user.pk}" for user in users)
+        raise Problem(
+            HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
+        ) from error

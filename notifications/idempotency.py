@@ -1,0 +1,100 @@
+"""Idempotency keys: a program that did not hear our answer asks again and gets the same one.
+
+The answer is written in the transaction that does the work, under a lock that ends with it. If the
+process dies here: neither the work nor the key was committed, and the next request starts afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, models, transaction
+
+from notifications.project import OfProject, Project
+
+KEPT = timedelta(days=30)
+FORGOTTEN_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A status and a JSON text: what was said, and is said again."""
+
+    status: int
+    body: str
+    replayed: bool = False
+
+
+class IdempotencyKey(OfProject):
+    """What did we answer when a request came with this key for the first time?"""
+
+    key = models.CharField(max_length=255)
+    fingerprint = models.CharField(max_length=64, help_text="Of the request's address and body.")
+    status = models.PositiveSmallIntegerField()
+    body = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "key"], name="one_answer_per_key")
+        ]
+        indexes = [models.Index(fields=["created_at"], name="idempotency_keys_by_age")]
+
+    class InFlight(Exception):
+        """The first request with this key is still being worked on."""
+
+    class OtherRequest(Exception):
+        """This key came with another request before."""
+
+    def __str__(self) -> str:
+        return self.key
+
+
+def once(
+    project: Project, key: str, request: bytes, work: Callable[[], Answer], *, now: datetime
+) -> Answer:
+    """Do the work, or give the answer of the time it was done.
+
+    What `work` raises undoes it and is not kept: nothing happened, so trying again is right.
+    """
+    fingerprint = hashlib.sha256(request).hexdigest()
+    with transaction.atomic():
+        if not _locked(project, key):
+            raise IdempotencyKey.InFlight
+        _forget_old(now)
+        known = IdempotencyKey.objects.filter(project=project, key=key).first()
+        if known is not None:
+            if known.fingerprint != fingerprint:
+                raise IdempotencyKey.OtherRequest
+            return Answer(known.status, known.body, replayed=True)
+        answer = work()
+        IdempotencyKey.objects.create(
+            project=project,
+            key=key,
+            fingerprint=fingerprint,
+            status=answer.status,
+            body=answer.body,
+            created_at=now,
+        )
+    return answer
+
+
+def _locked(project: Project, key: str) -> bool:
+    """An advisory lock ends with its transaction, so a dead process leaves no key stuck."""
+    name = hashlib.sha256(f"{project.pk}:{key}".encode()).digest()[:8]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(%s)", [int.from_bytes(name, "big", signed=True)]
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def _forget_old(now: datetime) -> None:
+    """A few with every use: there are never many, and beat need not know of them."""
+    old = IdempotencyKey.objects.filter(created_at__lt=now - KEPT)
+    IdempotencyKey.objects.filter(
+        pk__in=list(old.values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
+    ).delete()
