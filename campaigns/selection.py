@@ -57,6 +57,7 @@ def _leaf_sql(leaf: dict[str, Any]) -> Sql:
     return kind_sql(leaf, asked, op, value)
 
 
+NOW = "statement_timestamp()"  # now() is the transaction's start: too early for its own rows
 COMPARE = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
@@ -87,7 +88,7 @@ def _as_version(text: str) -> str:
 
 def _time_sql(column: str, op: str, value: Any) -> Sql:
     if op == "within_last":
-        return Sql(f"{column} >= now() - %s AND {column} <= now()", [parse_duration(value)])
+        return Sql(f"{column} BETWEEN {NOW} - %s AND {NOW}", [parse_duration(value)])
     return Sql(f"{column} {'<' if op == 'before' else '>'} %s::timestamptz", [str(moment(value))])
 
 
@@ -117,11 +118,7 @@ def _attribute_time_sql(text: Sql, name: str, op: str, value: Any) -> Sql:
     valid = f"pg_input_is_valid({text.sql}, 'timestamptz')"
     column = f"(CASE WHEN {valid} THEN {text.sql}::timestamptz END)"
     condition = _time_sql(column, op, value)
-    return (
-        Sql(condition.sql, [name, name, *condition.params])
-        if op != "within_last"
-        else Sql(condition.sql, [name, name, condition.params[0], name, name])
-    )
+    return Sql(condition.sql, [name, name, *condition.params])
 
 
 def value_of(leaf: dict[str, Any]) -> Sql:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns import audience, rules
@@ -178,7 +178,8 @@ def test_nonsense_is_refused_with_its_place_and_the_fix(
 
 names = st.sampled_from(["plan", "age", "tags", "ordered", "nothing"])
 scalars = st.one_of(st.text(max_size=8), st.integers(-99, 99), st.booleans(), st.floats(-9, 9))
-values = st.one_of(scalars, st.lists(scalars, max_size=3), st.sampled_from(["P7D", "2026-01-01"]))
+fitting = st.sampled_from(["P7D", "PT12H", "2026-01-01", "pro", "36", 36, ["pro"]])
+values = st.one_of(fitting, scalars, st.lists(scalars, max_size=3))
 fields = st.one_of(st.sampled_from([*rules.FIELDS, "bad"]), names.map(lambda n: f"attributes.{n}"))
 some_leaf = st.builds(leaf, fields, st.sampled_from(rules.OPERATORS), values)
 trees = st.recursive(
@@ -192,6 +193,10 @@ trees = st.recursive(
 )
 
 
+# The rows are only read, so all examples may share them.
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300
+)
 @given(tree=trees)
 def test_a_tree_that_passes_the_check_never_fails_in_sql_and_not_is_its_complement(
     django_db_blocker: Any, project_of_three: Project, tree: dict[str, Any]
