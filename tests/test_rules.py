@@ -176,12 +176,22 @@ def test_nonsense_is_refused_with_its_place_and_the_fix(
 
 # --- Whatever passes the check can be asked, and means what its tree means ------------------------
 
-names = st.sampled_from(["plan", "age", "tags", "ordered", "nothing"])
 scalars = st.one_of(st.text(max_size=8), st.integers(-99, 99), st.booleans(), st.floats(-9, 9))
-fitting = st.sampled_from(["P7D", "PT12H", "2026-01-01", "pro", "36", 36, ["pro"]])
-values = st.one_of(fitting, scalars, st.lists(scalars, max_size=3))
-fields = st.one_of(st.sampled_from([*rules.FIELDS, "bad"]), names.map(lambda n: f"attributes.{n}"))
-some_leaf = st.builds(leaf, fields, st.sampled_from(rules.OPERATORS), values)
+dates = st.sampled_from(["2026-01-01", "2026-01-01T09:00:00+09:00"])
+FITTING = {
+    "in": st.lists(scalars, min_size=1, max_size=3),
+    "not_in": st.lists(scalars, min_size=1, max_size=3),
+    "before": dates,
+    "after": dates,
+    "within_last": st.sampled_from(["P7D", "PT12H"]),
+    "contains": st.text(min_size=1, max_size=8),
+    "starts_with": st.text(min_size=1, max_size=8),
+}
+names = st.sampled_from(["plan", "age", "tags", "ordered", "nothing"])
+fields = st.one_of(names.map(lambda name: f"attributes.{name}"), st.sampled_from([*rules.FIELDS]))
+some_leaf = st.sampled_from(rules.OPERATORS).flatmap(
+    lambda op: st.builds(leaf, fields, st.just(op), st.one_of(FITTING.get(op, scalars), scalars))
+)
 trees = st.recursive(
     some_leaf,
     lambda inner: st.one_of(
