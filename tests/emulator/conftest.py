@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.emulator.running import RunningEmulator
+
+Start = Callable[..., RunningEmulator]
+
+
+@pytest.fixture(scope="session")
+def shared_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEmulator]:
+    emulator = RunningEmulator(tmp_path_factory.mktemp("emulator"))
+    yield emulator
+    emulator.stop()
+
+
+@pytest.fixture
+def emulator(shared_emulator: RunningEmulator) -> RunningEmulator:
+    """One process for all tests, with a clean slate for each."""
+    shared_emulator.ask("POST", "/admin/reset")
+    shared_emulator.settings(latency_ms=1, token_seconds=3600)
+    return shared_emulator
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "emulator"
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """Start an emulator of the test's own, in `folder`; it is stopped afterwards."""
+    started: list[RunningEmulator] = []
+
+    def start(*arguments: str) -> RunningEmulator:
+        started.append(RunningEmulator(folder, *arguments))
+        return started[-1]
+
+    yield start
+    for emulator in started:
+        if emulator.process.poll() is None:
+            emulator.stop()
