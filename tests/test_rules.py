@@ -176,21 +176,33 @@ def test_nonsense_is_refused_with_its_place_and_the_fix(
 
 # --- Whatever passes the check can be asked, and means what its tree means ------------------------
 
-scalars = st.one_of(st.text(max_size=8), st.integers(-99, 99), st.booleans(), st.floats(-9, 9))
-dates = st.sampled_from(["2026-01-01", "2026-01-01T09:00:00+09:00"])
-FITTING = {
-    "in": st.lists(scalars, min_size=1, max_size=3),
-    "not_in": st.lists(scalars, min_size=1, max_size=3),
-    "before": dates,
-    "after": dates,
-    "within_last": st.sampled_from(["P7D", "PT12H"]),
-    "contains": st.text(min_size=1, max_size=8),
-    "starts_with": st.text(min_size=1, max_size=8),
-}
+texts, numbers = st.text(min_size=1, max_size=8), st.integers(-99, 99)
+scalars = st.one_of(texts, numbers, st.booleans(), st.floats(-9, 9))
 names = st.sampled_from(["plan", "age", "tags", "ordered", "nothing"])
-fields = st.one_of(names.map(lambda name: f"attributes.{name}"), st.sampled_from([*rules.FIELDS]))
-some_leaf = st.sampled_from(rules.OPERATORS).flatmap(
-    lambda op: st.builds(leaf, fields, st.just(op), st.one_of(FITTING.get(op, scalars), scalars))
+fields = st.one_of(
+    names.map(lambda name: f"attributes.{name}"),
+    st.sampled_from(sorted({*rules.FIELDS} - {"list"})),
+)
+
+
+def fitting(field: str, op: str) -> st.SearchStrategy[Any]:
+    own = scalars if field.startswith("attributes.") else texts
+    by_op: dict[str, st.SearchStrategy[Any]] = {
+        "contains": texts,
+        "starts_with": texts,
+        "within_last": st.sampled_from(["P7D", "PT12H"]),
+        **dict.fromkeys(("in", "not_in"), st.lists(own, min_size=1, max_size=3)),
+        **dict.fromkeys(("before", "after"), st.sampled_from(["2026-01-01", "2026-01-01T09:00Z"])),
+    }
+    if op in ("gt", "gte", "lt", "lte") and field.startswith("attributes."):
+        return numbers
+    return by_op.get(op, own)
+
+
+some_leaf = fields.flatmap(
+    lambda field: st.sampled_from(sorted(rules.field_of(field).ops)).flatmap(
+        lambda op: st.builds(leaf, st.just(field), st.just(op), fitting(field, op))
+    )
 )
 trees = st.recursive(
     some_leaf,
