@@ -76,7 +76,7 @@ class TokenDesk:
         return json_reply(
             {
                 "access_token": self._grant(scopes, now=now),
-                "expires_in": self._settings.token_seconds,
+                "expires_in": int(self._settings.token_seconds),
                 "token_type": "Bearer",
             }
         )

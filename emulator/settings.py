@@ -9,7 +9,7 @@ from typing import Any
 @dataclass(slots=True)
 class Settings:
     latency_ms: float = 60.0
-    token_seconds: int = 3600
+    token_seconds: float = 3600
 
     def change(self, wanted: Any) -> None:
         """Take every wanted value or, with a ValueError, none of them."""
@@ -19,8 +19,8 @@ class Settings:
         if unknown:
             raise ValueError(f"unknown setting: {', '.join(unknown)}")
         latency_ms = _number(wanted, "latency_ms", self.latency_ms, lowest=0, highest=60_000)
-        token_seconds = _number(wanted, "token_seconds", self.token_seconds, lowest=1, highest=3600)
-        self.latency_ms, self.token_seconds = latency_ms, int(token_seconds)
+        token_seconds = _number(wanted, "token_seconds", self.token_seconds, lowest=0.1, highest=3600)
+        self.latency_ms, self.token_seconds = latency_ms, token_seconds
 
 
 def _number(

@@ -122,8 +122,9 @@ class RunningEmulator:
             "iat": now,
             "exp": now + 3600,
         }
-        signer = crypt.RSASigner.from_service_account_info(self.account)
-        return jwt.encode(signer, claims | changed).decode()
+        signer = crypt.RSASigner.from_service_account_info(self.account)  # type: ignore[no-untyped-call]
+        assertion: bytes = jwt.encode(signer, claims | changed)  # type: ignore[no-untyped-call]
+        return assertion.decode()
 
     def exchange(self, assertion: str, grant_type: str = GRANT_TYPE) -> Response:
         form = urlencode({"grant_type": grant_type, "assertion": assertion})

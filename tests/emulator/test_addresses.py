@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import http.client
+import json
+import select
+from typing import Any
+
+import pytest
+
+from tests.emulator.running import Response, RunningEmulator
+
+KINDS = pytest.mark.parametrize("kind", ["token", "fid"])
+
+
+def send(emulator: RunningEmulator, address: str, message_id: str = "1:1") -> Response:
+    return emulator.send({"token": address, "data": {"carillon_id": message_id}})
+
+
+def asked(emulator: RunningEmulator, address: str) -> http.client.HTTPSConnection:
+    """A connection with a send request on its way, and nothing read yet."""
+    token = emulator.token()
+    connection = http.client.HTTPSConnection("127.0.0.1", emulator.port, context=emulator.tls)
+    connection.request(
+        "POST",
+        "/v1/projects/carillon-demo/messages:send",
+        json.dumps({"message": {"token": address}}),
+        {"Authorization": f"Bearer {token}"},
+    )
+    return connection
+
+
+def detail(response: Response, kind: str) -> dict[str, Any]:
+    """One kind of detail of an error, such as ApnsError."""
+    details = response.json["error"]["details"]
+    found: dict[str, Any] = next(each for each in details if each["@type"].endswith(kind))
+    return found
+
+
+@KINDS
+def test_any_other_address_is_a_live_device(emulator: RunningEmulator, kind: str) -> None:
+    assert emulator.send({kind: "dQw4w9:APA91b-dead-or-alive"}).status == 200
+    assert emulator.witnessed()[0]["kind"] == kind
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("address", "status", "canonical", "code"),
+    [
+        ("dead-1", 404, "NOT_FOUND", "UNREGISTERED"),
+        ("malformed-1", 400, "INVALID_ARGUMENT", "INVALID_ARGUMENT"),
+        ("foreign-1", 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH"),
+        ("thirdparty-1", 401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"),
+    ],
+)
+def test_an_address_that_is_refused_stays_refused(
+    emulator: RunningEmulator, kind: str, address: str, status: int, canonical: str, code: str
+) -> None:
+    for _ in range(2):
+        refused = emulator.send({kind: address})
+        assert (refused.status, refused.error_codes) == (status, [code])
+        assert refused.json["error"]["status"] == canonical
+    assert emulator.counts()["by_answer"] == {code: 2}
+    assert emulator.witnessed() == []
+
+
+def test_a_malformed_address_names_the_token_as_the_field(emulator: RunningEmulator) -> None:
+    violations = detail(send(emulator, "malformed-1"), "BadRequest")["fieldViolations"]
+    assert [violation["field"] for violation in violations] == ["message.token"]
+
+
+def test_a_bad_apns_key_shows_apples_own_error(emulator: RunningEmulator) -> None:
+    apns = detail(send(emulator, "thirdparty-1"), "ApnsError")
+    assert (apns["statusCode"], apns["reason"]) == (403, "InvalidProviderToken")
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "code", "retry_after"),
+    [
+        ("flaky-1", 503, "UNAVAILABLE", "2"),
+        ("throttled-1", 429, "QUOTA_EXCEEDED", "2"),
+        ("broken-1", 500, "INTERNAL", None),
+    ],
+)
+def test_a_passing_trouble_meets_only_the_first_request_of_a_message(
+    emulator: RunningEmulator, address: str, status: int, code: str, retry_after: str | None
+) -> None:
+    first = send(emulator, address, "1:1")
+    assert (first.status, first.error_codes) == (status, [code])
+    assert first.headers.get("Retry-After") == retry_after
+    assert send(emulator, address, "1:1").status == 200
+    assert send(emulator, address, "1:2").status == status
+    assert [record["id"] for record in emulator.witnessed()] == ["1:1"]
+
+
+def test_a_message_without_an_id_is_known_by_its_address(emulator: RunningEmulator) -> None:
+    assert [emulator.send({"token": "flaky-1"}).status for _ in range(3)] == [503, 200, 200]
+
+
+def test_a_reset_forgets_which_messages_had_their_first_request(emulator: RunningEmulator) -> None:
+    assert send(emulator, "flaky-1").status == 503
+    emulator.ask("POST", "/admin/reset")
+    assert send(emulator, "flaky-1").status == 503
+
+
+def test_a_lost_answer_was_accepted_all_the_same(emulator: RunningEmulator) -> None:
+    with pytest.raises(http.client.RemoteDisconnected):
+        send(emulator, "lost-1")
+    assert [record["repeat"] for record in emulator.witnessed()] == [1]
+    assert send(emulator, "lost-1").status == 200
+    assert [record["repeat"] for record in emulator.witnessed()] == [1, 2]
+    assert emulator.counts()["by_answer"] == {"LOST": 1, "ACCEPTED": 1}
+
+
+def test_a_reset_connection_accepted_nothing(emulator: RunningEmulator) -> None:
+    connection = asked(emulator, "reset-1")
+    # Python's TLS reads a reset as an end, so ask the kernel: only a real RST is an error to it.
+    watch = select.poll()
+    watch.register(connection.sock, 0)
+    [(_, event)] = watch.poll(10_000)
+    connection.close()
+    assert event & select.POLLERR
+    assert emulator.witnessed() == []
+    assert emulator.send({"token": "reset-1"}).status == 200
+
+
+def test_a_silent_address_keeps_the_connection_and_accepts_nothing(
+    emulator: RunningEmulator,
+) -> None:
+    connection = asked(emulator, "hang-1")
+    while emulator.counts()["in_flight"] == 0:
+        pass
+    assert emulator.counts()["by_answer"] == {"SILENCE": 1}
+    assert emulator.witnessed() == []
+    connection.close()
+    # A client that gives up takes its request out of the flight.
+    while emulator.counts()["in_flight"]:
+        pass
+
+
+def test_a_slow_address_is_accepted_in_the_end(emulator: RunningEmulator) -> None:
+    assert send(emulator, "slow-1").status == 200
+    assert len(emulator.witnessed()) == 1
