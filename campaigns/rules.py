@@ -6,6 +6,7 @@ come from closed lists, and depth and size are bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -21,6 +22,7 @@ MAX_DEPTH = 6
 MAX_LEAVES = 100
 MAX_VALUES = 1_000
 MAX_TEXT = 500
+VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
 OPERATORS = (
     *("eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with"),
@@ -146,9 +148,16 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
         return "" if fits else "must be an ISO 8601 duration, e.g. P30D or PT12H."
     if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
         return "must be a text."
-    if op in ("gt", "gte", "lt", "lte") and asked.kind == "attribute" and not _is_number(value):
-        return "must be a number. For dates use before or after."
+    if op in ("gt", "gte", "lt", "lte"):
+        return _order_problem(asked, value)
     return _scalar_problem(asked, value)
+
+
+def _order_problem(asked: Field, value: Any) -> str:
+    if asked.kind == "version":
+        fits = isinstance(value, str) and VERSION.fullmatch(value)
+        return "" if fits else "must be a version such as 4.10.1, in quotes."
+    return "" if _is_number(value) else "must be a number. For dates use before or after."
 
 
 def _scalar_problem(asked: Field, value: Any) -> str:

@@ -74,16 +74,13 @@ def _column_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
     if op == "starts_with":
         return Sql(f"starts_with(lower({column}), lower(%s))", [value])
     if asked.kind == "version":
-        version = f"NULLIF(regexp_replace({column}, '[^0-9.].*$', ''), '')"
-        return Sql(f"{_as_version(version)} {COMPARE[op]} {_as_version('%s::text')}", [value])
+        return Sql(f"{_as_version(column)} {COMPARE[op]} {_as_version('%s')}", [value])
     return _time_sql(column, op, value)
 
 
 def _as_version(text: str) -> str:
     # 10.2 is newer than 9.9: compare the numbers, not the letters.
-    return (
-        f"string_to_array(regexp_replace({text}, '[^0-9.]|\\.(?=\\.|$)', '', 'g'), '.')::numeric[]"
-    )
+    return f"string_to_array(substring({text} from '[0-9]+(?:[.][0-9]+)*'), '.')::numeric[]"
 
 
 def _time_sql(column: str, op: str, value: Any) -> Sql:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -152,6 +153,7 @@ def test_explaining_a_person_shows_each_rule_and_the_value_seen(
         (leaf("attributes.plan", "regex", "x"), "“regex” does not fit"),
         (leaf("platform", "gt", "x"), "does not fit platform"),
         (leaf("attributes.age", "gt", "36"), "must be a number"),
+        (leaf("app_version", "gt", ".5"), "a version such as 4.10.1"),
         (leaf("attributes.age", "gt", float("nan")), "must be a number"),
         (leaf("attributes.plan", "in", []), "a list of 1 to"),
         (leaf("attributes.plan", "eq", {}), "must be a text, number or true/false"),
@@ -194,8 +196,9 @@ def fitting(field: str, op: str) -> st.SearchStrategy[Any]:
         **dict.fromkeys(("in", "not_in"), st.lists(own, min_size=1, max_size=3)),
         **dict.fromkeys(("before", "after"), st.sampled_from(["2026-01-01", "2026-01-01T09:00Z"])),
     }
-    if op in ("gt", "gte", "lt", "lte") and field.startswith("attributes."):
-        return numbers
+    if op in ("gt", "gte", "lt", "lte"):
+        versions = st.sampled_from(["9", "10.2", "0.0.0"])
+        return numbers if field.startswith("attributes.") else versions
     return by_op.get(op, own)
 
 
@@ -223,7 +226,7 @@ trees = st.recursive(
 def test_a_tree_that_passes_the_check_never_fails_in_sql_and_not_is_its_complement(
     django_db_blocker: Any, project_of_three: Project, tree: dict[str, Any]
 ) -> None:
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), transaction.atomic():
         try:
             audience.validate_rules(tree, project_id=project_of_three.pk)
         except ValidationError:
