@@ -43,7 +43,7 @@ def reason(response: Any) -> str:
 
 
 def test_google_auth_gets_a_token_that_sends(emulator: RunningEmulator) -> None:
-    credentials = service_account.Credentials.from_service_account_info(  # type: ignore[no-untyped-call]
+    credentials = service_account.Credentials.from_service_account_info(
         emulator.account, scopes=[SCOPE]
     )
     credentials.refresh(Transport(emulator))
