@@ -25,7 +25,7 @@ check: development
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
 
 bench: development
-	@$(EXEC) $(PY) -m bench
+	@$(PY) -m bench
 
 # Developers only: resolve requirements*.in again (needs uv).
 lock:

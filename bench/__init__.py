@@ -1,0 +1,1 @@
+"""What Carillon does on this machine, measured through its own doors. `make bench`."""

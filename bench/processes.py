@@ -1,0 +1,61 @@
+"""What the stack's processes cost: CPU and memory, read from /proc, by what each one is."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+KINDS = {
+    "bulk@": "workers",
+    "urgent@": "workers",
+    "control@": "workers",
+    "postgres": "postgresql",
+    "valkey-server": "valkey",
+    "emulator": "emulator",
+}
+
+
+def cpu_seconds(launcher: int) -> Counter[str]:
+    """CPU used so far, by kind; a process that ended counts with its parent."""
+    used: Counter[str] = Counter()
+    for pid, kind in _descendants(launcher).items():
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        used[kind] += sum(int(ticks) for ticks in fields[11:15]) / TICKS  # type: ignore[assignment]
+    return used
+
+
+def largest_mb(launcher: int, kind: str) -> float:
+    """The highest resident memory any one process of this kind ever had."""
+    peaks = [_peak_kb(pid) for pid, found in _descendants(launcher).items() if found == kind]
+    return max(peaks, default=0) / 1024
+
+
+def _descendants(launcher: int) -> dict[int, str]:
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it ended while we looked
+    family, found = {launcher}, -1
+    while found != len(family):
+        found = len(family)
+        family |= {pid for pid, parent in parents.items() if parent in family}
+    return {pid: _kind(pid) for pid in family - {launcher}}
+
+
+def _kind(pid: int) -> str:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return "other"
+    return next((kind for word, kind in KINDS.items() if word in command), "other")
+
+
+def _peak_kb(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1])
+    return 0
