@@ -103,7 +103,7 @@ class Emulator:
         for connection in tuple(self._opened):
             connection.retire()
         deadline = time.monotonic() + DRAIN_SECONDS
-        while self._opened and time.monotonic() < deadline:
+        while self._counts.in_flight and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
         for connection in tuple(self._opened):
             connection.abort()
