@@ -22,7 +22,7 @@ PAGE = html_reply(
     headers={
         "Content-Security-Policy": (
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-            "connect-src 'self'"
+            "connect-src 'self'; img-src data:"
         )
     },
 )
