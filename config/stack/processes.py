@@ -17,7 +17,6 @@ WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 def processes(state: State, env: Mapping[str, str]) -> list[Service]:
     return [
-        _emulator(state, env),
         _web(env),
         _worker("bulk", env["WORKERS"], env),
         _worker("urgent", "1", env),
@@ -27,8 +26,8 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
     ]
 
 
-def one_off(name: str, env: Mapping[str, str], *argv: str) -> Service:
-    return Service(name, (PYTHON, *argv), env, answers=nothing_to_ask)
+def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
+    return Service(name, (PYTHON, "manage.py", *arguments), env, answers=nothing_to_ask)
 
 
 def _web(env: Mapping[str, str]) -> Service:
@@ -79,7 +78,7 @@ def _flower(env: Mapping[str, str]) -> Service:
     )
 
 
-def _emulator(state: State, env: Mapping[str, str]) -> Service:
+def emulator(state: State, env: Mapping[str, str]) -> Service:
     port = env["EMULATOR_PORT"]
     argv = (PYTHON, "-m", "emulator", "--port", port, "--dir", str(state.emulator))
     return Service("emulator", argv, env, answers=tcp(int(port)))

@@ -13,7 +13,7 @@ from config.stack import StackError, exported
 from config.stack.leftovers import end_leftovers
 from config.stack.logs import LogFolder
 from config.stack.ports import public_ports
-from config.stack.processes import one_off, processes
+from config.stack.processes import emulator, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
 from config.stack.servers import start_servers
@@ -61,13 +61,11 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     env = exported.marked(environ, state, exports)
 
     console.say("Preparing the database and the demo project.")
-    for name, *argv in (
-        ("emulator", "-m", "emulator", "--port", env["EMULATOR_PORT"], "--dir",
-         str(state.emulator), "--prepare"),
-        ("migrate", "manage.py", "migrate", "--no-input"),
-        ("demo", "manage.py", "demo", "--contacts", DEMO_CONTACTS, "--if-empty"),
-    ):  # fmt: skip
-        supervisor.run_to_end(one_off(name, env, *argv))
+    supervisor.start([emulator(state, env)])
+    supervisor.run_to_end(one_off("migrate", env, "migrate", "--no-input"))
+    supervisor.await_answers(["emulator"], seconds=30)  # it made the demo's service account
+    demo = ("demo", "--contacts", DEMO_CONTACTS, "--if-empty")
+    supervisor.run_to_end(one_off("demo", env, *demo))
     write_private(state.env_file, assignments(exports))
 
     services = processes(state, env)

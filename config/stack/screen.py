@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Mapping
 
+from config.stack.account import data_folders
 from config.stack.servers import without_password
 from config.stack.state import State
 
@@ -43,6 +44,7 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("Logs", f"{state.logs}/*.log"),
     ]
     addresses = "\n".join(f"  {name:<11} {value}" for name, value in rows)
+    data = " and ".join(str(folder) for folder in data_folders(state.path))
     support = f"\n  {SUPPORT}\n" if any(embedded.values()) else ""
     return f"""
 Carillon rings.
@@ -51,7 +53,7 @@ Carillon rings.
 
   Next: log in, open Campaigns, and launch the demo campaign: 20,000 contacts are waiting for it.
         In a second shell: .venv/bin/python manage.py report --help
-  Ctrl-C ends every process; the data stay in {state.path}.
+  Ctrl-C ends every process; the data stay in {data}.
 {support}"""
 
 

@@ -1,0 +1,100 @@
+"""`make run` as a whole: everything answers, a killed process returns, nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.stack import CHECKOUT
+from config.stack.leftovers import processes_of
+from config.stack.secret_values import read_assignments
+from tests.stack.conftest import bare_environment, launcher
+
+PATIENCE = 180
+
+
+class RunningStack:
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        names = ("PORT", "FLOWER_PORT", "EMULATOR_PORT")
+        self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        self.screen: list[str] = []
+        self.launcher = subprocess.Popen(
+            launcher(state, "run"),
+            cwd=CHECKOUT,
+            env=bare_environment(**{name: str(port) for name, port in self.ports.items()}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def read_until(self, word: str) -> str:
+        """The first line that holds the word; all lines up to it are kept in `screen`."""
+        assert self.launcher.stdout is not None
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and (line := self.launcher.stdout.readline()):
+            self.screen.append(line)
+            if word in line:
+                return line
+        raise AssertionError(f"{word!r} never appeared:\n{''.join(self.screen)}")
+
+    def status(self, name: str, path: str) -> int:
+        url = f"http://127.0.0.1:{self.ports[name]}{path}"
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return int(response.status)
+
+
+@pytest.fixture
+def stack(state: Path) -> Iterator[RunningStack]:
+    stack = RunningStack(state)
+    yield stack
+    stack.launcher.send_signal(signal.SIGTERM)
+    stack.launcher.communicate(timeout=30)
+
+
+def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: RunningStack) -> None:
+    stack.read_until("Ctrl-C ends every process")
+    shown = "".join(stack.screen)
+    values = read_assignments(stack.state / "env")
+    assert f"admin / {values['ADMIN_PASSWORD']}" in shown
+    assert stack.status("PORT", "/readyz") == 200
+    assert stack.status("PORT", "/admin/login/") == 200
+    assert stack.status("FLOWER_PORT", "/healthcheck") == 200
+    assert (stack.state / "env").stat().st_mode & 0o777 == 0o600
+    assert set(stack.ports) | {"DATABASE_URL", "REDIS_URL", "WORKERS"} <= values.keys()
+
+    os.kill(_main_process_of("bulk", stack.state), signal.SIGKILL)
+    assert "was ended by SIGKILL" in stack.read_until("bulk (pid")
+    stack.read_until("bulk runs again")
+
+    stack.launcher.send_signal(signal.SIGINT)
+    stack.read_until("Every process has ended.")
+    assert stack.launcher.wait(timeout=30) == 0
+    assert processes_of(stack.state) == []
+    assert not (stack.state / "env").exists()
+
+
+def _main_process_of(queue: str, state: Path) -> int:
+    """Of a worker and its children the one that leads their session."""
+    for pid in processes_of(state):
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if f"{queue}@{socket.gethostname()}".encode() in command and os.getsid(pid) == pid:
+            return pid
+    raise AssertionError(f"no {queue} worker runs")
+
+
+def _free_ports(count: int) -> list[int]:
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [server.getsockname()[1] for server in servers]
+    finally:
+        for server in servers:
+            server.close()
