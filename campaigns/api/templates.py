@@ -40,7 +40,8 @@ class TemplateSerializer(StrictSerializer):
     body = serializers.CharField(max_length=4_000, trim_whitespace=False)
     image = Text(max_length=2_000, help_text="An https address.")
     link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
-    data = JsonObject(required=False, help_text="Texts for the app.")
+    # The metaclass takes declared fields off the class, so Serializer.data is still there.
+    data = JsonObject(required=False, help_text="For the app.")  # type: ignore[assignment]
     locales = JsonObject(
         required=False, help_text='The same in other languages: {"ko": {"title": "…"}}.'
     )

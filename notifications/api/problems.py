@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 # What DRF and Django call an error that belongs to no single field.
-OF_THE_WHOLE = ("non_field_errors", "__all__")
+OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 
 
 class Problem(exceptions.APIException):
@@ -95,14 +95,19 @@ def flattened(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
     """DRF's nested messages as a flat list, each with its place: `contacts[3].devices[0].token`."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
-            whole = name in (*OF_THE_WHOLE, "")
-            yield from flattened(inner, path if whole else f"{path}.{name}".lstrip("."))
+            yield from flattened(inner, _place(path, name))
     elif isinstance(detail, list | tuple):
         for index, inner in enumerate(detail):
-            place = f"{path}[{index}]" if isinstance(inner, Mapping | list) else path
-            yield from flattened(inner, place)
+            nested = isinstance(inner, Mapping | list)
+            yield from flattened(inner, _place(path, index) if nested else path)
     else:
         yield {"field": path, "message": str(detail)}
+
+
+def _place(path: str, name: str | int) -> str:
+    if isinstance(name, int):
+        return f"{path}[{name}]"
+    return path if name in OF_THE_WHOLE else f"{path}.{name}".lstrip(".")
 
 
 def no_such_address(request: HttpRequest) -> HttpResponse:

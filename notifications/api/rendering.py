@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
 from http import HTTPStatus
 from typing import IO, Any
 
@@ -27,7 +29,17 @@ class NoLength(APIException):
 
 
 def as_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+    except TypeError:
+        # jsonb keeps a person's 1e30 as a whole number, and orjson writes none over 64 bits.
+        return json.dumps(value, default=_moment, ensure_ascii=False).encode()
+
+
+def _moment(value: Any) -> str:
+    if not isinstance(value, datetime):
+        raise TypeError(f"{type(value).__name__} has no form in JSON")
+    return value.isoformat().replace("+00:00", "Z")
 
 
 class OrjsonRenderer(BaseRenderer):
