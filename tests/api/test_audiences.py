@@ -1,0 +1,200 @@
+"""Audiences through the API: saved, estimated, explained, and kept while somebody needs them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from campaigns.api import estimates
+from campaigns.audience import Audience
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.api.caller import Caller, fields_at_fault
+from tests.builders import make_audience, make_campaign, make_contact, make_device, make_people
+
+PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
+
+
+def test_rules_are_saved_and_shown_as_they_came(alice: Caller) -> None:
+    made = alice.post("audiences", {"name": "Pro", "rules": {"all": [PRO]}})
+    assert made.status_code == 201
+    shown = alice.get(f"audiences/{made.json()['id']}").json()
+    assert (shown["name"], shown["kind"], shown["rules"]) == ("Pro", "rules", {"all": [PRO]})
+    assert shown == made.json()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"field": "shoe_size", "op": "eq", "value": 1},
+        {"field": "locale", "op": "like", "value": "k%"},
+        {"all": {}},
+        {"all": [], "any": []},
+        {},
+        {"not": {"not": {"not": {"not": {"not": {"not": {"all": []}}}}}}},
+        {"field": "list", "op": "eq", "value": 1},
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(alice: Caller, rules: Any) -> None:
+    for path, body in (("audiences", {"name": "A", "rules": rules}),
+                       ("audiences/estimate", {"rules": rules})):  # fmt: skip
+        response = alice.post(path, body)
+        assert response.status_code == 400
+        assert set(fields_at_fault(response)) == {"rules"}
+    assert not Audience.objects.exists()
+
+
+def test_the_list_of_another_project_is_no_list(
+    alice: Caller, charlie: Caller, ours: Project
+) -> None:
+    theirs = make_audience(charlie.project, kind="list")
+    rules = {"field": "list", "op": "eq", "value": theirs.pk}
+    assert alice.post("audiences/estimate", {"rules": rules}).status_code == 400
+
+
+def test_a_static_list_holds_the_people_it_names(alice: Caller, ours: Project) -> None:
+    one, two = make_contact(ours), make_contact(ours)
+    ids = [one.external_id, two.external_id, one.external_id]
+    made = alice.post("audiences", {"name": "VIP", "contacts": ids})
+    assert made.status_code == 201
+    assert made.json()["kind"] == "list"
+    audience = Audience.objects.get()
+    assert set(audience.members.values_list("contact", flat=True)) == {one.pk, two.pk}
+
+    alice.put(f"audiences/{audience.pk}", {"name": "VIP", "contacts": [two.external_id]})
+    assert audience.members.get().contact == two
+    alice.put(f"audiences/{audience.pk}", {"name": "Just renamed"})
+    assert audience.members.get().contact == two
+
+
+def test_a_list_with_a_stranger_is_refused_whole(
+    alice: Caller, charlie: Caller, ours: Project
+) -> None:
+    known, theirs = make_contact(ours), make_contact(charlie.project)
+    body = {"name": "VIP", "contacts": [known.external_id, theirs.external_id]}
+    response = alice.post("audiences", body)
+    assert response.status_code == 400
+    assert fields_at_fault(response) == ["contacts"]
+    assert theirs.external_id in response.content.decode()
+    assert not Audience.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body", [{"name": "A"}, {"name": "A", "rules": {"all": []}, "contacts": []}]
+)
+def test_an_audience_is_rules_or_a_list(alice: Caller, body: Any) -> None:
+    assert alice.post("audiences", body).status_code == 400
+    assert not Audience.objects.exists()
+
+
+def test_the_kind_of_an_audience_never_changes(alice: Caller, ours: Project) -> None:
+    rules, static = make_audience(ours), make_audience(ours, kind="list")
+    answer = alice.put(f"audiences/{rules.pk}", {"name": "A", "contacts": []})
+    assert fields_at_fault(answer) == ["contacts"]
+    answer = alice.put(f"audiences/{static.pk}", {"name": "A", "rules": {"all": []}})
+    assert fields_at_fault(answer) == ["rules"]
+
+
+def test_put_replaces_the_rules(alice: Caller, ours: Project) -> None:
+    audience = make_audience(ours)
+    answer = alice.put(f"audiences/{audience.pk}", {"name": "New", "rules": PRO})
+    assert answer.status_code == 200
+    audience.refresh_from_db()
+    assert (audience.name, audience.rules) == ("New", PRO)
+
+
+def test_what_nobody_uses_can_be_deleted_and_is_recorded(alice: Caller, ours: Project) -> None:
+    audience = make_audience(ours)
+    assert alice.delete(f"audiences/{audience.pk}").status_code == 204
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.subject) == ("deleted", f"audience {audience.pk}")
+    assert entry.detail == {"name": audience.name}
+    assert alice.get(f"audiences/{audience.pk}").status_code == 404
+
+
+def test_what_a_campaign_uses_stays(alice: Caller, ours: Project) -> None:
+    campaign = make_campaign(ours)
+    for path in (f"audiences/{campaign.audience_id}", f"templates/{campaign.template_id}"):
+        response = alice.delete(path)
+        assert response.status_code == 409
+        assert f"campaign {campaign.pk}" in response.json()["detail"]
+        assert alice.get(path).status_code == 200
+    assert not AuditEntry.objects.exists()
+
+
+def test_an_estimate_counts_people_and_devices(alice: Caller, ours: Project) -> None:
+    two_devices = make_contact(ours, attributes={"plan": "pro"})
+    make_device(two_devices)
+    make_device(two_devices)
+    make_people(ours, 3)
+    answer = alice.post("audiences/estimate", {"rules": PRO}).json()
+    assert (answer["contacts"], answer["devices"], answer["exact"]) == (1, 2, True)
+    assert isinstance(answer["took_ms"], int)
+
+
+def test_an_estimate_sees_only_the_own_project(alice: Caller, charlie: Caller) -> None:
+    make_people(charlie.project, 2)
+    assert alice.post("audiences/estimate", {"rules": {"all": []}}).json()["contacts"] == 0
+
+
+def test_a_count_that_takes_too_long_is_made_on_a_sample(
+    ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "SAMPLE_PERCENT", 100)
+    make_people(ours, 3)
+    everybody: dict[str, Any] = {"all": []}
+    with connection.execute_wrapper(_slow_unless_sampled):
+        told = estimates.estimate(ours.pk, everybody, budget=timedelta(milliseconds=5))
+    assert (told.contacts, told.devices, told.exact) == (3, 3, False)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+def _slow_unless_sampled(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    if "count(DISTINCT" in sql and "TABLESAMPLE" not in sql:
+        return execute("SELECT pg_sleep(60)", None, False, context)
+    return execute(sql, params, many, context)
+
+
+def test_a_sample_of_everybody_is_everybody(ours: Project) -> None:
+    make_people(ours, 3)
+    assert estimates.count_sample(ours.pk, {"all": []}, percent=100) == (3, 3)
+
+
+def test_an_explanation_says_what_was_seen(alice: Caller, ours: Project) -> None:
+    contact = make_contact(ours, attributes={"plan": "free"})
+    make_device(contact, platform="ios")
+    audience = make_audience(
+        ours, rules={"all": [PRO, {"field": "platform", "op": "eq", "value": "ios"}]}
+    )
+    told = alice.get(f"audiences/{audience.pk}/explain?contact={contact.external_id}").json()
+    assert (told["selected"], told["devices"]) == (False, 0)
+    plan, platform = told["rules"]["all"]
+    assert (plan["holds"], plan["seen"]) == (False, "free")
+    assert (platform["holds"], platform["seen"]) == (True, "ios")
+
+
+def test_each_rule_may_hold_for_another_device_and_then_nobody_is_selected(
+    alice: Caller, ours: Project
+) -> None:
+    contact = make_contact(ours)
+    make_device(contact, platform="ios", app_version="1.0")
+    make_device(contact, platform="android", app_version="2.0")
+    ios_on_2 = [
+        {"field": "platform", "op": "eq", "value": "ios"},
+        {"field": "app_version", "op": "eq", "value": "2.0"},
+    ]
+    audience = make_audience(ours, rules={"all": ios_on_2})
+    told = alice.get(f"audiences/{audience.pk}/explain?contact={contact.external_id}").json()
+    assert (told["selected"], told["devices"]) == (False, 0)
+
+
+@pytest.mark.parametrize("query", ["", "?contact=", "?contact=nobody", "?contact=%00"])
+def test_an_explanation_needs_a_person(alice: Caller, ours: Project, query: str) -> None:
+    response = alice.get(f"audiences/{make_audience(ours).pk}/explain{query}")
+    assert response.status_code == 400
+    assert fields_at_fault(response) == ["contact"]

@@ -1,0 +1,177 @@
+"""Campaigns through the API: what is intended, and when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from campaigns.campaign import Campaign
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.api.caller import Caller, fields_at_fault
+from tests.builders import make_audience, make_campaign, make_project, make_run, make_template
+
+
+@pytest.fixture
+def intent(ours: Project) -> dict[str, Any]:
+    audience, template = make_audience(ours), make_template(ours)
+    return {"name": "Autumn run", "audience": audience.pk, "template": template.pk}
+
+
+def test_a_campaign_is_saved_with_sensible_defaults(alice: Caller, intent: dict[str, Any]) -> None:
+    made = alice.post("campaigns", intent)
+    assert made.status_code == 201
+    shown = alice.get(f"campaigns/{made.json()['id']}").json()
+    assert shown == made.json()
+    assert {name: shown[name] for name in intent} == intent
+    assert (shown["on_unknown"], shown["rate_per_second"], shown["ttl_seconds"]) == (
+        "resend",
+        None,
+        86_400,
+    )
+    assert shown["schedule"] == {"kind": "now", "timezone": "UTC"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "at"),
+    [
+        ({"at": "2030-05-31T09:00:00+09:00"}, datetime(2030, 5, 31, 0, tzinfo=UTC)),
+        ({"at": "2030-05-31t09:00:00z"}, datetime(2030, 5, 31, 9, tzinfo=UTC)),
+        (
+            {"at": "2030-05-31T09:00", "timezone": "Asia/Seoul"},
+            datetime(2030, 5, 31, 0, tzinfo=UTC),
+        ),
+        (
+            {"at": "2030-07-01 09:00:00", "timezone": "Europe/Berlin"},
+            datetime(2030, 7, 1, 7, tzinfo=UTC),
+        ),
+        # Half past two comes twice that night; the first one counts.
+        (
+            {"at": "2030-10-27T02:30:00", "timezone": "Europe/Berlin"},
+            datetime(2030, 10, 27, 0, 30, tzinfo=UTC),
+        ),
+    ],
+)
+def test_a_time_is_given_with_an_offset_or_with_a_zone(
+    alice: Caller, intent: dict[str, Any], schedule: dict[str, str], at: datetime
+) -> None:
+    made = alice.post("campaigns", {**intent, "schedule": {"kind": "at", **schedule}})
+    assert made.status_code == 201, made.content
+    assert Campaign.objects.get().at == at
+    shown = alice.get(f"campaigns/{made.json()['id']}").json()["schedule"]
+    assert shown["at"] == at.isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "field"),
+    [
+        ({"kind": "recurring", "cron": "0 9 * * *"}, "schedule.cron"),
+        ({"kind": "recurring"}, "schedule.kind"),
+        ({"kind": "sometimes"}, "schedule.kind"),
+        ({"kind": []}, "schedule.kind"),
+        ({}, "schedule.kind"),
+        ("now", "schedule"),
+        ({"kind": "at"}, "schedule.at"),
+        ({"kind": "now", "at": "2030-05-31T09:00:00Z"}, "schedule.at"),
+        ({"kind": "at", "at": "2030-05-31T09:00:00"}, "schedule.at"),
+        ({"kind": "at", "at": "2030-05-31"}, "schedule.at"),
+        ({"kind": "at", "at": "2030-02-30T09:00:00Z"}, "schedule.at"),
+        ({"kind": "at", "at": "0001-01-01T00:00:00+14:00"}, "schedule.at"),
+        ({"kind": "at", "at": "9999-12-31T23:59:59-12:00"}, "schedule.at"),
+        ({"kind": "at", "at": "2030-05-31T09:00:00+99:99"}, "schedule.at"),
+        ({"kind": "at", "at": 1_900_000_000}, "schedule.at"),
+        ({"kind": "at", "at": "2030-05-31T09:00", "timezone": "Mars"}, "schedule.timezone"),
+        # Clocks are set from two to three that night.
+        (
+            {"kind": "at", "at": "2030-03-31T02:30:00", "timezone": "Europe/Berlin"},
+            "schedule.at",
+        ),
+    ],
+)
+def test_a_time_that_cannot_be_kept_is_refused(
+    alice: Caller, intent: dict[str, Any], schedule: Any, field: str
+) -> None:
+    response = alice.post("campaigns", {**intent, "schedule": schedule})
+    assert response.status_code == 400
+    assert fields_at_fault(response) == [field]
+    assert not Campaign.objects.exists()
+
+
+def test_recurring_is_refused_in_plain_words(alice: Caller, intent: dict[str, Any]) -> None:
+    response = alice.post("campaigns", {**intent, "schedule": {"kind": "recurring"}})
+    assert "not available yet" in response.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"audience": 0}, "audience"),
+        ({"audience": 10**30}, "audience"),
+        ({"audience": 2**70}, "audience"),
+        ({"template": "x"}, "template"),
+        ({"on_unknown": "pray"}, "on_unknown"),
+        ({"on_unknown": {}}, "on_unknown"),
+        ({"rate_per_second": 0}, "rate_per_second"),
+        ({"rate_per_second": True}, "rate_per_second"),
+        ({"rate_per_second": 100_001}, "rate_per_second"),
+        ({"ttl_seconds": 59}, "ttl_seconds"),
+        ({"ttl_seconds": 2_419_201}, "ttl_seconds"),
+        ({"name": "x" * 101}, "name"),
+        ({"priority": "high"}, "priority"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_by_its_field(
+    alice: Caller, intent: dict[str, Any], wrong: dict[str, Any], field: str
+) -> None:
+    response = alice.post("campaigns", {**intent, **wrong})
+    assert response.status_code == 400
+    assert fields_at_fault(response) == [field]
+    assert not Campaign.objects.exists()
+
+
+def test_another_projects_audience_and_template_cannot_be_used(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    elsewhere = make_project()
+    theirs = {"audience": make_audience(elsewhere).pk, "template": make_template(elsewhere).pk}
+    response = alice.post("campaigns", {**intent, **theirs})
+    assert sorted(fields_at_fault(response)) == ["audience", "template"]
+    assert not Campaign.objects.exists()
+
+
+def test_put_returns_what_is_left_out_to_the_default(
+    alice: Caller, intent: dict[str, Any], ours: Project
+) -> None:
+    campaign = make_campaign(ours, rate_per_second=200, on_unknown="hold", ttl_seconds=600)
+    answer = alice.put(f"campaigns/{campaign.pk}", intent)
+    assert answer.status_code == 200
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.rate_per_second) == ("Autumn run", None)
+    assert (campaign.on_unknown, campaign.ttl_seconds) == ("resend", 86_400)
+
+
+def test_what_was_read_can_be_sent_back(alice: Caller, ours: Project) -> None:
+    at = datetime(2030, 5, 31, tzinfo=UTC)
+    campaign = make_campaign(ours, schedule_kind="at", at=at, timezone="Asia/Seoul")
+    shown = alice.get(f"campaigns/{campaign.pk}").json()
+    answer = alice.put(f"campaigns/{campaign.pk}", shown)
+    assert answer.status_code == 200, answer.content
+    assert answer.json() == {**shown, "updated_at": answer.json()["updated_at"]}
+
+
+def test_a_campaign_is_deleted_only_while_it_was_never_launched(
+    alice: Caller, ours: Project
+) -> None:
+    draft, run = make_campaign(ours), make_run(ours)
+    assert alice.delete(f"campaigns/{draft.pk}").status_code == 204
+    assert AuditEntry.objects.get(action="deleted").subject == f"campaign {draft.pk}"
+    refused = alice.delete(f"campaigns/{run.campaign_id}")
+    assert refused.status_code == 409
+    assert f"run {run.pk}" in refused.json()["detail"]
+    assert Campaign.objects.filter(pk=run.campaign_id).exists()
+
+
+def test_a_campaign_has_no_post_of_its_own(alice: Caller, ours: Project) -> None:
+    assert alice.post(f"campaigns/{make_campaign(ours).pk}", {}).status_code == 405

@@ -1,0 +1,165 @@
+"""Deliveries: in pages by number, or streamed as a CSV that no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from campaigns import engine
+from campaigns.api import deliveries
+from campaigns.ledger import Delivery
+from campaigns.run import Run
+from notifications.contact import Contact
+from notifications.project import Project
+from tests.api.caller import Caller, fields_at_fault
+from tests.builders import make_contact, make_device, make_people, make_run
+
+
+def closed_run(project: Project) -> Run:
+    """Everybody has a row: the run was cancelled, and numbers 1 and 2 had been sent before."""
+    run = make_run(project)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    Delivery.objects.filter(run_id=run.pk, seq=1).update(
+        status="accepted", reason="", message_id="projects/p/messages/1"
+    )
+    Delivery.objects.filter(run_id=run.pk, seq=2).update(
+        status="rejected", reason="unregistered", detail="=HYPERLINK(1)"
+    )
+    return run
+
+
+def numbers(response: Any) -> list[int]:
+    return [row["seq"] for row in response.json()["results"]]
+
+
+def rows_of(response: Any) -> list[dict[str, str]]:
+    text = b"".join(response.streaming_content).decode()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_each_recipient_is_shown_with_what_became_of_it(alice: Caller, ours: Project) -> None:
+    contact = make_contact(ours, external_id="ada")
+    make_device(contact, "secret-address", platform="ios")
+    run = closed_run(ours)
+    response = alice.get(f"runs/{run.pk}/deliveries")
+    (row,) = response.json()["results"]
+    assert (row["seq"], row["contact"], row["platform"]) == (1, "ada", "ios")
+    assert (row["status"], row["reason"]) == ("accepted", "")
+    assert row["message_id"] == "projects/p/messages/1"
+    assert row["resent"] is False
+    assert "secret-address" not in response.content.decode()
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(alice: Caller, ours: Project) -> None:
+    make_people(ours, 5)
+    run = closed_run(ours)
+    seen: list[int] = []
+    url = f"runs/{run.pk}/deliveries?limit=2"
+    while url:
+        page = alice.get(url)
+        seen += numbers(page)
+        url = (page.json()["next"] or "").removeprefix("http://testserver/api/v1/")
+    assert seen == [1, 2, 3, 4, 5]
+
+
+def test_a_page_costs_the_same_wherever_it_is(alice: Caller, ours: Project) -> None:
+    make_people(ours, 20)
+    run = closed_run(ours)
+    with CaptureQueriesContext(connection) as captured:
+        alice.get(f"runs/{run.pk}/deliveries?limit=5")
+    assert sum("campaigns_delivery" in query["sql"] for query in captured) == 1
+    assert not any("count(" in query["sql"].lower() for query in captured)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("status=accepted", [1]),
+        ("status=skipped", [3]),
+        ("reason=unregistered", [2]),
+        ("status=accepted&reason=unregistered", []),
+    ],
+)
+def test_deliveries_are_filtered(
+    alice: Caller, ours: Project, query: str, expected: list[int]
+) -> None:
+    make_people(ours, 3)
+    run = closed_run(ours)
+    assert numbers(alice.get(f"runs/{run.pk}/deliveries?{query}")) == expected
+    as_csv = rows_of(alice.get(f"runs/{run.pk}/deliveries.csv?{query}"))
+    assert [int(row["seq"]) for row in as_csv] == expected
+
+
+@pytest.mark.parametrize("query", ["status=delivered", "status=%00", "reason='--"])
+@pytest.mark.parametrize("suffix", ["", ".csv"])
+def test_a_filter_we_do_not_know_is_refused(
+    alice: Caller, ours: Project, query: str, suffix: str
+) -> None:
+    response = alice.get(f"runs/{make_run(ours).pk}/deliveries{suffix}?{query}")
+    assert response.status_code == 400
+    assert fields_at_fault(response) == [query.partition("=")[0]]
+
+
+def test_a_person_erased_since_leaves_a_row_without_a_name(alice: Caller, ours: Project) -> None:
+    contact = make_contact(ours, external_id="ada")
+    make_device(contact)
+    run = closed_run(ours)
+    Contact.objects.all().delete()
+    (row,) = alice.get(f"runs/{run.pk}/deliveries").json()["results"]
+    assert (row["contact"], row["platform"], row["status"]) == ("", "", "accepted")
+
+
+def test_a_run_without_a_snapshot_has_no_deliveries(alice: Caller, ours: Project) -> None:
+    run = make_run(ours, advanced=False)
+    assert alice.get(f"runs/{run.pk}/deliveries").json() == {"results": [], "next": None}
+    assert rows_of(alice.get(f"runs/{run.pk}/deliveries.csv")) == []
+
+
+def test_the_csv_is_a_file_of_everybody(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "ROWS_AT_ONCE", 2)
+    make_people(ours, 5)
+    run = closed_run(ours)
+    response = alice.get(f"runs/{run.pk}/deliveries.csv")
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert f'filename="run-{run.pk}-deliveries.csv"' in response["Content-Disposition"]
+    rows = rows_of(response)
+    assert [row["seq"] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert tuple(rows[0]) == deliveries.COLUMNS
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+def test_no_cell_of_the_csv_is_a_formula(alice: Caller, ours: Project, name: str) -> None:
+    make_device(make_contact(ours, external_id=name))
+    make_people(ours, 1)
+    run = closed_run(ours)
+    first, second = rows_of(alice.get(f"runs/{run.pk}/deliveries.csv"))
+    assert first["contact"] == f"'{name}"
+    assert second["detail"] == "'=HYPERLINK(1)"
+
+
+def test_the_csv_reads_the_rows_with_a_cursor_of_the_server(alice: Caller, ours: Project) -> None:
+    make_people(ours, 3)
+    run = closed_run(ours)
+    response: Any = alice.get(f"runs/{run.pk}/deliveries.csv")
+    lines = iter(response.streaming_content)
+    next(lines)
+    next(lines)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_cursors WHERE statement LIKE '%campaigns_delivery%'"
+        )
+        assert cursor.fetchone() == (1,)
+        list(lines)
+        cursor.execute(
+            "SELECT count(*) FROM pg_cursors WHERE statement LIKE '%campaigns_delivery%'"
+        )
+        assert cursor.fetchone() == (0,)

@@ -1,0 +1,164 @@
+"""Idempotency-Key: asked again, the same is answered and nothing is done twice."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connections, transaction
+
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications import idempotency
+from notifications.idempotency import Answer, IdempotencyKey, once
+from notifications.project import Project
+from tests.api.caller import Caller
+from tests.builders import make_campaign, make_project, make_run
+
+NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
+
+
+def launch(caller: Caller, campaign: Campaign, key: str = "k1", body: Any = None) -> Any:
+    return caller.post(f"campaigns/{campaign.pk}/launch", body, Idempotency_Key=key)
+
+
+def test_the_same_key_replays_the_answer_word_for_word(alice: Caller, ours: Project) -> None:
+    campaign = make_campaign(ours)
+    first = launch(alice, campaign)
+    Run.objects.update(state="cancelled")  # the answer is the old one, not the state of today
+    again = launch(alice, campaign)
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert again.content == first.content
+    assert "Idempotent-Replayed" not in first
+    assert again["Idempotent-Replayed"] == "true"
+    assert campaign.runs.count() == 1
+
+
+def test_an_empty_body_and_an_empty_object_are_the_same_request(
+    alice: Caller, ours: Project
+) -> None:
+    campaign = make_campaign(ours)
+    assert launch(alice, campaign).content == launch(alice, campaign, body={}).content
+
+
+def test_the_same_key_with_another_request_is_refused(alice: Caller, ours: Project) -> None:
+    one, two = make_campaign(ours), make_campaign(ours)
+    assert launch(alice, one).status_code == 202
+    assert launch(alice, two).status_code == 422
+    assert not two.runs.exists()
+
+
+def test_a_key_belongs_to_its_project(alice: Caller, charlie: Caller) -> None:
+    assert launch(alice, make_campaign(alice.project)).status_code == 202
+    theirs = launch(charlie, make_campaign(charlie.project))
+    assert theirs.status_code == 202
+    assert "Idempotent-Replayed" not in theirs
+
+
+def test_a_refusal_is_not_kept_so_that_mending_and_asking_again_works(
+    alice: Caller, ours: Project
+) -> None:
+    campaign = make_campaign(ours)
+    Campaign.objects.update(schedule_kind="at", at=datetime(2020, 1, 1, tzinfo=UTC))
+    assert launch(alice, campaign).status_code == 422
+    assert not IdempotencyKey.objects.exists()
+    Campaign.objects.update(schedule_kind="now", at=None)
+    assert launch(alice, campaign).status_code == 202
+
+
+def test_a_draft_is_made_once_whatever_the_order_of_its_fields(
+    alice: Caller, ours: Project
+) -> None:
+    likeness = make_campaign(ours)
+    body = {"name": "A", "audience": likeness.audience_id, "template": likeness.template_id}
+    first = alice.post("campaigns", body, Idempotency_Key="k1")
+    again = alice.post("campaigns", dict(reversed(body.items())), Idempotency_Key="k1")
+    assert again.content == first.content
+    other = alice.post("campaigns", {**body, "name": "B"}, Idempotency_Key="k1")
+    assert other.status_code == 422
+    assert Campaign.objects.count() == 2
+
+
+def test_a_pause_asked_twice_pauses_once(alice: Caller, ours: Project) -> None:
+    run = make_run(ours, advanced=False)
+    answers = [
+        alice.post(f"runs/{run.pk}/pause", Idempotency_Key="k1").status_code for _ in range(2)
+    ]
+    assert answers == [200, 200]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "naïve", "tab\there"])
+def test_a_key_that_cannot_be_one_is_refused(alice: Caller, ours: Project, key: str) -> None:
+    assert launch(alice, make_campaign(ours), key).status_code == 400
+    assert not Run.objects.exists()
+
+
+def test_a_key_is_kept_thirty_days(alice: Caller, ours: Project) -> None:
+    campaign, other = make_campaign(ours), make_campaign(ours)
+    with time_machine.travel(NOON, tick=False) as clock:
+        launch(alice, campaign)
+        clock.shift(timedelta(days=30))
+        assert launch(alice, campaign).status_code == 202
+        clock.shift(timedelta(seconds=1))
+        assert launch(alice, campaign).status_code == 409  # forgotten: already launched
+        launch(alice, other, "k2")
+    assert IdempotencyKey.objects.get().key == "k2"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_the_first_is_at_work_the_second_is_told_so() -> None:
+    project = make_project()
+    at_work, may_finish = threading.Event(), threading.Event()
+
+    def work() -> Answer:
+        at_work.set()
+        assert may_finish.wait(10)
+        return Answer(202, "{}")
+
+    def first() -> Answer:
+        try:
+            return once(project, "k1", b"launch", work, now=NOON)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(first)
+        assert at_work.wait(10)
+        with pytest.raises(IdempotencyKey.InFlight):
+            once(project, "k1", b"launch", work, now=NOON)
+        may_finish.set()
+        assert answer.result(10).status == 202
+    assert once(project, "k1", b"launch", work, now=NOON).replayed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_door_says_409_while_the_first_is_at_work() -> None:
+    project = make_project()
+    alice, campaign = Caller(project), make_campaign(project)
+    with transaction.atomic():
+        assert idempotency._locked(project, "k1")
+        with ThreadPoolExecutor(1) as thread:
+            refused = thread.submit(_in_a_thread, alice, campaign).result(10)
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "urn:carillon:in-flight"
+    assert not Run.objects.exists()
+
+
+def _in_a_thread(caller: Caller, campaign: Campaign) -> Any:
+    try:
+        return launch(caller, campaign)
+    finally:
+        connections.close_all()
+
+
+def test_work_that_fails_leaves_no_key(ours: Project) -> None:
+    def work() -> Answer:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        once(ours, "k1", b"launch", work, now=NOON)
+    assert not IdempotencyKey.objects.exists()

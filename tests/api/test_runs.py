@@ -1,0 +1,109 @@
+"""Runs through the API: watched, and steered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import engine
+from campaigns.chunk import Chunk
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.api.caller import Caller
+from tests.builders import make_people, make_run
+
+MEMBERS = {
+    "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",
+    "scheduled_at", "started_at", "finished_at", "eta_at",
+}  # fmt: skip
+
+
+def test_a_run_is_shown_as_the_contract_says(alice: Caller, ours: Project) -> None:
+    make_people(ours, 3)
+    run = make_run(ours)
+    Chunk.objects.update(accepted=1, rejected=1, reasons={"unregistered": 1})
+    shown = alice.get(f"runs/{run.pk}").json()
+    assert set(shown) == MEMBERS
+    assert shown["state"] == "sending"
+    assert shown["totals"] == {
+        "planned": 3, "accepted": 1, "rejected": 1, "skipped": 0, "unknown": 0, "waiting": 1,
+    }  # fmt: skip
+    assert shown["reasons"] == {"unregistered": 1}
+    assert (shown["reason"], shown["cause"], shown["finished_at"]) == (None, None, None)
+    assert shown["started_at"].endswith("Z")
+
+
+def test_a_paused_run_says_why_in_words_and_as_a_code(alice: Caller, ours: Project) -> None:
+    run = make_run(ours, advanced=False)
+    run.pause(Cause.BAD_CREDENTIALS, "invalid_grant")
+    shown = alice.get(f"runs/{run.pk}").json()
+    assert shown["cause"]["code"] == "bad_credentials"
+    assert "Set a working one" in shown["reason"]
+    assert "invalid_grant" in shown["reason"]
+
+
+def test_pause_and_resume_are_rung_and_recorded(
+    alice: Caller, ours: Project, django_capture_on_commit_callbacks: Any
+) -> None:
+    make_people(ours, 1)
+    run = make_run(ours)
+    AuditEntry.objects.all().delete()
+    with django_capture_on_commit_callbacks() as rung:
+        paused = alice.post(f"runs/{run.pk}/pause")
+        resumed = alice.post(f"runs/{run.pk}/resume", {})
+    assert (paused.status_code, paused.json()["state"]) == (200, "paused")
+    assert paused.json()["cause"]["code"] == "by_hand"
+    assert (resumed.status_code, resumed.json()["state"]) == (200, "sending")
+    assert len(rung) == 2
+    by = f"key:{alice.row.prefix}"
+    entries = AuditEntry.objects.order_by("id").values_list("actor", "action")
+    assert list(entries) == [(by, "paused"), (by, "resumed")]
+
+
+def test_cancel_closes_everybody_as_skipped(alice: Caller, ours: Project) -> None:
+    make_people(ours, 3)
+    run = make_run(ours)
+    assert alice.post(f"runs/{run.pk}/cancel").json()["state"] == "cancelled"
+    engine.advance(run.pk, now=timezone.now())
+    shown = alice.get(f"runs/{run.pk}").json()
+    assert (shown["totals"]["skipped"], shown["totals"]["waiting"]) == (3, 0)
+    assert shown["reasons"] == {"cancelled": 3}
+    assert shown["finished_at"]
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "cancel"])
+def test_a_move_that_is_not_possible_is_a_conflict(alice: Caller, ours: Project, verb: str) -> None:
+    run = make_run(ours, advanced=False)
+    run.cancel()
+    before = AuditEntry.objects.count()
+    refused = alice.post(f"runs/{run.pk}/{verb}")
+    assert refused.status_code == 409
+    assert "cancelled" in refused.json()["detail"]
+    assert AuditEntry.objects.count() == before
+
+
+def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    old, new = make_run(ours), make_run(ours)
+    listed = alice.get("runs").json()["results"]
+    assert [run["id"] for run in listed] == [new.pk, old.pk]
+    assert listed[0]["totals"]["planned"] == 2
+    assert set(listed[0]) == MEMBERS - {"reasons", "rate_per_second", "eta_at"}
+    of_one = alice.get(f"runs?campaign={old.campaign_id}").json()["results"]
+    assert [run["id"] for run in of_one] == [old.pk]
+    assert alice.get("runs?campaign=x").status_code == 400
+
+
+def test_a_finished_run_is_listed_with_its_final_totals(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    run = make_run(ours)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    totals = alice.get("runs").json()["results"][0]["totals"]
+    assert totals == alice.get(f"runs/{run.pk}").json()["totals"]
+    assert totals["skipped"] == 2
+    assert Run.objects.get().skipped == 2

@@ -1,0 +1,107 @@
+"""Templates through the API, and the preview that shows exactly what would be sent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns.template import Template
+from notifications.project import Project
+from tests.api.caller import Caller, fields_at_fault
+from tests.builders import make_contact, make_device, make_template
+
+TEXTS: dict[str, Any] = {
+    "name": "Autumn",
+    "title": "Hello {{ first_name }}",
+    "body": "See you in {{ city }}",
+    "link": "https://example.com/run",
+    "data": {"screen": "event"},
+    "locales": {"ko": {"title": "{{ first_name }}님"}},
+}
+
+
+def test_a_template_is_saved_and_shown_as_it_came(alice: Caller) -> None:
+    made = alice.post("templates", TEXTS)
+    assert made.status_code == 201
+    shown = alice.get(f"templates/{made.json()['id']}").json()
+    assert {name: shown[name] for name in TEXTS} == TEXTS
+    assert shown["image"] == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"title": "{{ first_name"}, "title"),
+        ({"title": ""}, "title"),
+        ({"body": "{% for a in b %}{% endfor %}"}, "body"),
+        ({"image": "http://example.com/a.png"}, "image"),
+        ({"data": {"a": 1}}, "data"),
+        ({"data": {"a\x00": "b"}}, "data"),
+        ({"data": []}, "data"),
+        ({"locales": {"ko": {"titel": "x"}}}, "locales"),
+        ({"locales": {"ko": {"data": {"from": "x"}}}}, "locales"),
+        ({"subject": "x"}, "subject"),
+    ],
+)
+def test_a_text_that_cannot_be_sent_is_refused_by_its_field(
+    alice: Caller, wrong: dict[str, Any], field: str
+) -> None:
+    response = alice.post("templates", {**TEXTS, **wrong})
+    assert response.status_code == 400
+    assert set(fields_at_fault(response)) == {field}
+    assert not Template.objects.exists()
+
+
+def test_put_returns_what_is_left_out_to_empty(alice: Caller, ours: Project) -> None:
+    template = make_template(ours, data={"a": "b"}, link="https://example.com")
+    answer = alice.put(f"templates/{template.pk}", {"name": "N", "title": "T", "body": "B"})
+    assert answer.status_code == 200
+    template.refresh_from_db()
+    assert (template.title, template.data, template.link) == ("T", {}, "")
+
+
+def test_the_preview_is_the_message_for_the_device_used_last(alice: Caller, ours: Project) -> None:
+    template = make_template(ours, **{**TEXTS, "name": "T"})
+    contact = make_contact(ours, attributes={"first_name": "지우", "city": "Seoul"}, locale="ko-KR")
+    make_device(contact, "newest", platform="android", last_seen_at=timezone.now())
+    make_device(contact, "older", last_seen_at=timezone.now() - timedelta(days=9))
+    make_device(
+        contact, "gone", retired_at=timezone.now(), retired_reason="removed",
+        last_seen_at=timezone.now() + timedelta(days=1),
+    )  # fmt: skip
+    answer = alice.post(f"templates/{template.pk}/preview", {"contact": contact.external_id})
+    assert answer.status_code == 200
+    message = answer.json()["message"]
+    assert message["token"] == "newest"
+    assert message["notification"] == {"title": "지우님", "body": "See you in Seoul"}
+    assert message["data"]["screen"] == "event"
+    assert message["data"]["link"] == "https://example.com/run"
+    assert message["android"]["ttl"] == "86400s"
+
+
+def test_a_person_a_launch_would_skip_is_refused_with_the_reason(
+    alice: Caller, ours: Project
+) -> None:
+    template = make_template(ours, title="{{ city }}")
+    contact = make_contact(ours, attributes={})
+    make_device(contact)
+    answer = alice.post(f"templates/{template.pk}/preview", {"contact": contact.external_id})
+    assert answer.status_code == 422
+    assert answer.json()["reason"] == "missing_value"
+    assert "city" in answer.json()["detail"]
+
+
+def test_a_preview_needs_a_person_who_can_be_reached(
+    alice: Caller, charlie: Caller, ours: Project
+) -> None:
+    template = make_template(ours)
+    nobody_home, theirs = make_contact(ours), make_contact(charlie.project)
+    make_device(theirs, "their-token")
+    for external_id in (nobody_home.external_id, theirs.external_id, "nobody"):
+        answer = alice.post(f"templates/{template.pk}/preview", {"contact": external_id})
+        assert answer.status_code == 400
+        assert fields_at_fault(answer) == ["contact"]
+        assert "their-token" not in answer.content.decode()
