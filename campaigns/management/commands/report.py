@@ -1,0 +1,51 @@
+"""`manage.py report RUN`: what a run has come to, counted again from its deliveries."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from campaigns import reports
+from campaigns.api.runs import RunSerializer
+from campaigns.run import Run
+from notifications.api.rendering import as_json
+
+
+class Command(BaseCommand):
+    help = "Say what a run has come to, and whether its totals agree with its rows."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("--json", action="store_true", help="as GET /api/v1/runs/RUN says it")
+
+    def handle(self, *, run: int, **options: Any) -> None:
+        found = Run.objects.select_related("campaign", "project").filter(pk=run).first()
+        if found is None:
+            raise CommandError(f"There is no run {run}.")
+        shown = RunSerializer(found).data
+        if options["json"]:
+            self.stdout.write(json.dumps(json.loads(as_json(shown)), indent=2))
+            return
+        for line in self._lines(found, shown):
+            self.stdout.write(line)
+
+    def _lines(self, run: Run, shown: dict[str, Any]) -> list[str]:
+        lines = [f"{run} ({run.project.slug}): {run.get_state_display()}"]
+        if shown["reason"]:
+            lines.append(shown["reason"])
+        lines += [f"  {name:<10}{count:>12,}" for name, count in shown["totals"].items()]
+        lines += [
+            f"    {count:>14,}  {words}"
+            for words, count in reports.in_plain_words(shown["reasons"])
+        ]
+        return [*lines, self._balance(run, shown["totals"])]
+
+    def _balance(self, run: Run, totals: dict[str, int]) -> str:
+        """Totals are sums of chunks; the deliveries themselves are what they must agree with."""
+        if reports.recount(run).as_dict() == totals:
+            return "The totals agree with the rows."
+        if run.unfinished:
+            return "The run moved on while it was counted; ask again."
+        return self.style.ERROR("The totals do NOT agree with the rows. This is a bug: report it.")

@@ -1,0 +1,39 @@
+"""`manage.py create_api_key`: a key for a program. Printed this once; only its hash is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from notifications import audit
+from notifications.access import ApiKey, Scope
+from notifications.management.projects import project_named
+
+
+class Command(BaseCommand):
+    help = "Make an API key of a project and print it, once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="what will use it, e.g. “crm”")
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--scope",
+            action="append",
+            choices=Scope.values,
+            help="may be given several times; without it, the key may do everything",
+        )
+
+    def handle(self, *, name: str, project: str, scope: list[str] | None, **_: Any) -> None:
+        if not 1 <= len(name) <= 100:
+            raise CommandError("NAME must have 1 to 100 characters.")
+        owner = project_named(project)
+        with transaction.atomic():
+            row, key = ApiKey.issue(owner, name, sorted(set(scope)) if scope else None)
+            audit.record("carillon", "created", f"API key {row.prefix}", project=owner, name=name)
+        # The key alone on stdout: KEY=$(manage.py create_api_key …) is what scripts write.
+        self.stderr.write(
+            f"{row.name}: may {', '.join(row.scopes)}. Keep it; it is not shown again."
+        )
+        self.stdout.write(key)
