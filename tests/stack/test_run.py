@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,6 @@ from config.stack import CHECKOUT
 from config.stack.leftovers import processes_of
 from config.stack.secret_values import read_assignments
 from tests.stack.conftest import bare_environment, launcher
-
-PATIENCE = 180
 
 
 class RunningStack:
@@ -39,8 +36,7 @@ class RunningStack:
     def read_until(self, word: str) -> str:
         """The first line that holds the word; all lines up to it are kept in `screen`."""
         assert self.launcher.stdout is not None
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and (line := self.launcher.stdout.readline()):
+        for line in self.launcher.stdout:
             self.screen.append(line)
             if word in line:
                 return line
