@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, problem: Exception | None) -> None:
         self._opened.discard(self)
         for turn in self._turns:
-            if turn.timer and not turn.due:
+            if turn.timer:
                 turn.timer.cancel()
                 self._counts.ended()
         self._turns.clear()
@@ -156,6 +156,8 @@ class Connection(asyncio.Protocol):
     def _come_due(self, turn: Turn) -> None:
         turn.due = True
         if turn.timer:
+            # The timer knows its turn: letting go of it here leaves the collector nothing to do.
+            turn.timer = None
             self._counts.ended()
         while self._turns and self._turns[0].due:
             self._finish(self._turns.popleft())

@@ -19,7 +19,9 @@ class Settings:
         if unknown:
             raise ValueError(f"unknown setting: {', '.join(unknown)}")
         latency_ms = _number(wanted, "latency_ms", self.latency_ms, lowest=0, highest=60_000)
-        token_seconds = _number(wanted, "token_seconds", self.token_seconds, lowest=0.1, highest=3600)
+        token_seconds = _number(
+            wanted, "token_seconds", self.token_seconds, lowest=0.1, highest=3600
+        )
         self.latency_ms, self.token_seconds = latency_ms, token_seconds
 
 
