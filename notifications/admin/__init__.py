@@ -1,0 +1,7 @@
+"""The pages of people, devices, keys and projects. Importing them registers them."""
+
+from __future__ import annotations
+
+from notifications.admin import api_key, audit, contact, device, project, user
+
+__all__ = ["api_key", "audit", "contact", "device", "project", "user"]

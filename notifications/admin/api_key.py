@@ -1,0 +1,135 @@
+"""API keys: the key itself is shown once, on the page that answers its making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from notifications.access import ApiKey, Scope
+from notifications.admin.dialogs import Dialog, ask, done, refused
+from notifications.admin.page import Page, page_url
+from notifications.admin.unfolded import ModelForm, action, display
+from notifications.moments import in_zone
+
+
+class ApiKeyForm(ModelForm):
+    scopes = forms.MultipleChoiceField(
+        label="May",
+        choices=Scope.choices,
+        initial=Scope.values,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ["project", "name", "scopes", "expires_at"]
+        help_texts = {
+            "name": "Which program will use it, e.g. “shop backend”.",
+            "expires_at": "In UTC. Empty: it works until it is revoked.",
+        }
+
+
+@admin.register(ApiKey)
+class ApiKeyPage(Page):
+    form = ApiKeyForm
+    list_display = ["name", "starts_with", "may", "used", "state"]
+    list_select_related = ["project"]
+    actions_detail = ["revoke"]
+    empty_text = "Your app's backend needs one to register people and devices."
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # a revoked key stays, as the answer to “whose was it?”
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        if obj is None:
+            return ["project", "name", "scopes", "expires_at"]
+        return ["name", "starts_with", "may", "created", "expires", "used", "state"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return self.get_fields(request, obj) if obj else []
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        if obj:  # all of it is read-only
+            kwargs["form"] = ModelForm
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return found if ApiKey.objects.filter(pk=object_id, revoked_at=None).exists() else []
+
+    # --- Making one ----------------------------------------------------------------------------
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        issued, obj.key = ApiKey.issue(obj.project, obj.name, obj.scopes, obj.expires_at)
+        obj.pk, obj.prefix = issued.pk, issued.prefix
+        self.record(request, "created", obj, scopes=obj.scopes)
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Answered here and not after a redirect: no cookie or session ever holds the key."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Copy the key now",
+            "opts": self.opts,
+            "made": obj,
+        }
+        response = TemplateResponse(request, "admin/api_key_made.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    # --- Showing and revoking ------------------------------------------------------------------
+
+    @display(description="starts with")
+    def starts_with(self, obj: ApiKey) -> str:
+        return f"{obj.prefix}…"
+
+    @display(description="may")
+    def may(self, obj: ApiKey) -> str:
+        return ", ".join(obj.scopes)
+
+    @display(description="created")
+    def created(self, obj: ApiKey) -> str:
+        return in_zone(obj.created_at, obj.project.timezone)
+
+    @display(description="expires")
+    def expires(self, obj: ApiKey) -> str:
+        return in_zone(obj.expires_at, obj.project.timezone) if obj.expires_at else "never"
+
+    @display(description="last used")
+    def used(self, obj: ApiKey) -> str:
+        return in_zone(obj.last_used_at, obj.project.timezone) if obj.last_used_at else "never"
+
+    @display(
+        description="state", label={"works": "success", "revoked": "danger", "expired": "warning"}
+    )
+    def state(self, obj: ApiKey) -> str:
+        if obj.revoked_at:
+            return "revoked"
+        return "expired" if obj.expires_at and obj.expires_at <= timezone.now() else "works"
+
+    @action(
+        description="Revoke",
+        icon="block",
+        permissions=["change"],
+        dialog=ask(
+            "Revoke this key?",
+            text="Whatever uses it is refused from the next request on. It cannot be undone.",
+            button="Revoke",
+        ),
+    )
+    def revoke(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        works = ApiKey.objects.filter(pk=object_id, revoked_at=None)
+        if not works.update(revoked_at=timezone.now()):
+            return refused(request, form, "This key was revoked already.")
+        key = ApiKey.objects.get(pk=object_id)
+        self.record(request, "revoked", key)
+        return done(request, f"{key} is revoked.", to=page_url(key))

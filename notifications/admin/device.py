@@ -1,0 +1,152 @@
+"""Devices: where pushes arrive, and which of them do no longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from notifications.admin.dialogs import Dialog, ask, done, refused
+from notifications.admin.page import Page, page_url, scoped
+from notifications.admin.unfolded import ModelForm, action, display
+from notifications.admin.widgets import CodeArea
+from notifications.contact import Contact
+from notifications.device import Device
+from notifications.moments import in_zone
+
+BY_HAND = "by hand"
+
+
+class DeviceForm(ModelForm):
+    """A new device of a person; what the app told us is not edited afterwards."""
+
+    person = forms.CharField(
+        help_text="The external id of the person it belongs to.",
+        widget=forms.TextInput(),
+    )
+
+    class Meta:
+        model = Device
+        fields = ["project", "kind", "address", "platform", "app_version"]
+        widgets = {"address": CodeArea(rows=3)}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        project, person = cleaned.get("project"), cleaned.get("person")
+        if project and person:
+            contact = Contact.objects.filter(project=project, external_id=person).first()
+            if contact is None:
+                raise ValidationError({"person": f"“{person}” is nobody in {project}."})
+            self.instance.contact = contact
+        self.instance.registered_at = self.instance.last_seen_at = timezone.now()
+        return cleaned
+
+
+@admin.register(Device)
+class DevicePage(Page):
+    list_display = ["short_address", "person", "platform", "app_version", "seen", "state"]
+    list_filter = ["platform", ("retired_at", admin.EmptyFieldListFilter)]
+    search_fields = ["=address"]
+    search_help_text = "Whole address"
+    endless = True
+    sortable_by = ()
+    list_select_related = ["contact", "project"]
+    actions_detail = ["retire", "restore"]
+    empty_text = "Devices arrive from your app through the API."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Device]:
+        return scoped(super().get_queryset(request)).select_related("contact", "project")
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        return super().get_form(request, obj, change, **({} if obj else {"form": DeviceForm}))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        if obj is None:
+            return ["project", "person", "kind", "address", "platform", "app_version"]
+        return [
+            "person",
+            "kind",
+            "address",
+            "platform",
+            "app_version",
+            "registered",
+            "seen",
+            "state",
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return self.get_fields(request, obj) if obj else []
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        active = Device.objects.filter(pk=object_id, retired_at__isnull=True).exists()
+        hidden = "restore" if active else "retire"
+        found = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [item for item in found if not item.action_name.endswith(hidden)]
+
+    @display(description="address")
+    def short_address(self, obj: Device) -> str:
+        return obj.short_address
+
+    @display(description="person")
+    def person(self, obj: Device) -> str:
+        return obj.contact.external_id
+
+    @display(description="last seen")
+    def seen(self, obj: Device) -> str:
+        return in_zone(obj.last_seen_at, obj.project.timezone)
+
+    @display(description="registered")
+    def registered(self, obj: Device) -> str:
+        return in_zone(obj.registered_at, obj.project.timezone)
+
+    @display(description="state", label={"active": "success", "retired": ""})
+    def state(self, obj: Device) -> tuple[str, str] | str:
+        return ("active", "active") if obj.active else ("retired", f"retired: {obj.retired_reason}")
+
+    @action(
+        description="Retire",
+        icon="block",
+        permissions=["change"],
+        dialog=ask(
+            "Retire this device?",
+            text="It gets nothing more, until the app registers its address again.",
+            button="Retire",
+        ),
+    )
+    def retire(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        return self._move(
+            request, form, object_id, retired_at=timezone.now(), retired_reason=BY_HAND
+        )
+
+    @action(
+        description="Restore",
+        icon="undo",
+        permissions=["change"],
+        dialog=ask(
+            "Restore this device?",
+            text="It is sent to again. If FCM calls its address dead, it is retired again.",
+            button="Restore",
+        ),
+    )
+    def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        return self._move(request, form, object_id, retired_at=None, retired_reason="")
+
+    def _move(
+        self, request: HttpRequest, form: Dialog, object_id: str, **values: Any
+    ) -> HttpResponse:
+        verb = "retired" if values["retired_at"] else "restored"
+        stands_otherwise = Device.objects.filter(
+            pk=object_id, retired_at__isnull=bool(values["retired_at"])
+        )
+        if not stands_otherwise.update(**values):
+            return refused(request, form, f"This device was {verb} already.")
+        device = Device.objects.get(pk=object_id)
+        self.record(request, verb, device)
+        return done(request, f"The device was {verb}.", to=page_url(device))

@@ -1,0 +1,59 @@
+"""Dialogs: nothing that changes a row happens on a click alone, and never on a GET.
+
+Unfold shows the form on GET and calls the action on a valid POST. What it lacks is here: a title
+and a context that depend on the row, refusals shown inside, and the way on afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.messages import success
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django_htmx.http import HttpResponseClientRedirect
+
+from notifications.admin.unfolded import BaseDialogForm
+
+
+class Dialog(BaseDialogForm):
+    """A question with everything one needs to answer it."""
+
+    template: str | None = None
+    danger = False
+    wide = False
+
+    @property
+    def title(self) -> str | None:
+        return None
+
+    @property
+    def possible(self) -> bool:
+        """False hides the button: the text says why it cannot be done now."""
+        return True
+
+    def context(self) -> dict[str, Any]:
+        return {}
+
+    def render_before_template(self) -> SafeString:
+        if self.template is None:
+            return SafeString("")
+        return render_to_string(self.template, {"form": self, **self.context()}, self.request)
+
+
+def ask(title: str, *, form: type[Dialog] = Dialog, button: str, text: str = "") -> dict[str, Any]:
+    """What `@action(dialog=…)` wants."""
+    return {"title": title, "description": text, "form_class": form, "form_submit_text": button}
+
+
+def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
+    success(request, message)
+    return HttpResponseClientRedirect(to)
+
+
+def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
+    """Stay in the dialog and say why; nothing was changed."""
+    form.add_error(None, why)
+    return render(request, "unfold/helpers/dialog.html", {"form": form, "dialog": {}})

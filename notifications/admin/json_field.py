@@ -1,0 +1,67 @@
+"""JSON typed by a person: errors with line and column, nothing PostgreSQL refuses later."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms.fields import InvalidJSONInput
+
+from notifications.admin.widgets import CodeArea
+
+
+class JSONText(forms.JSONField):
+    widget = CodeArea
+
+    def to_python(self, value: Any) -> Any:
+        if self.disabled or not isinstance(value, str) or value.strip() in self.empty_values:
+            return super().to_python(value)
+        try:
+            parsed = json.loads(value, parse_constant=_refuse)
+        except json.JSONDecodeError as error:
+            raise ValidationError(
+                f"line {error.lineno}, column {error.colno}: {_in_plain_words(error.msg)}."
+            ) from error
+        _check_texts(parsed)
+        return parsed
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, InvalidJSONInput):
+            return value
+        return json.dumps(value, ensure_ascii=False, indent=2)
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        # Give back exactly what was typed: comments on line 7 need a line 7.
+        return InvalidJSONInput(data) if isinstance(data, str) and not self.disabled else initial
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValidationError(f"{name} is not a number JSON knows; use null or leave it out.")
+
+
+def _check_texts(value: Any) -> None:
+    if isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+            raise ValidationError("A text holds a character that cannot be stored; remove it.")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check_texts(key)
+            _check_texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_texts(inner)
+
+
+def _in_plain_words(message: str) -> str:
+    return {
+        "Expecting value": "a value is missing here: a text in quotes, a number, true or null",
+        "Expecting property name enclosed in double quotes": "a name in double quotes belongs here",
+        "Expecting ',' delimiter": "a comma is missing before this",
+        "Expecting ':' delimiter": "a colon is missing between name and value",
+        "Extra data": "the JSON ended before this; remove the rest",
+        "Unterminated string starting at": "this text has no closing quote",
+        "Illegal trailing comma before end of object": "remove this comma, nothing follows it",
+        "Illegal trailing comma before end of array": "remove this comma, nothing follows it",
+    }.get(message, message)

@@ -1,0 +1,111 @@
+"""Lists of a million rows: no full count, and page 9,000 costs what page 1 costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+
+from notifications.admin.unfolded import ChangeList, Paginator
+
+COUNTED_EXACTLY = 10_000
+
+
+def capped_count(queryset: QuerySet[Any]) -> int:
+    """How many rows, giving up one past the cap: a count must not cost more than its page."""
+    return queryset.order_by().values("pk")[: COUNTED_EXACTLY + 1].count()
+
+
+def estimated_rows(model: type[Model]) -> int:
+    """What PostgreSQL's last ANALYZE found; -1 when it never looked."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass",
+            [model._meta.db_table],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def size_in_words(queryset: QuerySet[Any], *, whole_table: bool) -> str:
+    if whole_table and (rows := estimated_rows(queryset.model)) > COUNTED_EXACTLY:
+        return f"about {rows:,}"
+    found = capped_count(queryset)
+    return f"more than {COUNTED_EXACTLY:,}" if found > COUNTED_EXACTLY else f"{found:,}"
+
+
+class CappedPaginator(Paginator):
+    """Numbered pages for lists that stay small; beyond the cap there are no more numbers."""
+
+    @cached_property
+    def count(self) -> int:
+        return capped_count(self.object_list)  # type: ignore[arg-type]
+
+
+class PlainChangeList(ChangeList):
+    """Numbered pages; “12 results (show all)” would need the count we do not ask for."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.full_result_count = self.result_count
+
+
+class KeysetPages:
+    """What the page's foot needs to know: which template draws it."""
+
+    template_name = "admin/keyset_pages.html"
+
+
+class KeysetChangeList(ChangeList):
+    """Newest first by id; `?before=ID` and `?after=ID` are the pages."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        query = request.GET.copy()
+        self.before, self.after = (_id(query.pop(name, [])) for name in ("before", "after"))
+        request.GET = query  # type: ignore[assignment]  # Django would take them for filters
+        super().__init__(request, *args, **kwargs)
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        return ["-pk"]
+
+    def get_results(self, request: HttpRequest) -> None:
+        size, rows = self.list_per_page, self.queryset
+        if self.after is not None:
+            found = list(rows.filter(pk__gt=self.after).order_by("pk")[: size + 1])
+            self.has_newer, self.has_older = len(found) > size, True
+            found = found[:size][::-1]
+        else:
+            rows = rows if self.before is None else rows.filter(pk__lt=self.before)
+            found = list(rows[: size + 1])
+            self.has_newer, self.has_older = self.before is not None, len(found) > size
+            found = found[:size]
+        self.result_list = found
+        self.result_count = self.full_result_count = len(found)
+        self.show_full_result_count = self.show_admin_actions = False
+        self.can_show_all = self.multi_page = False
+        self.paginator = KeysetPages()
+
+    @cached_property
+    def size_in_words(self) -> str:
+        return size_in_words(
+            self.queryset, whole_table=not self.query and not self.has_active_filters
+        )
+
+    @property
+    def newer_url(self) -> str:
+        return self._page_url("after", self.result_list[:1]) if self.has_newer else ""
+
+    @property
+    def older_url(self) -> str:
+        return self._page_url("before", self.result_list[-1:]) if self.has_older else ""
+
+    def _page_url(self, name: str, edge: Iterable[Model]) -> str:
+        return next((self.get_query_string({name: str(row.pk)}) for row in edge), "?")
+
+
+def _id(values: Sequence[object]) -> int | None:
+    text = str(values[-1]) if values else ""
+    return int(text) if text.isdecimal() and len(text) < 19 else None

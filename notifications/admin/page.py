@@ -1,0 +1,145 @@
+"""Page: the list and form of rows that belong to a project. Scoping, audit and safe deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, ProtectedError, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from notifications import audit
+from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
+from notifications.admin.unfolded import ChangeList, ModelAdmin
+from notifications.project import Project
+
+
+def actor(request: HttpRequest) -> str:
+    user = request.user
+    return "user:nobody" if isinstance(user, AnonymousUser) else f"user:{user.get_username()}"
+
+
+def only_project() -> Project | None:
+    """The project, while there is no choice to make."""
+    projects = list(Project.objects.order_by("pk")[:2])
+    return projects[0] if len(projects) == 1 else None
+
+
+def page_url(row: Model) -> str:
+    meta = row._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk])
+
+
+class Page(ModelAdmin):
+    """Every list and form of ours."""
+
+    paginator = CappedPaginator
+    show_full_result_count = False
+    list_per_page = 50
+    warn_unsaved_form = True
+    # Rows go one at a time, through their own confirmation; “all 1,000,000 selected” is no choice.
+    actions = None
+    has_project = True
+    endless = False  # a list that may hold a million rows
+    # An empty list says what belongs here, not “no results”.
+    empty_text = ""
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return KeysetChangeList if self.endless else PlainChangeList
+
+    # --- Scoping -------------------------------------------------------------------------------
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        own = super().get_list_filter(request)
+        return ("project", *own) if self.has_project and only_project() is None else own
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        if field := form.base_fields.get("project"):
+            _settle(field, only_project(), change)
+        return form
+
+    def guarded(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        """A view of our own, for those who may see these rows."""
+
+        def for_those_who_may(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not self.has_view_permission(request):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        return self.admin_site.admin_view(for_those_who_may)
+
+    # --- Audit ---------------------------------------------------------------------------------
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        self.record(request, "changed" if change else "created", obj, fields=form.changed_data)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.record(request, "deleted", obj)
+        super().delete_model(request, obj)
+
+    def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
+        project = obj if isinstance(obj, Project) else getattr(obj, "project", None)
+        subject = f"{self.opts.verbose_name} {obj}"[:100]
+        audit.record(actor(request), action, subject, project=project, **detail)
+
+    # --- Deleting ------------------------------------------------------------------------------
+
+    def used_by(self, obj: Any) -> list[str]:
+        """What keeps it from being deleted, in words."""
+        return []
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Django lists everything that would go along: a list of 100,000 members, for instance."""
+        rows = list(objs)
+        protected = [reason for row in rows for reason in self.used_by(row)]
+        return (
+            [str(row) for row in rows],
+            {self.opts.verbose_name_plural: len(rows)},
+            set(),
+            protected,
+        )
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except ProtectedError:  # it came into use between the question and the answer
+            messages.error(request, f"This {self.opts.verbose_name} is in use and was not deleted.")
+            url = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+            return HttpResponseRedirect(reverse(url, args=[object_id]))
+
+
+class ReadOnlyPage(Page):
+    """What happened is not edited."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def _settle(field: forms.Field, only: Project | None, change: bool) -> None:
+    """A row never moves to another project, and one project is no question."""
+    if only is not None:
+        field.widget, field.initial = forms.HiddenInput(), only.pk
+    # Disabled, not left out: what is left out is not checked for being unique either.
+    field.disabled = change or only is not None
+
+
+def scoped(queryset: QuerySet[Any]) -> QuerySet[Any]:
+    """With the project named, every index that starts with it serves."""
+    return queryset.filter(project__in=list(Project.objects.values_list("pk", flat=True)))

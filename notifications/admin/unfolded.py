@@ -1,0 +1,37 @@
+"""Unfold's pieces, with types: the package ships none, and everything below builds on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.contrib import admin
+    from django.contrib.admin.views.main import ChangeList as ChangeList
+    from django.core import paginator
+    from django.http import HttpRequest
+
+    Any_ = TypeVar("Any_", bound=Callable[..., Any])
+
+    ModelAdmin = admin.ModelAdmin[Any]
+    ModelForm = forms.ModelForm[Any]
+    Paginator = paginator.Paginator[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+
+    class BaseDialogForm(forms.Form):
+        request: HttpRequest
+        object_id: str | None
+
+    def action(**options: Any) -> Callable[[Any_], Any_]: ...
+    def display(**options: Any) -> Callable[[Any_], Any_]: ...
+
+else:
+    from django.core.paginator import Paginator as Paginator
+    from django.forms import ModelForm as ModelForm
+    from unfold.admin import ModelAdmin as ModelAdmin
+    from unfold.admin import TabularInline as TabularInline
+    from unfold.decorators import action as action
+    from unfold.decorators import display as display
+    from unfold.forms import BaseDialogForm as BaseDialogForm
+    from unfold.views import ChangeList as ChangeList

@@ -1,0 +1,60 @@
+"""Inputs Unfold does not bring: code, a wall clock's time, a time zone by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
+
+from notifications.zones import known_zones
+
+
+class CodeArea(forms.Textarea):
+    """JSON and the like: fixed width, no spelling, no wrapping inside words."""
+
+    def __init__(self, *, rows: int = 6, **attrs: Any) -> None:
+        classes = " ".join([*TEXTAREA_CLASSES, "c-code"])
+        super().__init__({"class": classes, "rows": rows, "spellcheck": "false", **attrs})
+
+
+class PlainArea(forms.Textarea):
+    def __init__(self, *, rows: int = 4, **attrs: Any) -> None:
+        super().__init__({"class": " ".join(TEXTAREA_CLASSES), "rows": rows, **attrs})
+
+
+class LineInput(forms.TextInput):
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__({"class": " ".join(INPUT_CLASSES), **attrs})
+
+
+class WallClockInput(forms.DateTimeInput):
+    """The browser's own date and time picker; it knows no zone, which is the point."""
+
+    input_type = "datetime-local"
+
+    def __init__(self) -> None:
+        classes = " ".join([*INPUT_CLASSES, "c-wall-clock"])
+        super().__init__({"class": classes}, format="%Y-%m-%dT%H:%M")
+
+
+class ZoneInput(forms.TextInput):
+    """Type “seo” and choose Asia/Seoul."""
+
+    def __init__(self) -> None:
+        super().__init__({"class": " ".join(INPUT_CLASSES), "autocomplete": "off"})
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        listed = f"{name}-zones"
+        zones = sorted(zone for zone in known_zones() if zone == "UTC" or _is_a_place(zone))
+        options = format_html_join("", '<option value="{}">', ((zone,) for zone in zones))
+        field = super().render(name, value, {**(attrs or {}), "list": listed}, renderer)
+        return format_html('{}<datalist id="{}">{}</datalist>', field, listed, options)
+
+
+def _is_a_place(zone: str) -> bool:
+    return "/" in zone and not zone.startswith(("Etc/", "posix/", "right/", "SystemV/"))

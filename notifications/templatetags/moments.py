@@ -1,0 +1,33 @@
+"""`{{ run.started_at|in_zone:zone }}`, `{{ seconds|in_words }}` in templates."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django import template
+
+from notifications import moments
+
+register = template.Library()
+
+
+@register.filter
+def in_zone(moment: datetime | None, zone: str) -> str:
+    return moments.in_zone(moment, zone)
+
+
+@register.filter
+def in_zone_exactly(moment: datetime | None, zone: str) -> str:
+    return moments.in_zone(moment, zone, seconds=True)
+
+
+@register.filter
+def in_words(duration: timedelta | float | None) -> str:
+    return moments.in_words(duration)
+
+
+@register.filter
+def clock_in(moment: datetime, zone: str) -> str:
+    """Where the date and the zone stand beside it already."""
+    return f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
