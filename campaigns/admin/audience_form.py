@@ -1,0 +1,66 @@
+"""The form of an audience: rules as JSON, or people pasted into a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminRadioSelectWidget
+
+from campaigns.admin import membership
+from campaigns.audience import Audience
+from campaigns.rules import everyone
+from notifications.admin.json_field import JSONText
+from notifications.admin.unfolded import ModelForm
+from notifications.admin.widgets import CodeArea, PlainArea
+
+RULES_HELP = (
+    'A tree of all / any / not; {"all": []} is everyone. A rule is '
+    '{"field": "attributes.plan", "op": "in", "value": ["pro", "plus"]}.'
+)
+
+
+class AudienceForm(ModelForm):
+    rules = JSONText(required=False, widget=CodeArea(rows=14), help_text=RULES_HELP)
+    people = forms.CharField(
+        label="People",
+        required=False,
+        widget=PlainArea(rows=10, placeholder="u0000001\nu0000002"),
+        help_text="Their external ids, one on each line.",
+    )
+    mode = forms.ChoiceField(
+        label="What to do with them",
+        choices=membership.Mode.choices,
+        initial=membership.Mode.ADD,
+        required=False,
+        widget=UnfoldAdminRadioSelectWidget(),
+    )
+
+    class Meta:
+        model = Audience
+        fields = ["project", "name", "kind", "rules"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.pasted: list[int] = []
+        if self.instance.pk:  # rules elsewhere may name this list
+            self.fields["kind"].disabled = True
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("kind") != Audience.Kind.LIST:
+            return cleaned
+        # What the page hides must not refuse what it shows.
+        self.errors.pop("rules", None)
+        cleaned["rules"] = everyone()
+        if cleaned.get("people") and cleaned.get("project"):
+            try:
+                lines = membership.lines_of(cleaned["people"])
+                self.pasted = membership.look_up(cleaned["project"].pk, lines)
+            except forms.ValidationError as error:
+                self.add_error("people", error)
+        return cleaned
+
+    def clean_rules(self) -> Any:
+        rules = self.cleaned_data["rules"]
+        return everyone() if rules in (None, "") else rules

@@ -1,0 +1,157 @@
+"""Campaigns: what we intend, and the button that does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.enums import ActionVariant
+
+from campaigns import control, tasks
+from campaigns.admin.campaign_form import CampaignForm
+from campaigns.admin.launch import LaunchDialog
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.admin.dialogs import Dialog, ask, done, refused
+from notifications.admin.page import Page, actor, page_url
+from notifications.admin.unfolded import action, display
+from notifications.moments import in_zone
+
+STATE_COLOURS = {
+    "draft": "",
+    "scheduled": "info",
+    "preparing": "primary",
+    "sending": "primary",
+    "paused": "warning",
+    "finished": "success",
+    "cancelled": "",
+}
+NEXT_STEP = {
+    "scheduled": "Starts by itself",
+    "preparing": "Watch it",
+    "sending": "Watch it",
+    "paused": "Decide: resume or cancel",
+    "finished": "See what came of it",
+    "cancelled": "Duplicate to send again",
+}
+
+
+@admin.register(Campaign)
+class CampaignPage(Page):
+    form = CampaignForm
+    list_display = ["name", "audience", "template", "when", "state", "next_step"]
+    list_filter = ["schedule_kind"]
+    list_select_related = ["audience", "template", "project"]
+    search_fields = ["name"]
+    fieldsets = [
+        (None, {"fields": ["project", "name", "audience", "template"]}),
+        ("Timing", {"fields": ["schedule_kind", "at", "timezone", "max_lateness_seconds"]}),
+        ("Sending", {"fields": ["rate_per_second", "ttl_seconds", "on_unknown"]}),
+    ]
+    conditional_fields = {
+        "at": "schedule_kind == 'at'",
+        "timezone": "schedule_kind == 'at'",
+        "max_lateness_seconds": "schedule_kind == 'at'",
+    }
+    actions_detail = ["launch", "duplicate"]
+    empty_text = "A campaign says who hears what, when and how fast. Launching it makes a run."
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        latest = Run.objects.filter(campaign=OuterRef("pk")).order_by("-pk")
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                run_id=Subquery(latest.values("pk")[:1]),
+                run_state=Subquery(latest.values("state")[:1]),
+            )
+        )
+
+    # --- The list ------------------------------------------------------------------------------
+
+    @display(description="when")
+    def when(self, obj: Campaign) -> str:
+        if obj.schedule_kind == Campaign.Schedule.AT:
+            return in_zone(obj.at, obj.timezone)
+        return "when launched"
+
+    @display(description="state", label=STATE_COLOURS)
+    def state(self, obj: Any) -> tuple[str, str]:
+        if obj.run_id is None:
+            return "draft", "Not launched"
+        return obj.run_state, str(Run.State(obj.run_state).label)
+
+    @display(description="next step")
+    def next_step(self, obj: Any) -> SafeString:
+        if obj.run_id is None:
+            return format_html(
+                '<a class="text-link" href="{}">Review and launch</a>', page_url(obj)
+            )
+        url = reverse("admin:campaigns_run_change", args=[obj.run_id])
+        return format_html('<a class="text-link" href="{}">{}</a>', url, NEXT_STEP[obj.run_state])
+
+    # --- The form ------------------------------------------------------------------------------
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        campaign = context.get("original")
+        if campaign is not None:
+            context["runs"] = campaign.runs.order_by("-pk")[:5]
+            context["current_run"] = campaign.current_run()
+            context["zone"] = campaign.project.timezone
+        return super().render_change_form(request, context, *args, **kw)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if getattr(form, "twice", False):
+            text = (
+                f"{in_zone(obj.at, obj.timezone)} comes twice that night; the first one is meant."
+            )
+            messages.info(request, text)
+
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
+        return HttpResponseRedirect(
+            page_url(obj)
+        )  # the next step is to launch it, and that is there
+
+    def used_by(self, obj: Campaign) -> list[str]:
+        return [f"run {run.pk}" for run in obj.runs.all()[:10]]
+
+    # --- Actions -------------------------------------------------------------------------------
+
+    @action(
+        description="Launch",
+        icon="notifications_active",
+        variant=ActionVariant.PRIMARY,
+        permissions=["change"],
+        dialog=ask("Launch?", form=LaunchDialog, button="Launch"),
+    )
+    def launch(self, request: HttpRequest, form: LaunchDialog, object_id: str) -> HttpResponse:
+        if not form.possible:
+            return refused(request, form, "It was not launched.")
+        try:
+            run = control.launch(form.campaign, by=actor(request), now=timezone.now())
+        except (Campaign.NotReady, Campaign.AlreadyLaunched) as error:
+            return refused(request, form, str(error))
+        tasks.ring(run.pk)
+        return done(request, f"Launched “{form.campaign}” as run {run.pk}.", to=page_url(run))
+
+    @action(
+        description="Duplicate",
+        icon="content_copy",
+        permissions=["campaigns.add_campaign"],
+        dialog=ask(
+            "Duplicate this campaign?",
+            text="The copy is a draft of its own; nothing is sent.",
+            button="Duplicate",
+        ),
+    )
+    def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        copy = Campaign.objects.get(pk=object_id).duplicate()
+        self.record(request, "created", copy, copied_from=int(object_id))
+        return done(request, f"“{copy}” is a copy. Change what you like.", to=page_url(copy))

@@ -1,0 +1,100 @@
+"""The launch dialog: everything one should know before the bells ring, and the number to type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.functional import cached_property
+
+from campaigns.admin import forecast, preview
+from campaigns.admin.words import sentence
+from campaigns.audience import sample
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.admin.dialogs import Dialog
+from notifications.admin.widgets import LineInput
+
+TYPED_ABOVE = 10_000  # devices; below it a click is enough
+TOLERANCE = 0.01  # people register while one reads
+
+
+class LaunchDialog(Dialog):
+    template = "admin/campaigns/campaign/launch.html"
+    wide = True
+    number = forms.CharField(
+        label="Number of devices",
+        required=False,
+        widget=LineInput(inputmode="numeric", autocomplete="off"),
+        help_text="Type it to show that you mean it.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.must_type:
+            del self.fields["number"]
+
+    @property
+    def title(self) -> str:
+        return f"Launch “{self.campaign}”?"
+
+    @property
+    def possible(self) -> bool:
+        return not self.problems and self.reach.devices > 0
+
+    @property
+    def must_type(self) -> bool:
+        return self.possible and self.reach.devices > TYPED_ABOVE
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        related = Campaign.objects.select_related("audience", "template", "project")
+        return related.get(pk=self.object_id or 0)
+
+    @cached_property
+    def problems(self) -> list[str]:
+        if run := self.run:
+            return [str(Campaign.AlreadyLaunched(run))]
+        return list(self.campaign.problems(timezone.now()).values())
+
+    @cached_property
+    def run(self) -> Run | None:
+        return self.campaign.current_run()
+
+    @cached_property
+    def reach(self) -> forecast.Reach:
+        campaign = self.campaign
+        return forecast.reach(campaign.project_id, campaign.audience.effective_rules)
+
+    def context(self) -> dict[str, Any]:
+        campaign = self.campaign
+        if self.problems:
+            return {"campaign": campaign, "problems": self.problems, "run": self.run}
+        pace = forecast.pace(campaign.project, campaign.rate_per_second)
+        rules = campaign.audience.effective_rules
+        return {
+            "campaign": campaign,
+            "zone": campaign.project.timezone,
+            "reach": self.reach,
+            "pace": pace,
+            "seconds": pace.seconds(self.reach.devices),
+            "said": sentence(rules, project_id=campaign.project_id),
+            "card": self._first_card(rules),
+        }
+
+    def _first_card(self, rules: dict[str, Any]) -> preview.Card | None:
+        """For somebody of the audience who has a device, rather than for just anybody."""
+        people = sample(self.campaign.project_id, rules, size=5)
+        reachable = [person for person in people if person.devices.all()] or people
+        cards = [preview.card(self.campaign.template.frozen(), person) for person in reachable]
+        return next((card for card in cards if card.message), cards[0] if cards else None)
+
+    def clean_number(self) -> str:
+        typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")
+        devices = self.reach.devices
+        close = typed.isdecimal() and abs(int(typed) - devices) <= devices * TOLERANCE
+        if not close:
+            raise ValidationError(f"Type {devices:,} to launch.")
+        return typed

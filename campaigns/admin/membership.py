@@ -1,0 +1,79 @@
+"""Who is on a static list: ids pasted one per line; one unknown id, and nothing is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+
+from campaigns.audience import Audience, Member
+from notifications.contact import Contact
+
+MAX_LINES = 100_000
+AT_ONCE = 5_000
+NAMED = 20  # lines named in an error; the rest is a number
+
+
+class Mode(models.TextChoices):
+    ADD = "add", "Add these people"
+    REMOVE = "remove", "Remove these people"
+    REPLACE = "replace", "The list is exactly these people"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What saving did."""
+
+    added: int
+    removed: int
+
+    def __str__(self) -> str:
+        return f"{self.added:,} added, {self.removed:,} removed."
+
+
+def lines_of(text: str) -> dict[str, int]:
+    """The ids with the line each first stands on; blank lines and repetitions do not matter."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if external_id := line.strip().strip(",;").strip():
+            found.setdefault(external_id, number)
+    if len(found) > MAX_LINES:
+        raise ValidationError(f"At most {MAX_LINES:,} people at once; there are {len(found):,}.")
+    return found
+
+
+def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
+    """The people's ids. Raises ValidationError naming the lines that are nobody."""
+    ids = list(lines)
+    known: dict[str, int] = {}
+    for start in range(0, len(ids), AT_ONCE):
+        rows = Contact.objects.filter(
+            project=project_id, external_id__in=ids[start : start + AT_ONCE]
+        )
+        known.update(rows.values_list("external_id", "pk"))
+    unknown = [external_id for external_id in ids if external_id not in known]
+    if unknown:
+        named = [f"line {lines[one]}: “{one[:60]}” is nobody here." for one in unknown[:NAMED]]
+        if more := len(unknown) - NAMED:
+            named += [f"… and {more:,} more lines."] if more > 0 else []
+        raise ValidationError([*named, "Nothing was changed. Mend or remove these lines and save."])
+    return list(known.values())
+
+
+def change(audience: Audience, mode: str, people: list[int]) -> Change:
+    """All of it, or nothing."""
+    on_it = Member.objects.filter(audience=audience)
+    removed = 0
+    with transaction.atomic():
+        if mode == Mode.REMOVE:
+            return Change(0, on_it.filter(contact__in=people).delete()[0])
+        if mode == Mode.REPLACE:
+            removed = on_it.exclude(contact__in=people).delete()[0]
+        before = on_it.count()
+        Member.objects.bulk_create(
+            (Member(audience=audience, contact_id=pk) for pk in people),
+            batch_size=AT_ONCE,
+            ignore_conflicts=True,
+        )
+        return Change(on_it.count() - before, removed)

@@ -1,0 +1,85 @@
+"""Templates: what they read, with a live preview for a real person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_POST
+
+from campaigns.admin import preview
+from campaigns.admin.template_form import TemplateForm, unsaved
+from campaigns.template import Template
+from notifications.admin.page import Page
+from notifications.admin.unfolded import display
+from notifications.project import Project
+
+
+@admin.register(Template)
+class TemplatePage(Page):
+    form = TemplateForm
+    list_display = ["name", "reads", "languages", "used"]
+    search_fields = ["name", "title"]
+    fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]
+    empty_text = "A template is the text people read, with their name and language in it."
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+
+    def get_urls(self) -> list[Any]:
+        view = self.guarded(require_POST(self.preview_view))
+        return [path("preview/", view, name="template_preview"), *super().get_urls()]
+
+    @display(description="title")
+    def reads(self, obj: Template) -> str:
+        return obj.title if len(obj.title) <= 80 else f"{obj.title[:79]}…"
+
+    @display(description="languages")
+    def languages(self, obj: Template) -> str:
+        return ", ".join(["its own", *sorted(obj.locales)])
+
+    @display(description="used by", ordering="campaign_count")
+    def used(self, obj: Any) -> str:
+        count = obj.campaign_count
+        return f"{count:,} campaign{'' if count == 1 else 's'}" if count else "–"
+
+    def used_by(self, obj: Template) -> list[str]:
+        return [f"the campaign “{campaign}”" for campaign in obj.campaigns.all()[:10]]
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """The form's texts for one person; nothing is saved. Redrawn while one types."""
+        posted = request.POST
+        project = Project.objects.filter(pk=_number(posted.get("project"))).first()
+        if project is None:
+            context: dict[str, Any] = {"no_project": True}
+        else:
+            context = self._preview(posted, project)
+        return render(request, "admin/campaigns/template/preview.html", context)
+
+    def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
+        template, problems = unsaved(posted, project)
+        content = template.frozen()
+        asked = posted.get("preview_person", "").strip()
+        person = preview.somebody(project, asked)
+        locale = posted.get("preview_locale", "")
+        locale = locale if locale in content["locales"] else ""
+        labelled = {TemplateForm.base_fields[name].label or name.capitalize(): found
+                    for name, found in problems.items()}  # fmt: skip
+        return {
+            "problems": labelled,
+            "card": None if problems else preview.card(content, person, locale=locale),
+            "variables": [] if problems else preview.variables(content, project),
+            "person": person,
+            "unknown_person": asked if asked and person is None else "",
+            "locale": locale,
+            "locales": sorted(content["locales"]),
+            "project_name": project.name,
+        }
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 19 else 0

@@ -1,0 +1,71 @@
+"""The form of a template: texts with variables, and the same in other languages as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from campaigns.template import Template
+from notifications.admin.json_field import JSONText
+from notifications.admin.unfolded import ModelForm
+from notifications.admin.widgets import CodeArea, LineInput, PlainArea
+
+
+class TemplateForm(ModelForm):
+    data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
+        required=False,
+        widget=CodeArea(rows=4),
+        help_text='Extra texts for the app, e.g. {"screen": "offers"}.',
+    )
+    locales = JSONText(
+        label="Other languages",
+        required=False,
+        widget=CodeArea(rows=10),
+        help_text='By language tag, e.g. {"ko": {"title": "…", "body": "…"}}. What a language '
+        "leaves out is taken from above.",
+    )
+
+    class Meta:
+        model = Template
+        fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]
+        widgets = {
+            "title": LineInput(),
+            "body": PlainArea(rows=4),
+            "image": LineInput(placeholder="https://…"),
+            "link": LineInput(placeholder="https://… or myapp://…"),
+        }
+        help_texts = {
+            "title": "Ask for what is known of a person: {{ first_name | default: 'there' }}",
+            "image": "An https address; phones show it large.",
+        }
+
+    def clean_data(self) -> Any:
+        return _or_empty(self.cleaned_data["data"])
+
+    def clean_locales(self) -> Any:
+        return _or_empty(self.cleaned_data["locales"])
+
+
+def _or_empty(value: Any) -> Any:
+    return {} if value in (None, "") else value
+
+
+def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
+    """The template as it stands in the form, and what is wrong with it by field."""
+    problems: dict[str, list[str]] = {}
+    values: dict[str, Any] = {
+        name: posted.get(name, "") for name in ("title", "body", "image", "link")
+    }
+    for name in ("data", "locales"):
+        try:
+            values[name] = _or_empty(JSONText(required=False).clean(posted.get(name, "")))
+        except forms.ValidationError as error:
+            values[name] = {}
+            problems[name] = error.messages
+    template = Template(project=project, **values)
+    try:
+        template.clean()
+    except forms.ValidationError as error:
+        problems |= {key: found for key, found in error.message_dict.items() if key not in problems}
+    return template, problems
