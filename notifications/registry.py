@@ -7,7 +7,7 @@ other instead of deadlocking. If the process dies here: nothing of the call is c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -29,13 +29,13 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person as the app reports them. None means: not told, leave it as it is."""
+    """One person as the app reports them. None means: not told, it stays as it is."""
 
     external_id: str
     attributes: dict[str, Any] | None = None
     locale: str | None = None
     timezone: str | None = None
-    devices: Sequence[Address] = field(default=())
+    devices: Sequence[Address] | None = None
 
 
 TOLD = ("attributes", "locale", "timezone")
@@ -56,7 +56,7 @@ def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upse
         owners = {
             (device.kind, device.address): (upserted.ids[person.external_id], device)
             for person in people
-            for device in person.devices
+            for device in person.devices or ()
         }
         register(project, list(owners.values()), now=now)
     return upserted

@@ -16,13 +16,15 @@ from notifications import audit
 from notifications.access import Scope
 from notifications.api.fields import StrictSerializer
 from notifications.api.problems import flattened
-from notifications.api.shapes import ContactSerializer, PersonSerializer, person_of
+from notifications.api.reading import read_person
+from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
 from notifications.device import Device, retire
 from notifications.registry import Person, upsert
 
 AT_ONCE = 1_000
+NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 
 class ContactRowsSerializer(StrictSerializer):
@@ -62,15 +64,12 @@ class ContactsBulk(ApiView):
 
 
 def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
-    one_row = ContactSerializer()
     people, rejected = [], []
     for index, row in enumerate(rows):
         try:
-            given = one_row.run_validation(row)
+            people.append(read_person(row))
         except serializers.ValidationError as error:
             rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
-        else:
-            people.append(person_of(given, given["external_id"]))
     return people, rejected
 
 
@@ -88,13 +87,11 @@ class ContactByExternalId(ApiView):
     )
     def put(self, request: Request, external_id: str) -> Response:
         """Replace what is known of a person. Given `devices`, all others of theirs are retired."""
-        given = self._given_for(external_id)
-        defaults = {"attributes": {}, "locale": "", "timezone": ""}
-        person = person_of({**defaults, **given}, external_id)
+        person = self._told_of(external_id)
         now = timezone.now()
         with transaction.atomic():
             upserted = upsert(self.project, [person], now=now)
-            if "devices" in given:
+            if person.devices is not None:
                 # Registered a moment ago, in this transaction, are those that stay.
                 others = Device.objects.filter(contact__in=upserted.ids.values())
                 gone = others.exclude(registered_at=now).values_list("pk", flat=True)
@@ -113,14 +110,14 @@ class ContactByExternalId(ApiView):
             audit.record(self.actor, "erased", f"contact {contact_id}", project=self.project)
         return Response(status=204)
 
-    def _given_for(self, external_id: str) -> dict[str, Any]:
-        """The body of a PUT may be what GET showed: then its id must be the address's."""
+    def _told_of(self, external_id: str) -> Person:
+        """The body may be what GET showed: then its id must be the one of the address."""
         body = self.request.data
         if isinstance(body, dict):
             if body.get("external_id", external_id) != external_id:
                 raise serializers.ValidationError({"external_id": "The address names another."})
-            body = {**body, "external_id": external_id}
-        return self.given(ContactSerializer, body)
+            body = {**NOTHING_KNOWN, **body, "external_id": external_id}
+        return read_person(body)
 
     def _contact(self, external_id: str) -> Contact:
         known = Contact.objects.filter(project=self.project, external_id=external_id)

@@ -9,17 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notifications.access import Scope
-from notifications.api.shapes import DeviceSerializer, address_of
+from notifications.api.reading import read_registration
+from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.registry import register
-
-
-class RegistrationSerializer(DeviceSerializer):
-    contact = serializers.CharField(
-        max_length=200, trim_whitespace=False, help_text="The person's external id."
-    )
 
 
 class Devices(ApiView):
@@ -28,13 +23,12 @@ class Devices(ApiView):
     @extend_schema(request=RegistrationSerializer, responses=RegistrationSerializer)
     def post(self, request: Request) -> Response:
         """Register an address. It moves here if somebody else had it, and is active again."""
-        given = self.given(RegistrationSerializer)
-        owner = Contact.objects.filter(project=self.project, external_id=given["contact"]).first()
+        external_id, address = read_registration(request.data)
+        owner = Contact.objects.filter(project=self.project, external_id=external_id).first()
         if owner is None:
             raise serializers.ValidationError(
                 {"contact": "There is no such person in this project; write them first."}
             )
-        address = address_of(given)
         register(self.project, [(owner.pk, address)], now=timezone.now())
         device = Device.objects.get(
             project=self.project, kind=address.kind, address=address.address

@@ -36,7 +36,7 @@ class JsonObject(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
-        if _holds_nul(data):
+        if holds_nul(data):
             raise serializers.ValidationError("Holds a NUL character; remove it.")
         return data
 
@@ -44,9 +44,9 @@ class JsonObject(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-def _holds_nul(value: Any) -> bool:
+def holds_nul(value: Any) -> bool:
     if isinstance(value, str):
         return "\x00" in value
     if isinstance(value, dict):
-        return any("\x00" in name or _holds_nul(inner) for name, inner in value.items())
-    return isinstance(value, list) and any(_holds_nul(inner) for inner in value)
+        return any("\x00" in name or holds_nul(inner) for name, inner in value.items())
+    return isinstance(value, list) and any(holds_nul(inner) for inner in value)
