@@ -22,13 +22,13 @@ def test_the_same_people_in_any_order_from_many_programs_at_once() -> None:
     dice = random.Random(7)
 
     def bring(number: int) -> int:
-        order = list(range(40))
+        group, order = number // 6, list(range(150))  # six calls for the same new people
         dice.shuffle(order)
         people = [
             {
-                "external_id": f"u{n}",
+                "external_id": f"{group}-{n}",
                 "attributes": {"by": number},
-                "devices": [{"token": f"t{(n + number) % 40}", "platform": "web"}],
+                "devices": [{"token": f"{group}-{(n + number) % 150}", "platform": "web"}],
             }
             for n in order
         ]
@@ -47,8 +47,8 @@ def test_the_same_people_in_any_order_from_many_programs_at_once() -> None:
     with ThreadPoolExecutor(8) as threads:
         brought = [threads.submit(bring if n % 3 else bury, n) for n in range(30)]
         assert {answer.result(60) for answer in brought} == {200}
-    assert Contact.objects.count() == 40
-    assert Device.objects.count() == 40
+    assert Contact.objects.count() == 5 * 150
+    assert Device.objects.count() == 5 * 150
 
 
 def _closing(work: Callable[[], int]) -> int:
