@@ -32,6 +32,7 @@ class AudiencePage(Page):
     list_display = ["name", "kind", "says", "used"]
     list_filter = ["kind"]
     search_fields = ["name"]
+    search_help_text = "Name"
     list_select_related = ["project"]
     fields = ["project", "name", "kind", "rules", "mode", "people"]
     conditional_fields = {

@@ -21,7 +21,7 @@ RULES_HELP = (
 
 
 class AudienceForm(ModelForm):
-    rules = JSONText(required=False, widget=CodeArea(rows=14), help_text=RULES_HELP)
+    rules = JSONText(required=False, empty=everyone, widget=CodeArea(rows=14), help_text=RULES_HELP)
     people = forms.CharField(
         label="People",
         required=False,
@@ -43,6 +43,8 @@ class AudienceForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.pasted: list[int] = []
+        if isinstance(rules := self.initial.get("rules"), dict):
+            self.initial["rules"] = in_reading_order(rules)
         if self.instance.pk:  # rules elsewhere may name this list
             self.fields["kind"].disabled = True
 
@@ -61,6 +63,12 @@ class AudienceForm(ModelForm):
                 self.add_error("people", error)
         return cleaned
 
-    def clean_rules(self) -> Any:
-        rules = self.cleaned_data["rules"]
-        return everyone() if rules in (None, "") else rules
+
+def in_reading_order(node: dict[str, Any]) -> dict[str, Any]:
+    """Field, op, value: PostgreSQL gives an object's keys back sorted by their length."""
+    for word in ("all", "any"):
+        if word in node:
+            return {word: [in_reading_order(inner) for inner in node[word]]}
+    if "not" in node:
+        return {"not": in_reading_order(node["not"])}
+    return {key: node[key] for key in ("field", "op", "value") if key in node}

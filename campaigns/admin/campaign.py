@@ -49,6 +49,7 @@ class CampaignPage(Page):
     list_filter = ["schedule_kind"]
     list_select_related = ["audience", "template", "project"]
     search_fields = ["name"]
+    search_help_text = "Name"
     fieldsets = [
         (None, {"fields": ["project", "name", "audience", "template"]}),
         ("Timing", {"fields": ["schedule_kind", "at", "timezone", "max_lateness_seconds"]}),

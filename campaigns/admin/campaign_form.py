@@ -14,7 +14,7 @@ from campaigns.run import Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.page import only_project
 from notifications.admin.unfolded import ModelForm
-from notifications.admin.widgets import WallClockInput, ZoneInput
+from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.payload import MAX_TTL
 
@@ -57,7 +57,6 @@ class CampaignForm(ModelForm):
             "project", "name", "audience", "template", "schedule_kind", "at", "timezone",
             "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds",
         ]  # fmt: skip
-        widgets = {"timezone": ZoneInput()}
         labels = {
             "schedule_kind": "When",
             "rate_per_second": "At most, per second",

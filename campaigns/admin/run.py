@@ -40,10 +40,11 @@ class CancelDialog(Dialog):
 
 @admin.register(Run)
 class RunPage(ReadOnlyPage):
-    list_display = ["name", "state", "progress", "accepted_count", "not_accepted", "started", "by"]
+    list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
     search_fields = ["campaign__name"]
+    search_help_text = "Name of the campaign"
     sortable_by = ()
     actions_detail = ["pause", "resume", "cancel"]
     empty_text = "Launching a campaign makes a run; here you watch it."
@@ -73,7 +74,7 @@ class RunPage(ReadOnlyPage):
         return f"{obj.pk} · {obj.campaign}"
 
     @display(description="state", label=STATE_COLOURS)
-    def state(self, obj: Run) -> tuple[str, str]:
+    def stands(self, obj: Run) -> tuple[str, str]:
         return obj.state, str(Run.State(obj.state).label)
 
     @display(description="progress")
@@ -87,7 +88,7 @@ class RunPage(ReadOnlyPage):
         )
 
     @display(description="accepted")
-    def accepted_count(self, obj: Run) -> str:
+    def accepted_of(self, obj: Run) -> str:
         return f"{obj.accepted:,} of {obj.planned or 0:,}"
 
     @display(description="not accepted")

@@ -24,6 +24,7 @@ class TemplatePage(Page):
     form = TemplateForm
     list_display = ["name", "reads", "languages", "used"]
     search_fields = ["name", "title"]
+    search_help_text = "Name or title"
     fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]
     empty_text = "A template is the text people read, with their name and language in it."
 

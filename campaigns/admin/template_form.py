@@ -40,16 +40,6 @@ class TemplateForm(ModelForm):
             "image": "An https address; phones show it large.",
         }
 
-    def clean_data(self) -> Any:
-        return _or_empty(self.cleaned_data["data"])
-
-    def clean_locales(self) -> Any:
-        return _or_empty(self.cleaned_data["locales"])
-
-
-def _or_empty(value: Any) -> Any:
-    return {} if value in (None, "") else value
-
 
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
     """The template as it stands in the form, and what is wrong with it by field."""
@@ -59,7 +49,7 @@ def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
     }
     for name in ("data", "locales"):
         try:
-            values[name] = _or_empty(JSONText(required=False).clean(posted.get(name, "")))
+            values[name] = JSONText(required=False).clean(posted.get(name, ""))
         except forms.ValidationError as error:
             values[name] = {}
             problems[name] = error.messages

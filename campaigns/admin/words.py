@@ -15,6 +15,13 @@ OPERATORS = {
     "starts_with": "starts with", "exists": "is known", "not_exists": "is not known",
     "before": "is before", "after": "is after", "within_last": "is within the last",
 }  # fmt: skip
+TURNED = {
+    "eq": "is not", "ne": "is", "in": "is none of", "not_in": "is one of", "gt": "is not more than",
+    "gte": "is not at least", "lt": "is not less than", "lte": "is not at most",
+    "contains": "does not contain", "starts_with": "does not start with",
+    "exists": "is not known", "not_exists": "is known", "before": "is not before",
+    "after": "is not after", "within_last": "is not within the last",
+}  # fmt: skip
 FIELDS = {
     "external_id": "external id", "timezone": "time zone", "created_at": "first seen",
     "app_version": "app version", "last_seen_at": "device last seen",
@@ -35,18 +42,21 @@ def _said(tree: dict[str, Any], lists: dict[int, str], *, outermost: bool = Fals
             parts = [_said(inner, lists) for inner in tree[word]]
             text = joiner.join(parts) or empty
             return text if outermost or len(parts) < 2 else f"({text})"
-    if "not" in tree:
-        return f"not {_said(tree['not'], lists)}"
-    return _leaf(tree, lists)
+    if "not" not in tree:
+        return _leaf(tree, lists)
+    inner = tree["not"]
+    return _leaf(inner, lists, turned=True) if "field" in inner else f"not {_said(inner, lists)}"
 
 
-def _leaf(leaf: dict[str, Any], lists: dict[int, str]) -> str:
+def _leaf(leaf: dict[str, Any], lists: dict[int, str], *, turned: bool = False) -> str:
     name, op = leaf["field"], leaf["op"]
     if name == "list":
         names = " or ".join(f"“{lists.get(pk, f'list {pk}')}”" for pk in _values(leaf))
-        return f"{'is not' if op in ('ne', 'not_in') else 'is'} on the list {names}"
+        off = (op in ("ne", "not_in")) != turned
+        return f"{'is not' if off else 'is'} on the list {names}"
     said = FIELDS.get(name, name.removeprefix("attributes.").replace("_", " "))
-    return f"{said} {OPERATORS[op]} {_value(op, leaf.get('value'))}".rstrip()
+    verb = TURNED[op] if turned else OPERATORS[op]
+    return f"{said} {verb} {_value(op, leaf.get('value'))}".rstrip()
 
 
 def _values(leaf: dict[str, Any]) -> list[Any]:

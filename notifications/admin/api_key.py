@@ -40,6 +40,7 @@ class ApiKeyPage(Page):
     form = ApiKeyForm
     list_display = ["name", "starts_with", "may", "used", "state"]
     list_select_related = ["project"]
+    shown_only = True
     actions_detail = ["revoke"]
     empty_text = "Your app's backend needs one to register people and devices."
 

@@ -10,9 +10,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from notifications.admin.json_field import JSONText
 from notifications.admin.page import Page, scoped
 from notifications.admin.unfolded import ModelForm, TabularInline, display
-from notifications.admin.widgets import CodeArea, ZoneInput
+from notifications.admin.widgets import CodeArea
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.moments import in_zone
@@ -21,26 +22,27 @@ SHOWN_ATTRIBUTES = 4
 
 
 class ContactForm(ModelForm):
+    attributes = JSONText(
+        required=False,
+        widget=CodeArea(rows=12),
+        help_text='What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.',
+    )
+
     class Meta:
         model = Contact
         fields = ["project", "external_id", "locale", "timezone", "attributes"]
-        widgets = {"attributes": CodeArea(rows=10), "timezone": ZoneInput()}
-        help_texts = {
-            "attributes": 'What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.',
-            "locale": "A language tag such as en, ko or pt-BR: it chooses the text.",
-        }
+        help_texts = {"locale": "A language tag such as en, ko or pt-BR: it chooses the text."}
 
 
 class DeviceInline(TabularInline):
     """Read here, registered by the app."""
 
     model = Device
-    fields = readonly_fields = (
-        "platform", "short_address", "app_version", "last_seen_at", "state",
-    )  # fmt: skip
+    fields = readonly_fields = ("short_address", "platform", "app_version", "seen", "state")
     extra = 0
     can_delete = False
     show_change_link = True
+    hide_title = True
     verbose_name_plural = "devices"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -52,6 +54,10 @@ class DeviceInline(TabularInline):
     @display(description="address")
     def short_address(self, obj: Device) -> str:
         return obj.short_address
+
+    @display(description="last seen")
+    def seen(self, obj: Device) -> str:
+        return in_zone(obj.last_seen_at, obj.project.timezone)
 
     @display(description="state")
     def state(self, obj: Device) -> str:

@@ -49,13 +49,14 @@ class DeviceForm(ModelForm):
 
 @admin.register(Device)
 class DevicePage(Page):
-    list_display = ["short_address", "person", "platform", "app_version", "seen", "state"]
+    list_display = ["short_address", "person", "platform", "app_version", "seen", "stands"]
     list_filter = ["platform", ("retired_at", admin.EmptyFieldListFilter)]
     search_fields = ["=address"]
     search_help_text = "Whole address"
     endless = True
     sortable_by = ()
     list_select_related = ["contact", "project"]
+    shown_only = True
     actions_detail = ["retire", "restore"]
     empty_text = "Devices arrive from your app through the API."
 
@@ -106,9 +107,13 @@ class DevicePage(Page):
     def registered(self, obj: Device) -> str:
         return in_zone(obj.registered_at, obj.project.timezone)
 
+    @display(description="state")
+    def state(self, obj: Device) -> str:
+        return "active" if obj.active else f"retired: {obj.retired_reason}"
+
     @display(description="state", label={"active": "success", "retired": ""})
-    def state(self, obj: Device) -> tuple[str, str] | str:
-        return ("active", "active") if obj.active else ("retired", f"retired: {obj.retired_reason}")
+    def stands(self, obj: Device) -> tuple[str, str]:
+        return ("active" if obj.active else "retired", self.state(obj))
 
     @action(
         description="Retire",

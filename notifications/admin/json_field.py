@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from django import forms
@@ -14,6 +15,14 @@ from notifications.admin.widgets import CodeArea
 
 class JSONText(forms.JSONField):
     widget = CodeArea
+
+    def __init__(self, *, empty: Callable[[], Any] = dict, **kwargs: Any) -> None:
+        self.empty = empty  # what leaving it blank means
+        super().__init__(**kwargs)
+
+    def clean(self, value: Any) -> Any:
+        cleaned = super().clean(value)
+        return self.empty() if cleaned in (None, "") else cleaned
 
     def to_python(self, value: Any) -> Any:
         if self.disabled or not isinstance(value, str) or value.strip() in self.empty_values:

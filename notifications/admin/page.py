@@ -16,6 +16,7 @@ from django.urls import reverse
 from notifications import audit
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin
+from notifications.admin.widgets import ZoneInput
 from notifications.project import Project
 
 
@@ -46,6 +47,7 @@ class Page(ModelAdmin):
     actions = None
     has_project = True
     endless = False  # a list that may hold a million rows
+    shown_only = False  # once made, a row is looked at and acted on, not edited
     # An empty list says what belongs here, not “no results”.
     empty_text = ""
 
@@ -57,6 +59,11 @@ class Page(ModelAdmin):
     def get_list_filter(self, request: HttpRequest) -> Any:
         own = super().get_list_filter(request)
         return ("project", *own) if self.has_project and only_project() is None else own
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "timezone":
+            kwargs.setdefault("widget", ZoneInput())
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -75,6 +82,18 @@ class Page(ModelAdmin):
             return view(request, *args, **kwargs)
 
         return self.admin_site.admin_view(for_those_who_may)
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        row, only = context.get("original"), only_project()
+        if self.shown_only:
+            context["show_save_and_add_another"] = False
+            if row is not None:
+                context |= {"show_save": False, "show_save_and_continue": False}
+        # A disabled field is not posted; what asks beside the form has to know the project too.
+        context["settled_project"] = getattr(row, "project_id", None) or (only.pk if only else None)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     # --- Audit ---------------------------------------------------------------------------------
 
