@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from campaigns import control, reports, tasks
+from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
@@ -130,7 +131,7 @@ def test_beat_starts_a_scheduled_run_and_nothing_leaves_before(
 
 
 def test_an_emptied_redis_costs_time_and_nobody(
-    project: Project, fcm: Fcm, workers: Workers, monkeypatch: pytest.MonkeyPatch
+    project: Project, fcm: Fcm, workers: Workers
 ) -> None:
     make_people(project, 3_000)
     run = launch(project, rate_per_second=500)
@@ -188,7 +189,5 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
 
 
 def resent_of(run: Run) -> list[int]:
-    from campaigns.ledger import Delivery
-
     rows = Delivery.objects.filter(run_id=run.pk, resent=True)
     return list(rows.values_list("seq", flat=True))

@@ -23,7 +23,7 @@ def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
     Window.objects.create(
         run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=seqs, opened_at=timezone.now()
     )
-    Chunk.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    Chunk.objects.update(lease_until=timezone.now() - timedelta(hours=1))
     return claim
 
 

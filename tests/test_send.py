@@ -94,7 +94,7 @@ def test_a_passing_trouble_is_tried_again_when_due_and_not_before(
     assert run.chunks.get().state == Chunk.State.WAITING
     assert engine.advance(run.pk, now=timezone.now()) is None, "rung before it was due"
 
-    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=1))
+    Retry.objects.update(not_before=timezone.now() - timedelta(hours=1))
     engine.advance(run.pk, now=retry.not_before + timedelta(seconds=1))
     assert send_everything(run) == {"accepted": 1}
 
@@ -109,7 +109,7 @@ def test_a_trouble_that_does_not_pass_is_given_up_with_its_reason(
     (device,) = make_people(project, ["flaky-1:APA91b"])
     run = make_run(project)
     send_everything(run)
-    Retry.objects.update(tries=5, not_before=timezone.now() - timedelta(seconds=1))
+    Retry.objects.update(tries=5, not_before=timezone.now() - timedelta(hours=1))
     fcm.reset()  # it has forgotten the first request, and answers 503 once more
     engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
 
@@ -123,7 +123,7 @@ def test_a_lost_answer_is_sent_again_under_resend_and_marked(project: Project, f
     (device,) = make_people(project, ["lost-1:APA91b"])
     run = make_run(project, on_unknown="resend")
     send_everything(run)
-    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=1))
+    Retry.objects.update(not_before=timezone.now() - timedelta(hours=1))
     engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
 
     assert send_everything(run) == {"accepted": 1}

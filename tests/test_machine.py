@@ -1,0 +1,222 @@
+"""Whatever happens to a run, in whatever order: everybody ends in one row, and nothing is hidden.
+
+Random launches, sends, deaths, lapses, pauses, cancellations and clock jumps on a real PostgreSQL;
+an independent witness behind the gateway's seam counts what left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from campaigns import chunk, engine, reports, sending
+from campaigns.chunk import Chunk, Fenced
+from campaigns.ledger import Delivery, Retry, Window
+from campaigns.reasons import Cause
+from campaigns.run import MOVES, Run
+from notifications.gateway import Message, Outcome, Permit, Verdict
+from tests.builders import make_people, make_project, make_run
+
+PEOPLE = 12
+CHUNK = 4
+ANSWERS = {
+    Verdict.ACCEPTED: "",
+    Verdict.DEAD_ADDRESS: "unregistered",
+    Verdict.FOREIGN_ADDRESS: "other_project",
+    Verdict.BAD_MESSAGE: "refused_message",
+    Verdict.TRANSIENT: "unavailable",
+    Verdict.THROTTLED: "throttled",
+    Verdict.UNANSWERED: "unanswered",
+    Verdict.UNSENT: "",
+}
+
+
+class Witness:
+    """A gateway that answers as told and remembers whom a message reached."""
+
+    def __init__(self) -> None:
+        self.received: Counter[str] = Counter()
+        self.dice = random.Random(0)
+
+    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
+        return [self._answer(message, permit) for message in messages]
+
+    def _answer(self, message: Message, permit: Permit) -> Outcome:
+        verdict = self.dice.choice([*ANSWERS, *[Verdict.ACCEPTED] * 4])
+        verdict = verdict if permit.valid else Verdict.UNSENT
+        reached = verdict is Verdict.ACCEPTED
+        if verdict is Verdict.UNANSWERED:
+            reached = self.dice.random() < 0.5  # it may have been accepted; nobody can say
+        self.received[message.reference] += reached
+        return Outcome(reference=message.reference, verdict=verdict, reason=ANSWERS[verdict])
+
+
+class Life(RuleBasedStateMachine):
+    """A run's life, as the world may treat it."""
+
+    policy = "resend"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.undo = transaction.atomic()
+        self.undo.__enter__()
+        self.witness = Witness()
+        self.now = timezone.now()
+        project = make_project()
+        make_people(project, PEOPLE)
+        with mock.patch.object(engine, "SIZE", CHUNK):
+            self.run_id = make_run(project, on_unknown=self.policy).pk
+        self.fences: dict[int, int] = {}
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.undo.__exit__(None, None, None)
+
+    @property
+    def run(self) -> Run:
+        return Run.objects.get(pk=self.run_id)
+
+    # --- What may happen --------------------------------------------------------------------------
+
+    @rule()
+    def advance(self) -> None:
+        engine.advance(self.run_id, now=self.now)
+
+    @rule(number=st.integers(1, 3), stale=st.sampled_from([0, 0, 0, 1]), seed=st.integers(0, 2**32))
+    def send(self, number: int, stale: int, seed: int) -> None:
+        self.witness.dice.seed(seed)
+        with mock.patch.object(sending, "gateway_of", lambda project: self.witness):
+            sending.send(self.run_id, number, self.run.epoch - stale)
+
+    @rule(number=st.integers(1, 3), reached=st.booleans())
+    def die_in_flight(self, number: int, reached: bool) -> None:
+        """A worker claims, opens a window, perhaps sends it, and is never heard of again."""
+        claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
+        if claim is None:
+            return
+        left = [each for each in sending.left_to_send(claim) if not each.gone][:2]
+        Window.objects.create(
+            run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
+            seqs=[each.seq for each in left], opened_at=self.now,
+        )  # fmt: skip
+        for each in left:
+            self.witness.received[each.reader.reference] += reached
+        self.zombie = claim
+
+    @rule(number=st.integers(1, 3), reached=st.booleans(), seed=st.integers(0, 2**32))
+    def another_takes_over(self, number: int, reached: bool, seed: int) -> None:
+        self.die_in_flight(number, reached)
+        self.leases_lapse()
+        self.advance()
+        self.send(number, 0, seed)
+
+    @rule()
+    def leases_lapse(self) -> None:
+        long_ago = timezone.now() - timedelta(hours=1)  # before this very transaction began
+        Chunk.objects.filter(state="leased").update(lease_until=long_ago)
+
+    @rule()
+    def time_passes(self) -> None:
+        self.now += timedelta(minutes=20)
+        Retry.objects.update(not_before=timezone.now() - timedelta(hours=1))
+
+    @rule()
+    def pause(self) -> None:
+        self._try(lambda: self.run.pause(Cause.BY_HAND))
+
+    @rule()
+    def resume(self) -> None:
+        self._try(lambda: self.run.resume())
+
+    @rule(chance=st.integers(0, 9))
+    def cancel(self, chance: int) -> None:
+        if chance == 0:
+            self._try(lambda: self.run.cancel())
+
+    @rule()
+    def zombie_wakes(self) -> None:
+        zombie = getattr(self, "zombie", None)
+        if zombie and not zombie.held.exists():
+            with pytest.raises(Fenced):
+                zombie.renew()
+
+    def _try(self, move: Callable[[], None]) -> None:
+        try:
+            move()
+        except Run.InvalidMove:
+            assert self.run.state in Run.State.values
+
+    # --- What must hold at every moment -----------------------------------------------------------
+
+    @invariant()
+    def counters_are_a_recount_of_the_rows(self) -> None:
+        totals = reports.totals_of(self.run)
+        assert totals == reports.recount(self.run)
+        assert totals.waiting >= 0
+
+    @invariant()
+    def the_snapshot_never_changes(self) -> None:
+        assert self.run.planned == PEOPLE
+
+    @invariant()
+    def fences_only_grow(self) -> None:
+        for each in Chunk.objects.filter(run=self.run_id):
+            assert each.attempt >= self.fences.get(each.number, 0)
+            self.fences[each.number] = each.attempt
+
+    @invariant()
+    def an_ended_run_waits_for_nobody(self) -> None:
+        run = self.run
+        if run.finished_at:
+            assert reports.recount(run).waiting == 0
+
+    @invariant()
+    def who_got_it_twice_is_marked_and_under_hold_nobody_did(self) -> None:
+        twice = {seq for seq, times in self.received().items() if times > 1}
+        final = Delivery.objects.filter(run_id=self.run_id, seq__in=twice)
+        assert not final.filter(resent=False).exists()
+        assert not twice or self.policy == "resend"
+
+    @invariant()
+    def who_got_nothing_is_not_called_accepted(self) -> None:
+        accepted = Delivery.objects.filter(run_id=self.run_id, status="accepted")
+        assert set(accepted.values_list("seq", flat=True)) <= set(self.received())
+
+    def received(self) -> Counter[int]:
+        """How often each number was received, according to the witness."""
+        seqs = {ref: int(ref.partition(":")[2]) for ref in self.witness.received}
+        return +Counter({seqs[ref]: times for ref, times in self.witness.received.items()})
+
+
+class LifeUnderHold(Life):
+    policy = "hold"
+
+
+@pytest.mark.parametrize("life", [Life, LifeUnderHold])
+def test_no_order_of_events_loses_anyone_or_hides_a_second_copy(db: None, life: Any) -> None:
+    run_state_machine_as_test(
+        life,
+        settings=settings(
+            max_examples=30,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_every_state_but_the_first_can_be_reached_and_ends_are_final() -> None:
+    assert set(MOVES) == set(Run.State) - {Run.State.SCHEDULED}
+    starts = {state for sources in MOVES.values() for state in sources}
+    assert not starts & {Run.State.FINISHED, Run.State.CANCELLED}
