@@ -124,15 +124,14 @@ def _free_unheard(run: Run, now: datetime) -> None:
 
 
 def _next_wave(run: Run, now: datetime) -> Ring | None:
-    busy = (Chunk.State.QUEUED, Chunk.State.LEASED)
-    room = _chunks_at_once(run) - run.chunks.filter(state__in=busy).count()
+    busy = run.chunks.filter(state__in=(Chunk.State.QUEUED, Chunk.State.LEASED)).count()
+    room = _chunks_at_once(run) - busy
+    if room < busy:
+        return None  # refilled once half is done: a chord of one chunk costs as much as of fifty
     due = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
-    # A refill of a few chunks is a chord of its own: wait until half of the room is free.
-    chosen = list(
-        due.order_by("number").values_list("number", flat=True)[: min(WAVE, max(room, 0))]
-    )
+    chosen = list(due.order_by("number").values_list("number", flat=True)[: min(WAVE, room)])
     if not chosen:
         return None
     wave = 1 + (run.waves.aggregate(last=Max("number"))["last"] or 0)

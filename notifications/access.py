@@ -18,7 +18,7 @@ class Scope(models.TextChoices):
     CONTACTS = "contacts", "Write and read people and devices"
     AUDIENCES = "audiences", "Write and read audiences"
     TEMPLATES = "templates", "Write and read templates"
-    CAMPAIGNS = "campaigns", "Write and read campaigns, read runs and deliveries"
+    RUNS = "runs", "Write what is to be sent, read runs and deliveries"
     LAUNCH = "launch", "Launch, pause, resume and cancel"
 
 

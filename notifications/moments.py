@@ -62,7 +62,7 @@ def on_the_clock(wall: datetime, zone: str) -> datetime:
     """The instant a wall clock in `zone` shows `wall`.
 
     Raises NoSuchTime for the hour that is skipped in spring. Of the hour that comes twice in
-    autumn it is the first: a campaign that is early by the clock is better than one an hour late.
+    autumn it is the first: early by the clock is better than an hour late.
     """
     moment = wall.replace(tzinfo=ZoneInfo(zone), fold=0)
     back = moment.astimezone(ZoneInfo("UTC")).astimezone(ZoneInfo(zone))

@@ -87,7 +87,7 @@ class CampaignSerializer(StrictSerializer):
 
 
 class Campaigns(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(
         operation_id="campaigns_list",
@@ -110,7 +110,7 @@ class Campaigns(ApiView):
 
 
 class CampaignById(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(responses=CampaignSerializer)
     def get(self, request: Request, pk: int) -> Response:

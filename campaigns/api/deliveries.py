@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -59,7 +60,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
 
 
 class Deliveries(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(
         operation_id="runs_deliveries_list",
@@ -80,7 +81,7 @@ class Deliveries(ApiView):
 
 
 class DeliveriesCsv(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(parameters=FILTERS, responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:
@@ -120,7 +121,9 @@ def _lines(run_id: int, asked: dict[str, str]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    if hasattr(value, "isoformat"):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
         return value.isoformat()
     harmful = isinstance(value, str) and value.startswith(FORMULA)
     return f"'{value}" if harmful else value

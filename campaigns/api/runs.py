@@ -98,7 +98,7 @@ def run_url(request: Request, run: Run) -> str:
 
 
 class Runs(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(
         operation_id="runs_list",
@@ -119,7 +119,7 @@ def _id(text: str) -> int:
 
 
 class RunById(ApiView):
-    scope = Scope.CAMPAIGNS
+    scope = Scope.RUNS
 
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:

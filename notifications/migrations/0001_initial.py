@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('prefix', models.CharField(editable=False, max_length=12, unique=True)),
                 ('digest', models.CharField(editable=False, max_length=64)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('contacts', 'Write and read people and devices'), ('audiences', 'Write and read audiences'), ('templates', 'Write and read templates'), ('campaigns', 'Write and read campaigns, read runs and deliveries'), ('launch', 'Launch, pause, resume and cancel')], max_length=20), size=None)),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('contacts', 'Write and read people and devices'), ('audiences', 'Write and read audiences'), ('templates', 'Write and read templates'), ('runs', 'Write what is to be sent, read runs and deliveries'), ('launch', 'Launch, pause, resume and cancel')], max_length=20), size=None)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('revoked_at', models.DateTimeField(blank=True, null=True)),

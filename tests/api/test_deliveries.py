@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -134,6 +135,8 @@ def test_the_csv_is_a_file_of_everybody(
     rows = rows_of(response)
     assert [row["seq"] for row in rows] == ["1", "2", "3", "4", "5"]
     assert tuple(rows[0]) == deliveries.COLUMNS
+    assert rows[0]["resent"] == "false"
+    assert datetime.fromisoformat(rows[0]["at"]).tzinfo
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])

@@ -65,9 +65,9 @@ def test_the_refusal_does_not_tell_a_revoked_key_from_an_unknown_one(alice: Call
         (Scope.AUDIENCES, "GET", "audiences"),
         (Scope.AUDIENCES, "POST", "audiences/estimate"),
         (Scope.TEMPLATES, "POST", "templates"),
-        (Scope.CAMPAIGNS, "GET", "campaigns"),
-        (Scope.CAMPAIGNS, "GET", "runs"),
-        (Scope.CAMPAIGNS, "GET", "runs/1/deliveries.csv"),
+        (Scope.RUNS, "GET", "campaigns"),
+        (Scope.RUNS, "GET", "runs"),
+        (Scope.RUNS, "GET", "runs/1/deliveries.csv"),
         (Scope.LAUNCH, "POST", "campaigns/1/launch"),
         (Scope.LAUNCH, "POST", "runs/1/pause"),
         (Scope.LAUNCH, "POST", "runs/1/resume"),
@@ -86,7 +86,7 @@ def test_a_door_opens_for_its_scope_and_for_no_other(
 
 def test_without_the_scope_a_launch_leaves_no_run(ours: Project) -> None:
     campaign = make_campaign(ours)
-    assert Caller(ours, ["campaigns"]).post(f"campaigns/{campaign.pk}/launch").status_code == 403
+    assert Caller(ours, ["runs"]).post(f"campaigns/{campaign.pk}/launch").status_code == 403
     assert not campaign.runs.exists()
 
 
