@@ -14,7 +14,7 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 run: runtime
 	@$(PY) -m config.stack run
 
-test: check chromium
+test: chromium check
 	@$(EXEC) $(PY) -m pytest
 
 check: development

@@ -38,7 +38,10 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("Health", f"{app}/readyz   {app}/metrics"),
         ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
         ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
-        ("FCM", env["FCM_ENDPOINT"] + "   (emulator: no phone will ring)"),
+        (
+            "Emulator",
+            f"https://127.0.0.1:{env['EMULATOR_PORT']}/   (instead of FCM: no phone rings)",
+        ),
         ("PostgreSQL", _server(env["DATABASE_URL"], embedded["DATABASE_URL"], state)),
         ("Valkey", _server(env["REDIS_URL"], embedded["REDIS_URL"], state)),
         ("Logs", f"{state.logs}/*.log"),

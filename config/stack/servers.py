@@ -72,7 +72,7 @@ def _database_trouble(address: str) -> str:
     try:
         psycopg.connect(f"postgresql://{rest}", connect_timeout=5).close()
     except psycopg.Error as error:
-        return str(error).strip().splitlines()[-1]
+        return str(error).strip().splitlines()[0]
     return ""
 
 

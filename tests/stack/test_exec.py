@@ -6,6 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from config.stack.leftovers import processes_of
 from tests.stack.conftest import Launch
 
@@ -30,16 +32,25 @@ with psycopg.connect(os.environ["DATABASE_URL"]) as db:
 """
 
 
-def test_the_exit_code_is_the_commands(exec_beside: Launch) -> None:
-    assert exec_beside("sh", "-c", "exit 7").returncode == 7
+@pytest.fixture
+def given() -> dict[str, str]:
+    """The servers these tests run on, for tests that need none of their own."""
+    return {name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL")}
 
 
-def test_a_command_ended_by_a_signal_is_reported_as_a_shell_would(exec_beside: Launch) -> None:
-    assert exec_beside("sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+def test_the_exit_code_is_the_commands(exec_beside: Launch, given: dict[str, str]) -> None:
+    assert exec_beside("sh", "-c", "exit 7", **given).returncode == 7
 
 
-def test_a_command_that_does_not_exist_is_named(exec_beside: Launch) -> None:
-    ended = exec_beside("no-such-program")
+def test_a_command_ended_by_a_signal_is_reported_as_a_shell_would(
+    exec_beside: Launch, given: dict[str, str]
+) -> None:
+    ended = exec_beside("sh", "-c", "kill -TERM $$", **given)
+    assert ended.returncode == 128 + signal.SIGTERM
+
+
+def test_a_command_that_does_not_exist_is_named(exec_beside: Launch, given: dict[str, str]) -> None:
+    ended = exec_beside("no-such-program", **given)
     assert ended.returncode == 1
     assert ended.stderr.startswith("carillon: cannot run no-such-program")
 
@@ -61,19 +72,21 @@ def test_data_survive_and_processes_do_not(exec_beside: Launch, state: Path) -> 
     assert visits == ["1", "2"]
 
 
-def test_what_the_command_leaves_running_is_ended(exec_beside: Launch, state: Path) -> None:
-    ended = exec_beside("sh", "-c", "setsid sleep 300 > /dev/null 2>&1 &")
+def test_what_the_command_leaves_running_is_ended(
+    exec_beside: Launch, state: Path, given: dict[str, str]
+) -> None:
+    ended = exec_beside("setsid", "--fork", "sleep", "300", **given)
     assert ended.returncode == 0
     assert processes_of(state) == []
 
 
 def test_a_given_server_is_used_and_none_is_started_in_its_place(
-    exec_beside: Launch, state: Path
+    exec_beside: Launch, state: Path, given: dict[str, str]
 ) -> None:
-    given = os.environ["DATABASE_URL"]
-    ended = exec_beside("sh", "-c", "echo $DATABASE_URL; echo $REDIS_URL", DATABASE_URL=given)
+    ask = ("sh", "-c", "echo $DATABASE_URL; echo $REDIS_URL")
+    ended = exec_beside(*ask, DATABASE_URL=given["DATABASE_URL"])
     database_url, redis_url = ended.stdout.split()
-    assert database_url == given
+    assert database_url == given["DATABASE_URL"]
     assert redis_url.startswith("redis://")
     assert not (state / "postgres").exists()
     assert (state / "valkey").exists()

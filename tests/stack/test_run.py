@@ -24,7 +24,7 @@ class RunningStack:
         names = ("PORT", "FLOWER_PORT", "EMULATOR_PORT")
         self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
         self.screen: list[str] = []
-        self.launcher = subprocess.Popen(
+        self.launcher: subprocess.Popen[str] = subprocess.Popen(
             launcher(state, "run"),
             cwd=CHECKOUT,
             env=bare_environment(**{name: str(port) for name, port in self.ports.items()}),
