@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -10,6 +11,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from notifications.admin.page import Page
 
 admin.site.unregister([User, Group])
+# Lock-outs end by themselves, or by `manage.py axes_reset`; axes' own pages speak another language.
+admin.site.unregister([AccessAttempt, AccessFailureLog, AccessLog])
 
 
 @admin.register(User)

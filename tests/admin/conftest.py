@@ -1,0 +1,25 @@
+"""A log-in that may do everything, and the shortest way through a dialog."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from notifications.project import Project
+from tests.admin.desk import Desk
+from tests.builders import make_project
+
+
+@pytest.fixture
+def desk(client: Client, db: None) -> Desk:
+    client.force_login(
+        User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase")
+    )
+    return Desk(client)
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    """The only project, so that no page asks for one. It never sends."""
+    return make_project(name="Shop", timezone="Asia/Seoul")

@@ -1,0 +1,95 @@
+"""Nothing changes on a GET, and no action comes without its dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.run import Run
+from notifications.access import ApiKey
+from notifications.admin.dialogs import Dialog
+from notifications.device import Device
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_campaign, make_people, make_run
+
+pytestmark = pytest.mark.django_db
+KINDS = ("actions_list", "actions_detail", "actions_row", "actions_submit_line")
+
+
+def registered_actions() -> Iterator[tuple[str, Any]]:
+    for model, page in admin.site._registry.items():
+        for kind in KINDS:
+            for name in page._extract_action_names(getattr(page, kind, ())):
+                yield f"{model._meta.label}.{name}", getattr(page, name)
+
+
+def test_every_registered_action_asks_first() -> None:
+    actions = dict(registered_actions())
+    assert {"campaigns.Campaign.launch", "campaigns.Run.cancel"} <= set(actions)
+    for name, action in actions.items():
+        dialog = getattr(action, "dialog", None)
+        assert dialog, f"{name} would act on a plain GET; give it a dialog"
+        assert issubclass(dialog["form_class"], Dialog), name
+        assert getattr(action, "allowed_permissions", None), f"{name} asks for no permission"
+
+
+def test_no_list_offers_to_act_on_many_rows_at_once(desk: Desk) -> None:
+    for model, page in admin.site._registry.items():
+        assert page.actions is None, model
+
+
+@pytest.mark.parametrize("verb", ["launch", "duplicate"])
+def test_opening_a_campaigns_dialog_changes_nothing(
+    desk: Desk, project: Project, verb: str
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    desk.open(f"campaigns_campaign_{verb}", campaign.pk)
+    assert not Run.objects.exists()
+    assert project.campaign_set.count() == 1
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "cancel"])
+def test_opening_a_runs_dialog_changes_nothing(desk: Desk, project: Project, verb: str) -> None:
+    run = make_run(project)
+    before = Run.objects.values().get(pk=run.pk)
+    desk.open(f"campaigns_run_{verb}", run.pk)
+    assert Run.objects.values().get(pk=run.pk) == before
+
+
+def test_a_post_without_the_csrf_token_is_refused(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project)
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = desk.client.cookies
+    url = reverse("admin:campaigns_campaign_launch", args=[campaign.pk])
+    assert strict.post(url, {"_form_submitted": "on"}).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_a_device_is_retired_and_restored_by_hand(desk: Desk, project: Project) -> None:
+    [device] = make_people(project, 1)
+
+    desk.confirm("notifications_device_retire", device.pk)
+    device.refresh_from_db()
+    assert (device.active, device.retired_reason) == (False, "by hand")
+
+    assert "already" in text_of(desk.confirm("notifications_device_retire", device.pk))
+    desk.confirm("notifications_device_restore", device.pk)
+    assert Device.objects.get(pk=device.pk).active
+
+
+def test_a_revoked_key_stops_working_and_stays_listed(desk: Desk, project: Project) -> None:
+    row, key = ApiKey.issue(project, "shop")
+
+    desk.confirm("notifications_apikey_revoke", row.pk)
+
+    assert ApiKey.of(key, now=timezone.now()) is None
+    assert "revoked" in desk.open("notifications_apikey_changelist")
+    assert "already" in text_of(desk.confirm("notifications_apikey_revoke", row.pk))
