@@ -123,6 +123,9 @@ class CampaignPage(Page):
     def used_by(self, obj: Campaign) -> list[str]:
         return [f"run {run.pk}" for run in obj.runs.all()[:10]]
 
+    def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+
     # --- Actions -------------------------------------------------------------------------------
 
     @action(
@@ -145,7 +148,7 @@ class CampaignPage(Page):
     @action(
         description="Duplicate",
         icon="content_copy",
-        permissions=["campaigns.add_campaign"],
+        permissions=["duplicate"],
         dialog=ask(
             "Duplicate this campaign?",
             text="The copy is a draft of its own; nothing is sent.",

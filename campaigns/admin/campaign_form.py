@@ -17,6 +17,7 @@ from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.payload import MAX_TTL
+from notifications.zones import known_zones
 
 
 class WallClock(forms.DateTimeField):
@@ -104,7 +105,7 @@ class CampaignForm(ModelForm):
             return cleaned
         wall, zone = cleaned.get("at"), cleaned.get("timezone")
         self.twice = False
-        if wall and zone:
+        if wall and zone in known_zones():  # an unknown one is refused by its own field
             try:
                 cleaned["at"] = on_the_clock(wall, zone)
                 self.twice = comes_twice(wall, zone)

@@ -37,7 +37,10 @@ def test_every_registered_action_asks_first() -> None:
         dialog = getattr(action, "dialog", None)
         assert dialog, f"{name} would act on a plain GET; give it a dialog"
         assert issubclass(dialog["form_class"], Dialog), name
-        assert getattr(action, "allowed_permissions", None), f"{name} asks for no permission"
+        may = getattr(action, "allowed_permissions", None)
+        assert may, f"{name} asks for no permission"
+        # Unfold's check looks those up in the database, before `migrate` has made it.
+        assert not any("." in permission for permission in may), name
 
 
 def test_no_list_offers_to_act_on_many_rows_at_once(desk: Desk) -> None:

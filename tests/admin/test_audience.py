@@ -1,0 +1,183 @@
+"""Audiences by hand: rules as JSON with errors that name the place, and pasted lists."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from campaigns.admin.words import sentence
+from campaigns.audience import Audience, Member
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_audience, make_campaign, make_contact, make_people, make_project
+
+pytestmark = pytest.mark.django_db
+PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
+
+
+def form(**values: Any) -> dict[str, Any]:
+    return {"name": "VIPs", "kind": "rules", "mode": "add", "rules": '{"all": []}', **values}
+
+
+def make_list(project: Project, *external_ids: str) -> Audience:
+    audience = make_audience(project, kind="list")
+    for external_id in external_ids:
+        contact = make_contact(project, external_id=external_id)
+        Member.objects.create(audience=audience, contact=contact)
+    return audience
+
+
+def members_of(audience: Audience) -> set[str]:
+    return set(audience.members.values_list("contact__external_id", flat=True))
+
+
+def test_saving_rules_keeps_them_and_says_who_did_it(desk: Desk, project: Project) -> None:
+    desk.save("campaigns_audience_add", **form(rules=json.dumps({"all": [PRO]})))
+    audience = Audience.objects.get()
+    assert (audience.project, audience.rules) == (project, {"all": [PRO]})
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.action, entry.subject) == ("user:ada", "created", "audience VIPs")
+
+
+def test_empty_rules_mean_everyone(desk: Desk, project: Project) -> None:
+    desk.save("campaigns_audience_add", **form(rules=""))
+    assert Audience.objects.get().rules == {"all": []}
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (
+            '{"all": [\n  {"field": "locale" "op": "eq"}\n]}',
+            "line 2, column 22: a comma is missing",
+        ),
+        ('{"all": [{"field": "plan", "op": "eq", "value": 1}]}', "rules.all[0].field: unknown"),
+        ('{"all": [{"field": "locale", "op": "gt", "value": "a"}]}', "rules.all[0].op: “gt” does"),
+        ('{"all": [{"field": "list", "op": "eq", "value": 7}]}', "there is no static list 7"),
+        ('{"all": [NaN]}', "NaN is not a number"),
+        ('{"all": ["\\u0000"]}', "cannot be stored"),
+        ("[]", "must be an object"),
+    ],
+)
+def test_wrong_rules_are_refused_with_place_and_fix_and_given_back(
+    desk: Desk, project: Project, rules: str, said: str
+) -> None:
+    page = desk.save("campaigns_audience_add", **form(rules=rules))
+    assert said in page
+    assert rules.splitlines()[0] in page
+    assert not Audience.objects.exists()
+
+
+def test_a_second_audience_of_the_same_name_is_refused_not_a_crash(
+    desk: Desk, project: Project
+) -> None:
+    make_audience(project, name="VIPs")
+    assert "already exists" in desk.save("campaigns_audience_add", **form())
+    other = make_audience(project, name="Others")
+    assert "already exists" in desk.save("campaigns_audience_change", other.pk, **form())
+
+
+def test_pasted_people_are_put_on_a_list(desk: Desk, project: Project) -> None:
+    for external_id in ("u1", "u2"):
+        make_contact(project, external_id=external_id)
+    page = desk.save(
+        "campaigns_audience_add", **form(kind="list", people="u1\n\n u2 ,\nu1", rules="{")
+    )
+    assert "2 added, 0 removed." in page
+    assert members_of(Audience.objects.get()) == {"u1", "u2"}
+
+
+def test_an_unknown_id_is_named_by_its_line_and_nothing_changes(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_list(project, "u1")
+    make_contact(project, external_id="u2")
+    make_contact(make_project(), external_id="theirs")
+    Project.objects.exclude(pk=project.pk).update(name="Other")
+
+    pasted = "u2\nghost\ntheirs"
+    page = desk.save("campaigns_audience_change", audience.pk, **form(kind="list", people=pasted))
+
+    assert "line 2: “ghost” is nobody here." in page
+    assert "line 3: “theirs” is nobody here." in page
+    assert "Nothing was changed." in page and pasted.replace("\n", " ") in page
+    assert members_of(audience) == {"u1"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "left"), [("add", {"u1", "u2", "u3"}), ("remove", {"u1"}), ("replace", {"u2", "u3"})]
+)
+def test_pasted_people_are_added_removed_or_all_there_is(
+    desk: Desk, project: Project, mode: str, left: set[str]
+) -> None:
+    audience = make_list(project, "u1", "u2")
+    make_contact(project, external_id="u3")
+    desk.save(
+        "campaigns_audience_change", audience.pk, **form(kind="list", mode=mode, people="u2\nu3")
+    )
+    assert members_of(audience) == left
+
+
+def test_counting_says_people_devices_and_the_rules_in_words(desk: Desk, project: Project) -> None:
+    make_people(project, 2)
+    make_contact(project, attributes={"plan": "pro"})
+    reply = desk.post("audience_count", project=project.pk, kind="rules", rules='{"all": []}')
+    text = text_of(reply)
+    assert "In words: everyone." in text
+    assert "People 3" in text and "Reachable devices 2" in text and "Android 2" in text
+    assert "1 of these people have no device" in text
+    rules = json.dumps({"all": [PRO]})
+    assert "People 1" in text_of(desk.post("audience_count", project=project.pk, rules=rules))
+
+
+def test_counting_wrong_rules_says_what_is_wrong(desk: Desk, project: Project) -> None:
+    text = text_of(desk.post("audience_count", project=project.pk, rules='{"al": 1}'))
+    assert "cannot be counted yet" in text and "unknown key “al”" in text
+    assert "Choose a project first" in text_of(desk.post("audience_count", rules="{}"))
+    assert desk.client.get("/admin/campaigns/audience/count/").status_code == 405
+
+
+def test_asking_for_a_person_shows_each_rule_with_the_value_seen(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, external_id="u1", attributes={"plan": "free"})
+    rules = json.dumps({"all": [PRO]})
+    text = text_of(desk.post("audience_count", project=project.pk, rules=rules, person="u1"))
+    assert "u1 is not in." in text and "plan is pro no free" in text
+    ghost = desk.post("audience_count", project=project.pk, rules=rules, person="ghost")
+    assert "“ghost” is nobody in this project" in text_of(ghost)
+
+
+def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project: Project) -> None:
+    audience = make_list(project)
+    make_audience(project, name="Both", rules={"field": "list", "op": "eq", "value": audience.pk})
+    make_campaign(project, name="Spring", audience=audience)
+
+    page = desk.open("campaigns_audience_delete", audience.pk)
+    assert "the campaign “Spring”" in page and "the rules of the audience “Both”" in page
+    reply = desk.post("campaigns_audience_delete", audience.pk, post="yes")
+    assert reply.status_code in (200, 302, 403)
+    assert Audience.objects.filter(pk=audience.pk).exists()
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        ({"all": []}, "everyone"),
+        ({"any": []}, "nobody"),
+        ({"all": [PRO, {"any": [PRO, PRO]}]}, "plan is pro and (plan is pro or plan is pro)"),
+        ({"not": PRO}, "plan is not pro"),
+        ({"not": {"any": [PRO, PRO]}}, "not (plan is pro or plan is pro)"),
+        ({"field": "last_seen_at", "op": "within_last", "value": "P30D"},
+         "device last seen is within the last 30 days"),
+        ({"field": "attributes.vip", "op": "eq", "value": True}, "vip is true"),
+        ({"field": "locale", "op": "in", "value": list("abcdefgh")},
+         "locale is one of a, b, c, d, e, f and 2 more"),
+        ({"field": "attributes.plan", "op": "exists"}, "plan is known"),
+    ],
+)  # fmt: skip
+def test_rules_read_as_a_sentence(project: Project, tree: dict[str, Any], said: str) -> None:
+    assert sentence(tree, project_id=project.pk) == said

@@ -1,0 +1,117 @@
+"""Templates by hand: a live preview for a real person, and errors in a marketer's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from campaigns.template import Template
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_campaign, make_contact, make_template
+
+pytestmark = pytest.mark.django_db
+
+
+def form(**values: Any) -> dict[str, Any]:
+    texts = {"title": "Hi {{ first_name }}", "body": "See you", "image": "", "link": ""}
+    return {"name": "Spring", "data": "{}", "locales": "{}", **texts, **values}
+
+
+def preview(desk: Desk, project: Project, **values: Any) -> str:
+    return text_of(desk.post("template_preview", project=project.pk, **form(**values)))
+
+
+def test_saving_keeps_texts_data_and_languages(desk: Desk, project: Project) -> None:
+    locales = '{"ko": {"title": "안녕 {{ first_name }}"}}'
+    desk.save("campaigns_template_add", **form(data='{"screen": "spring"}', locales=locales))
+    template = Template.objects.get()
+    assert template.data == {"screen": "spring"}
+    assert template.locales == {"ko": {"title": "안녕 {{ first_name }}"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("title", "Hi {{ first_name", "line 1, column"),
+        ("body", "a\nb {{ x | uper }}", "line 2, column 10: there is no filter “uper”"),
+        ("image", "http://x/y.png", "must be an https:// address"),
+        ("link", "javascript:alert(1)", "must be https://"),
+        ("data", '{"from": "x"}', "from: this key is reserved"),
+        ("data", '{"a": 1,}', "line 1, column 9"),
+        ("locales", '{"ko": {"titel": "x"}}', "ko: unknown key titel"),
+        ("locales", '{"ko": {"title": "{{ x"}}', "ko.title: line 1, column"),
+    ],
+)
+def test_a_wrong_text_is_refused_with_its_place_by_form_and_preview(
+    desk: Desk, project: Project, field: str, value: str, said: str
+) -> None:
+    make_contact(project)
+    assert said in preview(desk, project, **{field: value})
+    assert said in desk.save("campaigns_template_add", **form(**{field: value}))
+    assert not Template.objects.exists()
+
+
+def test_the_preview_shows_the_text_for_the_person_named(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="u1", attributes={"first_name": "Ada"})
+    make_contact(project, external_id="u2", attributes={"first_name": "Linus"})
+    text = preview(desk, project, preview_person="u2", link="https://shop/{{ external_id }}")
+    assert "Hi Linus See you" in text and "On tap: https://shop/u2" in text
+    assert "of 4,096 bytes" in text
+    assert "“ghost” is nobody in Shop." in preview(desk, project, preview_person="ghost")
+
+
+def test_the_preview_finds_somebody_by_itself_and_survives_an_empty_project(
+    desk: Desk, project: Project
+) -> None:
+    assert "Nobody to show it to yet." in preview(desk, project)
+    make_contact(project, external_id="u1", attributes={"first_name": "Ada"})
+    assert "Hi Ada" in preview(desk, project)
+
+
+def test_the_preview_speaks_the_persons_language_or_the_one_asked_for(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, external_id="u1", locale="ko-KR", attributes={"first_name": "Ada"})
+    locales = '{"ko": {"title": "{{ first_name }}님"}, "de": {"title": "Hallo {{ first_name }}"}}'
+    assert "Ada님" in preview(desk, project, locales=locales)
+    assert "Hallo Ada" in preview(desk, project, locales=locales, preview_locale="de")
+    assert "Ada님" in preview(desk, project, locales=locales, preview_locale="gone")
+
+
+def test_a_person_who_would_be_skipped_is_said_to_be(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="u1", attributes={"first_name": ""})
+    text = preview(desk, project)
+    assert "u1 would be skipped." in text
+    assert "A value the text needs is missing for this person" in text
+
+
+def test_each_variable_says_for_how_many_it_is_missing_and_what_then(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"first_name": "Ada", "city": "Seoul"})
+    make_contact(project, attributes={"first_name": ""})
+    make_contact(project, attributes={"city": None})
+    text = preview(desk, project, title="{{ first_name | default: 'you' }}", body="{{ city }}")
+    assert "city person is skipped 2" in text
+    assert "first_name text does without 2" in text
+    assert "Among the 3 newest people of Shop." in text
+
+
+def test_markup_in_a_persons_values_stays_text(desk: Desk, project: Project) -> None:
+    make_contact(project, attributes={"first_name": "<script>alert(1)</script>"})
+    reply = desk.post("template_preview", project=project.pk, **form())
+    assert b"<script>" not in reply.content and b"&lt;script&gt;" in reply.content
+
+
+def test_a_template_in_use_is_not_deleted(desk: Desk, project: Project) -> None:
+    template = make_template(project)
+    make_campaign(project, name="Spring", template=template)
+    assert "the campaign “Spring”" in desk.open("campaigns_template_delete", template.pk)
+    desk.post("campaigns_template_delete", template.pk, post="yes")
+    assert Template.objects.filter(pk=template.pk).exists()
+
+    free = make_template(project)
+    desk.post("campaigns_template_delete", free.pk, post="yes")
+    assert not Template.objects.filter(pk=free.pk).exists()
