@@ -19,6 +19,7 @@ from notifications.api.rendering import as_json
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+INVALID = "Some values do not fit; see errors."
 # What DRF and Django call an error that belongs to no single field.
 OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 
@@ -47,8 +48,6 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     headers = {}
     if challenge := getattr(problem, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if isinstance(problem, exceptions.MethodNotAllowed):
-        headers["Allow"] = ", ".join(context["view"].allowed_methods)
     if problem.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "2"
     return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
@@ -68,9 +67,6 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
     log.exception("a request failed", exc_info=error)
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")
-
-
-INVALID = "Some values do not fit; see errors."
 
 
 def _messages_of(error: Invalid) -> dict[str, list[str]]:

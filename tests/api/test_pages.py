@@ -8,7 +8,7 @@ import pytest
 
 from notifications.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign, make_template
+from tests.builders import make_audience, make_run, make_template
 
 LISTS = ["audiences", "templates", "campaigns", "runs"]
 
@@ -36,7 +36,7 @@ def test_an_empty_list_is_a_list(alice: Caller, name: str) -> None:
 
 
 def test_lists_show_the_own_project_only(alice: Caller, charlie: Caller) -> None:
-    make_campaign(charlie.project)
+    make_run(charlie.project)
     for name in LISTS:
         assert alice.get(name).json()["results"] == []
 

@@ -36,4 +36,4 @@ class Command(BaseCommand):
         try:
             tasks.sweep()
         except OperationalError as error:
-            raise CommandError(f"Redis cannot be reached: {error}.") from error
+            raise CommandError(f"Redis cannot be reached. {error}") from error
