@@ -57,3 +57,11 @@ def workers(emulator: Fcm, django_db_setup: None) -> Iterator[Workers]:
     workers.wait_until_ready()
     yield workers
     workers.stop()
+
+
+@pytest.fixture
+def beat(transactional_db: None, workers: Workers) -> Iterator[Workers]:
+    """The tick, for as long as one test lasts."""
+    workers.start("beat")
+    yield workers
+    workers.stop("beat")

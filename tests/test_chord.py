@@ -113,16 +113,12 @@ def test_cancel_stops_and_gives_everybody_else_a_row(
 
 
 def test_beat_starts_a_scheduled_run_and_nothing_leaves_before(
-    project: Project, fcm: Fcm, workers: Workers
+    project: Project, fcm: Fcm, beat: Workers
 ) -> None:
     make_people(project, 10)
     due = timezone.now() + timedelta(seconds=6)
     run = launch(project, schedule_kind="at", at=due, timezone="Asia/Seoul")
-    workers.start("beat")
-    try:
-        eventually(lambda: ended(run))
-    finally:
-        workers.stop("beat")
+    eventually(lambda: ended(run))
 
     assert run.started_at is not None
     assert run.started_at >= due
