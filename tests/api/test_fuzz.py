@@ -14,7 +14,7 @@ from tests.api.caller import Caller
 from tests.builders import make_campaign, make_contact, make_device, make_run
 
 SETTINGS = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -131,7 +131,7 @@ TREE = st.recursive(
 )
 
 
-@settings(SETTINGS, max_examples=300)
+@settings(SETTINGS, max_examples=150)
 @given(tree=TREE)
 def test_rules_are_refused_at_the_door_or_can_be_asked(
     alice: Caller, ours: Project, addresses: dict[str, str], tree: Any
