@@ -40,29 +40,34 @@ class Pace:
         return devices / self.rate
 
 
+# People first, then their sum: counting distinct people in one step sorts every device, and takes
+# twice as long (1.5 s instead of 0.8 s for a million people).
 REACH = """
-SELECT d.platform, GROUPING(d.platform), count(DISTINCT c.id),
-    count(DISTINCT c.id) FILTER (WHERE d.id IS NOT NULL), count(d.id)
-FROM {source} WHERE c.project_id = %s AND {where} GROUP BY GROUPING SETS ((d.platform), ())
+SELECT count(*), count(*) FILTER (WHERE devices > 0), {sums}
+FROM (
+    SELECT count(d.id) AS devices, {counts}
+    FROM {source} WHERE c.project_id = %s AND {where} GROUP BY c.id
+) person
 """
+PLATFORMS = {str(value): str(label) for value, label in Device.Platform.choices}
 
 
 def reach(project_id: int, tree: dict[str, Any]) -> Reach:
     where = compile_tree(tree)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            REACH.format(source=PEOPLE_AND_DEVICES, where=where.sql), [project_id, *where.params]
-        )
-        rows = cursor.fetchall()
-    _, _, people, reachable, devices = next(row for row in rows if row[1])
-    by_platform = {row[0]: row[4] for row in rows if not row[1] and row[0]}
-    names = {str(value): str(label) for value, label in Device.Platform.choices}
-    return Reach(
-        people,
-        reachable,
-        devices,
-        {name: by_platform[value] for value, name in names.items() if value in by_platform},
+    statement = REACH.format(
+        sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in PLATFORMS),
+        counts=", ".join(
+            f"count(*) FILTER (WHERE d.platform = '{name}') AS {name}" for name in PLATFORMS
+        ),
+        source=PEOPLE_AND_DEVICES,
+        where=where.sql,
     )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [project_id, *where.params])
+        people, reachable, *devices = cursor.fetchone()
+    by_platform = dict(zip(PLATFORMS.values(), devices, strict=True))
+    found = {name: count for name, count in by_platform.items() if count}
+    return Reach(people, reachable, sum(devices), found)
 
 
 def pace(project: Project, rate_per_second: int | None) -> Pace:

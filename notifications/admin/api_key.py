@@ -83,9 +83,7 @@ class ApiKeyPage(Page):
             "opts": self.opts,
             "made": obj,
         }
-        response = TemplateResponse(request, "admin/api_key_made.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return TemplateResponse(request, "admin/api_key_made.html", context)
 
     # --- Showing and revoking ------------------------------------------------------------------
 

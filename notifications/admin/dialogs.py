@@ -56,4 +56,6 @@ def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
 def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
     """Stay in the dialog and say why; nothing was changed."""
     form.add_error(None, why)
-    return render(request, "unfold/helpers/dialog.html", {"form": form, "dialog": {"title": "Not done"}})
+    return render(
+        request, "unfold/helpers/dialog.html", {"form": form, "dialog": {"title": "Not done"}}
+    )

@@ -25,8 +25,9 @@ KINDS = ("actions_list", "actions_detail", "actions_row", "actions_submit_line")
 
 def registered_actions() -> Iterator[tuple[str, Any]]:
     for model, page in admin.site._registry.items():
+        names_in: Any = page._extract_action_names  # type: ignore[attr-defined]  # Unfold's
         for kind in KINDS:
-            for name in page._extract_action_names(getattr(page, kind, ())):
+            for name in names_in(getattr(page, kind, ())):
                 yield f"{model._meta.label}.{name}", getattr(page, name)
 
 

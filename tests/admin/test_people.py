@@ -1,0 +1,140 @@
+"""People, devices, keys and projects by hand, with the checks the API has."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from notifications.access import ApiKey
+from notifications.audit import AuditEntry
+from notifications.contact import Contact
+from notifications.credentials import ServiceAccount
+from notifications.device import Device
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_contact, make_people, make_project
+from tests.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+NO_DEVICES = {
+    "devices-TOTAL_FORMS": "0", "devices-INITIAL_FORMS": "0",
+    "devices-MIN_NUM_FORMS": "0", "devices-MAX_NUM_FORMS": "0",
+}  # fmt: skip
+
+
+def person(**values: Any) -> dict[str, Any]:
+    return {"external_id": "u1", "locale": "ko", "timezone": "", "attributes": "{}",
+            **NO_DEVICES, **values}  # fmt: skip
+
+
+def test_a_person_is_made_by_hand(desk: Desk, project: Project) -> None:
+    desk.save("notifications_contact_add", **person(attributes='{"plan": "pro"}'))
+    contact = Contact.objects.get()
+    assert (contact.project, contact.attributes) == (project, {"plan": "pro"})
+    desk.save("notifications_contact_change", contact.pk, **person(attributes=""))
+    assert Contact.objects.get().attributes == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("attributes", "[1]", "must be an object"),
+        ("attributes", '{"a b": 1}', "A name starts with a letter"),
+        ("attributes", '{"a": "\\u0000"}', "cannot be stored"),
+        ("attributes", '{"a": Infinity}', "Infinity is not a number"),
+        ("locale", "english please", "Use a language tag"),
+        ("timezone", "Seoul", "is not a time zone we know"),
+        ("external_id", "", "This field is required"),
+    ],
+)
+def test_what_rules_and_texts_would_choke_on_is_refused(
+    desk: Desk, project: Project, field: str, value: str, said: str
+) -> None:
+    assert said in desk.save("notifications_contact_add", **person(**{field: value}))
+    assert not Contact.objects.exists()
+
+
+def test_two_people_of_one_id_are_refused(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="u1")
+    assert "already exists" in desk.save("notifications_contact_add", **person())
+
+
+def test_a_person_never_moves_to_another_project(desk: Desk, project: Project) -> None:
+    contact = make_contact(project, external_id="u1")
+    other = make_project()
+    desk.save("notifications_contact_change", contact.pk, **person(project=other.pk))
+    assert Contact.objects.get().project == project
+
+
+def test_deleting_a_person_takes_the_devices_along(desk: Desk, project: Project) -> None:
+    [device] = make_people(project, 1)
+    desk.post("notifications_contact_delete", device.contact_id, post="yes")
+    assert not Contact.objects.exists() and not Device.objects.exists()
+    assert AuditEntry.objects.get().action == "deleted"
+
+
+def test_a_device_is_given_to_a_person_named_by_external_id(desk: Desk, project: Project) -> None:
+    contact = make_contact(project, external_id="u1")
+    form = {"kind": "token", "address": "abc:APA91b", "platform": "ios", "person": "u1"}
+    assert "“ghost” is nobody in Shop." in desk.save(
+        "notifications_device_add", **{**form, "person": "ghost"}
+    )
+    assert "ASCII" in desk.save("notifications_device_add", **{**form, "address": "한글"})
+    desk.save("notifications_device_add", **form)
+    assert Device.objects.get().contact == contact
+    assert "already exists" in desk.save("notifications_device_add", **form)
+    assert "u1" in desk.open("notifications_device_changelist", q="abc:APA91b")
+    assert "Nothing found" in desk.open("notifications_device_changelist", q="abc")
+
+
+def test_a_key_is_shown_once_and_kept_as_a_hash(desk: Desk, project: Project) -> None:
+    form = {"name": "shop", "scopes": ["contacts"], "expires_at_0": "", "expires_at_1": ""}
+    reply = desk.post("notifications_apikey_add", **form)
+    row = ApiKey.objects.get()
+    shown = text_of(reply)
+    key = next(word for word in shown.split() if word.startswith(row.prefix) and "…" not in word)
+
+    assert ApiKey.of(key, now=timezone.now()) == row
+    assert row.scopes == ["contacts"]
+    assert "no-store" in reply["Cache-Control"]
+    assert key not in desk.open("notifications_apikey_change", row.pk)
+    assert key not in desk.open("notifications_auditentry_changelist")
+    assert not any(key in str(cookie) for cookie in reply.cookies.values())
+
+
+def test_a_project_is_made_but_not_deleted(desk: Desk, project: Project) -> None:
+    form = {"name": "Museum", "slug": "museum", "timezone": "Europe/Berlin",
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+    desk.save("notifications_project_add", **form)
+    assert Project.objects.filter(slug="museum").exists()
+    assert desk.post("notifications_project_delete", project.pk, post="yes").status_code == 403
+
+
+def test_credentials_are_checked_encrypted_and_switch_the_project_to_fcm(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
+    key = json.dumps(fcm.service_account)
+    wrong = json.dumps({**fcm.service_account, "project_id": "somebody-elses"})
+    refused = desk.confirm("notifications_project_set_credentials", project.pk, key=wrong)
+    assert "this key belongs to “somebody-elses”" in text_of(refused)
+    assert not ServiceAccount.objects.exists()
+
+    desk.confirm("notifications_project_set_credentials", project.pk, key=key)
+
+    project.refresh_from_db()
+    assert (project.uses_emulator, project.service_account.open()) == (False, fcm.service_account)
+    page = desk.open("notifications_project_change", project.pk)
+    assert fcm.service_account["client_email"] in page
+    assert fcm.service_account["private_key"][:60] not in page
+
+
+def test_the_audit_trail_cannot_be_changed(desk: Desk, project: Project) -> None:
+    desk.save("notifications_contact_add", **person())
+    entry = AuditEntry.objects.get()
+    assert "contact u1" in desk.open("notifications_auditentry_changelist")
+    desk.open("notifications_auditentry_change", entry.pk)
+    assert desk.post("notifications_auditentry_change", entry.pk).status_code == 403
+    assert desk.post("notifications_auditentry_delete", entry.pk, post="yes").status_code == 403
