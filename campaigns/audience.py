@@ -105,26 +105,26 @@ def sample(project_id: int, tree: dict[str, Any], size: int = 10) -> list[Contac
 def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
     """The tree again: each node with whether it holds for this person, each leaf with what it saw.
 
-    Leaves are asked in the very SQL that selects, so that the answer cannot differ from a launch.
+    Asked in the very SQL that selects, of one device: one that is selected if there is any, else
+    the one seen last. So the answer cannot differ from a launch.
     """
-    verdicts = iter(_holds(contact, list(rules.leaves(tree))))
-    return _explained(tree, verdicts)
+    return _explained(tree, iter(_holds(contact, tree)))
 
 
-def _holds(contact: Contact, leaves: list[dict[str, Any]]) -> list[tuple[bool, Any]]:
-    if not leaves:
-        return []
-    compiled = [(compile_tree(leaf), value_of(leaf)) for leaf in leaves]
-    columns = ", ".join(
-        f"bool_or({holds.sql}), (array_agg({value.sql}))[1]" for holds, value in compiled
-    )
-    params = [p for holds, value in compiled for p in (*holds.params, *value.params)]
+def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
+    asked = [compile_tree(tree)]
+    for leaf in rules.leaves(tree):
+        asked += [compile_tree(leaf), value_of(leaf)]
+    columns = ", ".join(part.sql for part in asked)
+    params = [param for part in asked for param in part.params]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s", [*params, contact.pk]
+            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s"
+            " ORDER BY 1 DESC, d.last_seen_at DESC NULLS LAST LIMIT 1",
+            [*params, contact.pk],
         )
         row = cursor.fetchone()
-    return list(zip(row[0::2], row[1::2], strict=True))
+    return list(zip(row[1::2], row[2::2], strict=True))
 
 
 def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any
 from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
+from notifications.text import unstorable
+
 TAGS = frozenset(
     (
         *("if", "unless", "case", "assign", "comment", "raw", "echo", "#"),
@@ -77,8 +79,8 @@ def problems(source: str) -> list[str]:
     """What is wrong with a text, for the person who typed it. Empty when it can be sent."""
     if len(source) > MAX_SOURCE:
         return [f"longer than {MAX_SOURCE:,} characters."]
-    if "\x00" in source:
-        return ["holds a NUL character; remove it."]
+    if problem := unstorable(source):
+        return [f"{problem}."]
     try:
         template = parse(source)
         used = template.analyze().filters

@@ -17,6 +17,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from campaigns.durations import parse_duration
 from notifications.contact import validate_attribute_name
+from notifications.text import unstorable
 
 MAX_DEPTH = 6
 MAX_LEAVES = 100
@@ -136,7 +137,7 @@ def field_of(name: str) -> Field:
 
 def _value_problem(asked: Field, op: str, value: Any) -> str:
     if op in ("exists", "not_exists"):
-        return ""
+        return "" if value in (None, "", True) else "leave it out; this operator takes none."
     if op in ("in", "not_in"):
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             return f"must be a list of 1 to {MAX_VALUES:,} values."
@@ -164,10 +165,7 @@ def _scalar_problem(asked: Field, value: Any) -> str:
     if asked.kind == "list":
         return "" if _is_id(value) else "must be the id of a static list."
     if isinstance(value, str):
-        unstorable = "\x00" in value or (
-            not value.isprintable() and "\ud800" <= max(value) <= "\udfff"
-        )
-        if len(value) > MAX_TEXT or unstorable:
+        if len(value) > MAX_TEXT or unstorable(value):
             return f"must be a text of at most {MAX_TEXT} ordinary characters."
         return ""
     if asked.kind != "attribute":

@@ -10,6 +10,7 @@ from django.db import models
 from campaigns import liquid
 from notifications.contact import validate_locale
 from notifications.project import OfProject
+from notifications.text import unstorable
 
 TEXTS = ("title", "body", "image", "link")
 RESERVED = ("from", "message_type", "notification", "message_id", "collapse_key", "carillon_id")
@@ -83,6 +84,8 @@ def _data_problems(data: Any) -> list[str]:
     for key, value in data.items():
         if not isinstance(value, str):
             problems.append(f"{key}: FCM takes texts only; write it in quotes.")
+        elif problem := unstorable(key):
+            problems.append(f"a key {problem}.")
         elif key.lower() in RESERVED or key.lower().startswith(("google.", "gcm.")):
             problems.append(f"{key}: this key is reserved by FCM or Carillon; choose another.")
         else:

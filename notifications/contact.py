@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Upper
 
 from notifications.project import OfProject
+from notifications.text import unstorable
 from notifications.zones import validate_zone
 
 MAX_ATTRIBUTES = 100
@@ -49,19 +50,15 @@ def _validate_value(value: Any, *, depth: int) -> None:
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
             raise ValidationError(f"Holds more than {MAX_ATTRIBUTES} values.")
-        for inner in value.values() if isinstance(value, dict) else value:
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
             _validate_value(inner, depth=depth + 1)
 
 
 def _validate_text(text: str) -> None:
     if len(text) > MAX_TEXT:
         raise ValidationError(f"Longer than {MAX_TEXT:,} characters.")
-    if "\x00" in text:
-        raise ValidationError("Holds a NUL character, which PostgreSQL cannot store.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValidationError("Holds half of a character (a lone surrogate).") from error
+    if problem := unstorable(text):
+        raise ValidationError(f"It {problem}.")
 
 
 class Contact(OfProject):

@@ -31,6 +31,7 @@ from notifications.project import Project
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
 REFRESH_AT = 0.8  # of a token's life: the old one still works while the new one is fetched
+MAX_TEXT = 10_000
 REQUIRED = ("project_id", "client_email", "private_key", "private_key_id", "token_uri")
 
 
@@ -40,7 +41,7 @@ class ServiceAccount(models.Model):
     project = models.OneToOneField(
         Project, on_delete=models.CASCADE, related_name="service_account"
     )
-    client_email = models.CharField(max_length=200)
+    client_email = models.TextField()
     sealed = models.BinaryField(editable=False)
     sealed_with = models.CharField(max_length=8, editable=False, help_text="Id of the sealing key.")
     created_at = models.DateTimeField(auto_now=True)
@@ -90,7 +91,7 @@ def _sealing_key_id() -> str:
 
 def check(info: Mapping[str, Any], project: Project) -> None:
     """Refuse a file that cannot work, naming the field and the fix."""
-    if missing := [name for name in REQUIRED if not info.get(name)]:
+    if missing := [name for name in REQUIRED if not _is_text(info.get(name))]:
         raise ValidationError(f"Not a service account's JSON: {', '.join(missing)} missing.")
     if info["project_id"] != project.firebase_project_id:
         raise ValidationError(
@@ -105,6 +106,10 @@ def check(info: Mapping[str, Any], project: Project) -> None:
         service_account.Credentials.from_service_account_info(dict(info))
     except (ValueError, exceptions.GoogleAuthError) as error:
         raise ValidationError("private_key: is not a key we can read; was it cut short?") from error
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT
 
 
 class AccessTokens:

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import chunk, engine, reports, sending
+from campaigns import chunk, engine, reports, sending, settling
 from campaigns.chunk import Chunk, Fenced
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
@@ -105,7 +105,7 @@ class Life(RuleBasedStateMachine):
         claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
         if claim is None:
             return
-        left = [each for each in sending.left_to_send(claim) if not each.gone][:2]
+        left = [each for each in settling.left_to_send(claim) if not each.gone][:2]
         Window.objects.create(
             run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
             seqs=[each.seq for each in left], opened_at=self.now,

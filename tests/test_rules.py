@@ -142,6 +142,18 @@ def test_explaining_a_person_shows_each_rule_and_the_value_seen(
     assert explained["all"][1]["not"]["seen"] == "ko"
 
 
+def test_explaining_looks_at_one_device_as_a_launch_does(
+    project: Project, people: dict[str, Contact]
+) -> None:
+    tree = {"all": [leaf("platform", "eq", "ios"), leaf("app_version", "eq", "9.9.1")]}
+
+    explained = audience.explain(people["ada"], tree)
+
+    assert selected(project, tree) == set()
+    assert explained["holds"] is False
+    assert audience.explain(people["ada"], {"all": []})["holds"] is True
+
+
 @pytest.mark.parametrize(
     ("tree", "complaint"),
     [
@@ -159,6 +171,7 @@ def test_explaining_a_person_shows_each_rule_and_the_value_seen(
         (leaf("attributes.plan", "eq", {}), "must be a text, number or true/false"),
         (leaf("attributes.plan", "eq", "a\x00b"), "ordinary characters"),
         (leaf("attributes.plan", "eq", "\ud800"), "ordinary characters"),
+        (leaf("attributes.plan", "exists", "a\x00b"), "takes none"),
         (leaf("created_at", "before", "yesterday"), "ISO 8601"),
         (leaf("created_at", "before", "2026-02-30"), "ISO 8601"),
         (leaf("last_seen_at", "within_last", "P1M"), "ISO 8601 duration"),

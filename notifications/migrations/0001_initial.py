@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('slug', models.SlugField(help_text='Short name used by commands and the API.', unique=True)),
                 ('name', models.CharField(max_length=100)),
                 ('firebase_project_id', models.CharField(help_text='As the Firebase console shows it.', max_length=100, verbose_name='Firebase project ID')),
-                ('uses_emulator', models.BooleanField(default=True, help_text='Send to the FCM emulator instead of Google. Setting credentials switches it off.')),
+                ('uses_emulator', models.BooleanField(default=True, help_text='Send to the FCM emulator, not to Google. Setting credentials switches it off.')),
                 ('quota_per_minute', models.PositiveIntegerField(default=600000, help_text="FCM's quota of this Firebase project. We send at most 80 % of it.", validators=[django.core.validators.MinValueValidator(60)])),
                 ('timezone', models.CharField(default='UTC', max_length=64, validators=[notifications.zones.validate_zone], verbose_name='time zone')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
             name='ServiceAccount',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('client_email', models.CharField(max_length=200)),
+                ('client_email', models.TextField()),
                 ('sealed', models.BinaryField()),
                 ('sealed_with', models.CharField(editable=False, help_text='Id of the sealing key.', max_length=8)),
                 ('created_at', models.DateTimeField(auto_now=True)),

@@ -11,11 +11,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name='project',
-            name='uses_emulator',
-            field=models.BooleanField(default=True, help_text='Send to the FCM emulator, not to Google. Setting credentials switches it off.'),
-        ),
         migrations.CreateModel(
             name='IdempotencyKey',
             fields=[
