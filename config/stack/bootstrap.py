@@ -24,6 +24,7 @@ def main() -> None:
     stamp = VENV / f".{lock.stem}.installed"
     if stamp.is_file() and stamp.read_text() == wanted and _works(PYTHON):
         return
+    _insist_on_writable(VENV if VENV.exists() else CHECKOUT)
     if not _works(PYTHON):
         _insist_on_recent_python()
         _insist_on_venv()
@@ -41,6 +42,11 @@ def _works(python: Path) -> bool:
         return subprocess.call([str(python), "-c", question], stderr=subprocess.DEVNULL) == 0
     except OSError:
         return False
+
+
+def _insist_on_writable(folder: Path) -> None:
+    if not os.access(str(folder), os.W_OK):
+        sys.exit(f"carillon: {folder} is not writable for you. Work in a checkout of your own.")
 
 
 def _insist_on_recent_python() -> None:

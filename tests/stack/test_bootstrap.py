@@ -53,6 +53,16 @@ def test_a_missing_venv_module_is_named_as_debians_package(checkout: Path) -> No
     assert not (checkout / ".venv").exists()
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_of_somebody_else_is_named(checkout: Path) -> None:
+    checkout.chmod(0o500)
+    told = bootstrap_on_a_machine_where("pass", checkout)
+    checkout.chmod(0o700)
+    assert (
+        told == f"carillon: {checkout} is not writable for you. Work in a checkout of your own.\n"
+    )
+
+
 def test_a_venv_is_made_once_and_made_again_when_its_interpreter_is_gone(checkout: Path) -> None:
     def bootstrap() -> str:
         command = [sys.executable, str(checkout / SCRIPT), "lock.txt"]
