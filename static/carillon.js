@@ -4,7 +4,7 @@
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.target?.id !== "modal-content") return;
   const first = "[autofocus], input:not([type=hidden]), textarea, .c-dialog-foot button";
-  document.querySelector(`#modal-content :is(${first})`)?.focus();
+  document.querySelector(`#modal-content :is(${first})`)?.focus({ preventScroll: true });
 });
 
 document.addEventListener("htmx:beforeSwap", (event) => {

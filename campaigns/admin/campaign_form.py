@@ -20,6 +20,9 @@ from notifications.payload import MAX_TTL
 from notifications.zones import known_zones
 
 
+NEW = Campaign()  # for the defaults of fields that are typed in other words than they are kept
+
+
 class WallClock(forms.DateTimeField):
     """What a clock on the wall shows; the zone is another field's business."""
 
@@ -39,6 +42,7 @@ class CampaignForm(ModelForm):
     )
     max_lateness_seconds = DurationText(
         label="If we are late",
+        initial=NEW.max_lateness_seconds,
         least=0,
         most=7 * 86_400,
         help_text="If sending could not start within this time (the system was down), the run "
@@ -46,6 +50,7 @@ class CampaignForm(ModelForm):
     )
     ttl_seconds = DurationText(
         label="Worth showing for",
+        initial=NEW.ttl_seconds,
         least=60,
         most=MAX_TTL,
         help_text="Counted from the start. A phone that comes online later shows nothing, and "

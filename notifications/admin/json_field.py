@@ -37,7 +37,7 @@ class JSONText(forms.JSONField):
         return parsed
 
     def prepare_value(self, value: Any) -> Any:
-        if isinstance(value, InvalidJSONInput):
+        if value is None or isinstance(value, InvalidJSONInput):
             return value
         return json.dumps(value, ensure_ascii=False, indent=2)
 

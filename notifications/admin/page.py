@@ -119,23 +119,25 @@ class Page(ModelAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Django lists everything that would go along: a list of 100,000 members, for instance."""
         rows = list(objs)
-        protected = [reason for row in rows for reason in self.used_by(row)]
-        return (
-            [str(row) for row in rows],
-            {self.opts.verbose_name_plural: len(rows)},
-            set(),
-            protected,
-        )
+        return [str(row) for row in rows], {self.opts.verbose_name_plural: len(rows)}, set(), []
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        try:
-            return super().delete_view(request, object_id, extra_context)
-        except ProtectedError:  # it came into use between the question and the answer
-            messages.error(request, f"This {self.opts.verbose_name} is in use and was not deleted.")
-            url = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-            return HttpResponseRedirect(reverse(url, args=[object_id]))
+        row = self.get_object(request, object_id)
+        if row is not None and self.has_delete_permission(request, row):
+            if users := self.used_by(row):
+                return self._kept(request, row, f"It is used by {', '.join(users)}.")
+            try:
+                return super().delete_view(request, object_id, extra_context)
+            except ProtectedError:  # it came into use between the question and the answer
+                return self._kept(request, row, "It came into use a moment ago.")
+        return super().delete_view(request, object_id, extra_context)
+
+    def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
+        name = f"The {self.opts.verbose_name} “{row}”"
+        messages.error(request, f"{name} was not deleted. {why} Change or delete that first.")
+        return HttpResponseRedirect(page_url(row))
 
 
 class ReadOnlyPage(Page):

@@ -156,10 +156,8 @@ def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project:
     make_audience(project, name="Both", rules={"field": "list", "op": "eq", "value": audience.pk})
     make_campaign(project, name="Spring", audience=audience)
 
-    page = desk.open("campaigns_audience_delete", audience.pk)
+    page = desk.save("campaigns_audience_delete", audience.pk, post="yes")
     assert "the campaign “Spring”" in page and "the rules of the audience “Both”" in page
-    reply = desk.post("campaigns_audience_delete", audience.pk, post="yes")
-    assert reply.status_code in (200, 302, 403)
     assert Audience.objects.filter(pk=audience.pk).exists()
 
 

@@ -47,6 +47,12 @@ def at(wall: str, zone: str) -> dict[str, str]:
 # --- The form -------------------------------------------------------------------------------------
 
 
+def test_a_new_campaign_starts_from_sensible_values(desk: Desk, project: Project) -> None:
+    html = desk.client.get("/admin/campaigns/campaign/add/").content.decode()
+    for value in ("15 min", "1 day", "Asia/Seoul"):
+        assert f'value="{value}"' in html
+
+
 def test_durations_are_said_in_words_and_kept_in_seconds(desk: Desk, project: Project) -> None:
     values = form(project, max_lateness_seconds="1 h 30 min", ttl_seconds="2 days")
     page = desk.save("campaigns_campaign_add", **values)
@@ -205,8 +211,18 @@ def test_duplicating_makes_a_draft_of_its_own(desk: Desk, project: Project) -> N
     assert "edits here do not reach it" in desk.open("campaigns_campaign_change", run.campaign_id)
 
 
+def test_a_campaign_launched_while_its_deletion_was_confirmed_is_kept(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(project)
+    monkeypatch.setattr("campaigns.admin.campaign.CampaignPage.used_by", lambda *_: [])
+    page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
+    assert "It came into use a moment ago." in page
+    assert Campaign.objects.filter(pk=run.campaign_id).exists()
+
+
 def test_a_campaign_with_runs_is_not_deleted(desk: Desk, project: Project) -> None:
     run = make_run(project)
-    assert f"run {run.pk}" in desk.open("campaigns_campaign_delete", run.campaign_id)
-    desk.post("campaigns_campaign_delete", run.campaign_id, post="yes")
+    page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
+    assert f"It is used by run {run.pk}." in page
     assert Campaign.objects.filter(pk=run.campaign_id).exists()

@@ -108,8 +108,8 @@ def test_markup_in_a_persons_values_stays_text(desk: Desk, project: Project) -> 
 def test_a_template_in_use_is_not_deleted(desk: Desk, project: Project) -> None:
     template = make_template(project)
     make_campaign(project, name="Spring", template=template)
-    assert "the campaign “Spring”" in desk.open("campaigns_template_delete", template.pk)
-    desk.post("campaigns_template_delete", template.pk, post="yes")
+    page = desk.save("campaigns_template_delete", template.pk, post="yes")
+    assert "was not deleted. It is used by the campaign “Spring”." in page
     assert Template.objects.filter(pk=template.pk).exists()
 
     free = make_template(project)
