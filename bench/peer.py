@@ -22,7 +22,7 @@ def measure(stack: Stack) -> dict[str, float]:
         [sys.executable, "-m", "bench.peer"],
         env={**os.environ, **stack.env},
         check=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
     )
     return dict(json.loads(done.stdout))
@@ -41,7 +41,8 @@ async def _send_all() -> dict[str, float]:
     )
     connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=tls)
     async with aiohttp.ClientSession(connector=connector) as session:
-        assertion = credentials._make_authorization_grant_assertion()
+        # Text, not bytes: of bytes aiohttp would make a multipart form.
+        assertion = credentials._make_authorization_grant_assertion().decode()
         grant = {"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}
         async with session.post(
             f"{endpoint}/token", data={**grant, "assertion": assertion}
