@@ -1,4 +1,5 @@
-// What htmx and Alpine leave to us: focus inside dialogs, and a log-in that ended meanwhile.
+// What htmx, Alpine and Unfold leave to us: focus inside dialogs, a log-in that ended meanwhile,
+// names for what is drawn as an icon only.
 "use strict";
 
 document.addEventListener("htmx:afterSettle", (event) => {
@@ -20,4 +21,25 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
   button.textContent = "Copied";
+});
+
+const NAMES = { dock_to_right: "Navigation", close: "Close", more_horiz: "More actions" };
+
+document.addEventListener("DOMContentLoaded", () => {
+  const search = document.getElementById("searchbar");
+  search?.setAttribute("aria-label", `Search: ${search.placeholder}`);
+  document.getElementById("searchbar-submit")?.setAttribute("aria-label", "Search");
+
+  for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
+    const word = icon.textContent.trim();
+    const clickable = icon.hasAttribute("x-on:click") ? icon : icon.closest("a, button");
+    if (!clickable || !NAMES[word] || clickable.textContent.trim() !== word) continue;
+    clickable.setAttribute("aria-label", NAMES[word]);
+    if (clickable !== icon) continue;
+    icon.setAttribute("role", "button");
+    icon.tabIndex = 0;
+    icon.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") icon.click();
+    });
+  }
 });

@@ -123,6 +123,12 @@ class CampaignPage(Page):
     def used_by(self, obj: Campaign) -> list[str]:
         return [f"run {run.pk}" for run in obj.runs.all()[:10]]
 
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        campaign = self.get_object(request, object_id)
+        launched = campaign is not None and campaign.current_run() is not None
+        return [item for item in found if not (launched and item.path == "launch")]
+
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
 

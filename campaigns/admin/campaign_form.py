@@ -19,7 +19,6 @@ from notifications.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.payload import MAX_TTL
 from notifications.zones import known_zones
 
-
 NEW = Campaign()  # for the defaults of fields that are typed in other words than they are kept
 
 

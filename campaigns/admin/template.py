@@ -23,6 +23,7 @@ from notifications.project import Project
 class TemplatePage(Page):
     form = TemplateForm
     list_display = ["name", "reads", "languages", "used"]
+    list_select_related = ["project"]
     search_fields = ["name", "title"]
     search_help_text = "Name or title"
     fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]

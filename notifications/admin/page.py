@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, ProtectedError, QuerySet
@@ -64,6 +65,10 @@ class Page(ModelAdmin):
         if db_field.name == "timezone":
             kwargs.setdefault("widget", ZoneInput())
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        own = super().get_list_display(request)
+        return [*own, "project"] if self.has_project and only_project() is None else own
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -155,6 +160,8 @@ class ReadOnlyPage(Page):
 
 def _settle(field: forms.Field, only: Project | None, change: bool) -> None:
     """A row never moves to another project, and one project is no question."""
+    if isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget  # a project is not made in passing
     if only is not None:
         field.widget, field.initial = forms.HiddenInput(), only.pk
     # Disabled, not left out: what is left out is not checked for being unique either.

@@ -160,6 +160,8 @@ def test_launching_makes_one_run_and_goes_to_it(desk: Desk, project: Project) ->
     assert (run.launched_by, run.state) == ("user:ada", "preparing")
     assert AuditEntry.objects.filter(subject=f"run {run.pk}", action="launched").exists()
 
+    buttons = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/").content
+    assert b"/launch/" not in buttons and b"/duplicate/" in buttons
     again = desk.confirm("campaigns_campaign_launch", campaign.pk)
     assert f"already launched as run {run.pk}" in text_of(again)
     assert Run.objects.count() == 1

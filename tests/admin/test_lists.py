@@ -135,6 +135,7 @@ def test_with_one_project_no_page_asks_for_it_and_with_two_a_filter_does(
     other = make_project(name="Museum")
     make_contact(other, external_id="theirs")
     assert "Museum" in desk.open("campaigns_audience_add")
+    assert "Museum" in desk.open("notifications_contact_changelist")
     reply = desk.client.get(
         reverse("admin:notifications_contact_changelist"), {"project__id__exact": other.pk}
     )
