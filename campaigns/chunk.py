@@ -16,7 +16,8 @@ from django.db.models.functions import Now
 from campaigns.run import Run
 
 SIZE = 1_000
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=30)
+RENEWED_WITHIN = timedelta(seconds=10)  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
@@ -136,6 +137,12 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
     return Run.objects.filter(pk=run_id, epoch=epoch, state=Run.State.SENDING)
+
+
+def worked_on(run: Run) -> bool:
+    """Whether any worker of this run was heard of lately. A dead one's lease still has to lapse."""
+    heard_since = Now() + LEASE - RENEWED_WITHIN
+    return run.chunks.filter(state=Chunk.State.LEASED, lease_until__gt=heard_since).exists()
 
 
 def free_lapsed(run: Run) -> int:

@@ -26,7 +26,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, f"by {by}")
+        run.pause(Cause.BY_HAND, f"It was {by}.")
         _record(run, by, "paused")
 
 

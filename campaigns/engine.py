@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q, Sum
 
 from campaigns import ledger
-from campaigns.chunk import SIZE, Chunk, free_lapsed
+from campaigns.chunk import SIZE, Chunk, free_lapsed, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
 from campaigns.schedule import start_due
@@ -117,8 +117,8 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
 
 
 def _free_unheard(run: Run, now: datetime) -> None:
-    """Chunks whose doorbell was lost: queued a while ago, and no worker is on this run at all."""
-    if not run.chunks.filter(state=Chunk.State.LEASED).exists():
+    """Chunks whose doorbell was lost: queued a while ago, and no living worker is on this run."""
+    if not worked_on(run):
         unheard = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - LOST_DOORBELL)
         unheard.update(state=Chunk.State.WAITING)
 

@@ -31,8 +31,8 @@ from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verd
 
 WINDOW = 200
 IN_FLIGHT = 3
-# Lease 60 s, less the longest request (15 s) and a margin: nothing starts that could end after it.
-START_SECONDS = 40.0
+# Lease 30 s, less the longest request (15 s) and a margin: nothing starts that could end after it.
+START_SECONDS = 12.0
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 

@@ -115,3 +115,20 @@ def test_a_chunk_whose_doorbell_was_lost_is_rung_again(project: Project) -> None
 
     assert again is not None
     assert again.chunks == [1]
+
+
+def test_a_dead_workers_lease_does_not_hide_that_the_other_doorbells_are_lost(
+    project: Project,
+) -> None:
+    make_people(project, 1_001)
+    run = make_run(project)
+    dead = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert dead is not None
+    later = timezone.now() + timedelta(minutes=1)
+
+    assert engine.advance(run.pk, now=later) is None, "its worker was heard of just now"
+
+    dead.held.update(lease_until=timezone.now() + timedelta(seconds=5))  # silent for long
+    again = engine.advance(run.pk, now=later)
+    assert again is not None
+    assert again.chunks == [2]

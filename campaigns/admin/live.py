@@ -56,8 +56,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
             if progress.chunks.get(state.value)
         ],
         "quarantined": run.chunks.filter(state=Chunk.State.QUARANTINED)[:SHOWN_CHUNKS],
-        "cause": Cause(run.cause).label if run.cause else "",
-        "next_step": NEXT_STEP[Cause(run.cause)] if run.cause else "",
+        "pause": pause_in_words(run),
         "seen": seen(run, totals),
     }
 
@@ -80,6 +79,19 @@ def share(part: int, whole: int) -> str:
 def seen(run: Run, totals: reports.Totals) -> str:
     """What the page has told: it speaks up again when the state or the tenth of it changed."""
     return f"{run.state}-{int(totals.share * 10) if run.planned else 0}"
+
+
+def pause_in_words(run: Run) -> dict[str, str]:
+    """What happened, with its detail, and what a person can do now. Empty while nobody has to."""
+    if run.state != Run.State.PAUSED:
+        return {}
+    cause = Cause(run.cause)
+    happened = str(cause.label).partition(". ")[0].rstrip(".")  # the label's own advice is shorter
+    return {
+        "cause": f"{happened}.",
+        "detail": run.cause_detail.removeprefix("by "),
+        "next_step": NEXT_STEP[cause],
+    }
 
 
 def verbs(run: Run) -> list[str]:

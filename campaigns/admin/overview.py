@@ -10,10 +10,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from campaigns import reports
-from campaigns.admin.live import NEXT_STEP, share
+from campaigns.admin.live import pause_in_words, share
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.schedule import Tick
 from campaigns.template import Template
@@ -48,7 +47,7 @@ def picture(now: datetime) -> dict[str, Any]:
     return {
         "running": [_running(run, now) for run in moving.order_by("-pk")[:SHOWN]],
         "scheduled": runs.filter(state=state.SCHEDULED).order_by("scheduled_at")[:SHOWN],
-        "waiting": [_waiting(run) for run in _paused(runs)[:SHOWN]],
+        "waiting": [{"run": run, **pause_in_words(run)} for run in _paused(runs)[:SHOWN]],
         "recent": recent,
         "any_runs": Run.objects.exists(),
         "silence": _silence(now),
@@ -73,11 +72,6 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "share": share(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
     }
-
-
-def _waiting(run: Run) -> dict[str, Any]:
-    cause = Cause(run.cause)
-    return {"run": run, "cause": cause.label, "next_step": NEXT_STEP[cause]}
 
 
 def _silence(now: datetime) -> timedelta | None:
