@@ -59,8 +59,12 @@ class Supervisor:
 
     def listen(self) -> None:
         """From here on signals are requests: one stops the stack, a second one loses patience."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._note_stop)
+        signal.signal(signal.SIGINT, self._note_stop)
+        signal.signal(signal.SIGTERM, self._note_stop)
+        if (
+            signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        ):  # nohup means to outlive the terminal
+            signal.signal(signal.SIGHUP, self._note_stop)
 
     def start(self, services: Iterable[Service]) -> None:
         for service in services:
