@@ -1,0 +1,57 @@
+"""Settings are read strictly: what is wrong stops the start, with its name and the fix."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FCM = ("FCM_ENDPOINT", "FCM_TOKEN_URI", "FCM_CA_FILE")
+
+
+def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in FCM}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", *arguments],
+        cwd=ROOT,
+        env={**inherited, "SECRET_KEY": secrets.token_urlsafe(50), **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_production_passes_djangos_deployment_check_without_a_warning() -> None:
+    done = check("--deploy", "--fail-level", "WARNING", CARILLON_ENV="production")
+    assert done.returncode == 0, done.stderr
+    assert "no issues" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "complaint"),
+    [
+        ({"CARILLON_ENV": "prod"}, "CARILLON_ENV must be one of development, test, production"),
+        ({"WORKERS": "many"}, "WORKERS must be a whole number of at least 1: 'many'"),
+        ({"WORKERS": "0"}, "WORKERS must be a whole number of at least 1"),
+        ({"DEBUG": "maybe"}, "DEBUG must be true or false"),
+        ({"SECRET_KEY_FILE": "/nowhere/key"}, "SECRET_KEY_FILE: cannot read /nowhere/key"),
+        (
+            {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
+            "Unset all three when CARILLON_ENV=production",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_fix(environment: dict[str, str], complaint: str) -> None:
+    done = check(**environment)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+
+
+def test_a_secret_can_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("a-key-from-a-file\n")
+    assert check(CREDENTIALS_KEY_FILE=str(path), CREDENTIALS_KEY="").returncode == 0
