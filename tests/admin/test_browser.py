@@ -1,0 +1,103 @@
+"""Every page in a real Chromium, under the real Content-Security-Policy: wide, narrow, dark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from notifications.project import Project
+from tests.builders import make_people, make_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+def log_in(
+    browser: Browser, server: LiveServer, troubles: list[str], *, width: int, dark: bool = False
+) -> Page:
+    page = browser.new_page(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+    )
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            troubles.append(message.text)
+
+    page.on("console", listen)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase")
+    page.goto(f"{server.url}/admin/login/")
+    page.fill("#id_username", "ada")
+    page.fill("#id_password", "a long pass phrase")
+    page.click("button[type=submit]")
+    page.wait_for_url(f"{server.url}/admin/")
+    return page
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1360, False), (390, True)], ids=["desk", "phone-in-the-dark"]
+)
+def test_no_page_upsets_the_browser_or_scrolls_sideways(
+    browser: Browser, live_server: LiveServer, project: Project, width: int, dark: bool
+) -> None:
+    [device] = make_people(project, 1)
+    run = make_run(project)
+    campaign, contact = run.campaign, device.contact
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=width, dark=dark)
+    for path in (
+        "",
+        "campaigns/campaign/",
+        f"campaigns/campaign/{campaign.pk}/change/",
+        "campaigns/campaign/add/",
+        "campaigns/run/",
+        f"campaigns/run/{run.pk}/change/",
+        f"campaigns/run/{run.pk}/deliveries/",
+        f"campaigns/audience/{campaign.audience_id}/change/",
+        f"campaigns/template/{campaign.template_id}/change/",
+        "notifications/contact/",
+        f"notifications/contact/{contact.pk}/change/",
+        f"notifications/device/{device.pk}/change/",
+        f"notifications/project/{project.pk}/change/",
+        "notifications/apikey/add/",
+        "notifications/auditentry/",
+        "auth/user/",
+    ):
+        page.goto(f"{live_server.url}/admin/{path}", wait_until="networkidle")
+        assert troubles == [], path
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{path} is {wide} px wide"
+    page.close()
+
+
+def test_the_preview_follows_the_typing(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 1)
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/template/add/")
+    page.fill("#id_title", "Good morning, {{ first_name }}")
+    page.fill("#id_body", "Coffee?")
+    expect(page.locator("#preview")).to_contain_text("Good morning, Ada")
+    page.fill("#id_body", "Coffee, {{ first_name | shout }}?")
+    expect(page.locator("#preview")).to_contain_text("there is no filter “shout”")
+    assert troubles == []
+    page.close()
