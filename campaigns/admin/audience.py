@@ -18,6 +18,7 @@ from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member, explain, validate_rules
 from campaigns.rules import leaves
 from notifications.admin.json_field import JSONText
+from notifications.admin.keyset import row_id
 from notifications.admin.page import Page
 from notifications.admin.unfolded import display
 from notifications.contact import Contact
@@ -92,9 +93,8 @@ class AudiencePage(Page):
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
         """What stands in the form at this moment, saved or not: how many, and who."""
-        context: dict[str, Any] = {}
         try:
-            project = Project.objects.get(pk=_number(request.POST.get("project")))
+            project = Project.objects.get(pk=row_id(request.POST.get("project")) or 0)
             tree = _tree(request, project)
             context = self._found(request, project, tree)
         except Project.DoesNotExist:
@@ -114,7 +114,7 @@ class AudiencePage(Page):
 
 
 def _tree(request: HttpRequest, project: Project) -> Any:
-    saved = Audience.objects.filter(project=project, pk=_number(request.POST.get("audience")))
+    saved = Audience.objects.filter(project=project, pk=row_id(request.POST.get("audience")) or 0)
     if request.POST.get("kind") == Audience.Kind.LIST or saved.filter(kind="list").exists():
         if not saved.exists():
             raise ValidationError("Save the list first; then it can be counted.")
@@ -138,7 +138,3 @@ def _leaves(explained: dict[str, Any], project: Project) -> list[dict[str, Any]]
 def _names_list(audience: Audience, pk: int) -> bool:
     asked = (leaf.get("value") for leaf in leaves(audience.rules) if leaf["field"] == "list")
     return any(pk in (value if isinstance(value, list) else [value]) for value in asked)
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() and len(text) < 19 else 0

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from campaigns.admin import preview
 from campaigns.admin.template_form import TemplateForm, unsaved
 from campaigns.template import Template
+from notifications.admin.keyset import row_id
 from notifications.admin.page import Page
 from notifications.admin.unfolded import display
 from notifications.project import Project
@@ -55,7 +56,7 @@ class TemplatePage(Page):
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The form's texts for one person; nothing is saved. Redrawn while one types."""
         posted = request.POST
-        project = Project.objects.filter(pk=_number(posted.get("project"))).first()
+        project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
         if project is None:
             context: dict[str, Any] = {"no_project": True}
         else:
@@ -81,7 +82,3 @@ class TemplatePage(Page):
             "locales": sorted(content["locales"]),
             "project_name": project.name,
         }
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() and len(text) < 19 else 0

@@ -14,7 +14,7 @@ from django.utils import timezone
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import Page, page_url, scoped
 from notifications.admin.unfolded import ModelForm, action, display
-from notifications.admin.widgets import CodeArea
+from notifications.admin.widgets import CodeArea, LineInput
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.moments import in_zone
@@ -26,8 +26,7 @@ class DeviceForm(ModelForm):
     """A new device of a person; what the app told us is not edited afterwards."""
 
     person = forms.CharField(
-        help_text="The external id of the person it belongs to.",
-        widget=forms.TextInput(),
+        widget=LineInput(), help_text="The external id of the person it belongs to."
     )
 
     class Meta:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
@@ -64,7 +64,9 @@ class KeysetChangeList(ChangeList):
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         query = request.GET.copy()
-        self.before, self.after = (_id(query.pop(name, [])) for name in ("before", "after"))
+        self.before, self.after = (row_id(query.get(name)) for name in ("before", "after"))
+        for name in ("before", "after"):
+            query.pop(name, None)
         request.GET = query  # type: ignore[assignment]  # Django would take them for filters
         super().__init__(request, *args, **kwargs)
 
@@ -106,6 +108,7 @@ class KeysetChangeList(ChangeList):
         return next((self.get_query_string({name: str(row.pk)}) for row in edge), "?")
 
 
-def _id(values: Sequence[object]) -> int | None:
-    text = str(values[-1]) if values else ""
-    return int(text) if text.isdecimal() and len(text) < 19 else None
+def row_id(text: object) -> int | None:
+    """An id as a browser sends it, or None for anything else one can type into an address."""
+    digits = str(text)
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None

@@ -104,7 +104,8 @@ class Page(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        self.record(request, "changed" if change else "created", obj, fields=form.changed_data)
+        if form.changed_data or not change:
+            self.record(request, "changed" if change else "created", obj, fields=form.changed_data)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.record(request, "deleted", obj)
