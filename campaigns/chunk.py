@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import models, transaction
-from django.db.models import Exists, F, Q
+from django.db.models import Count, Exists, F, Min, Q
 from django.db.models.functions import Now
 
 from campaigns.run import Run
@@ -83,6 +83,10 @@ class Chunk(models.Model):
     def size(self) -> int:
         return self.last_seq - self.first_seq + 1
 
+    @property
+    def waiting(self) -> int:
+        return self.size - self.accepted - self.rejected - self.skipped - self.unknown
+
 
 class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
@@ -107,11 +111,20 @@ class Claim:
             raise Fenced
         return _wanted(self.run.pk, self.run.epoch).exists()
 
-    def hand_back(self, *, not_before: datetime | None) -> None:
+    def hand_back(self) -> None:
         """Close the chunk when every recipient is settled; else let it wait to be rung again."""
         finished = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
         if not finished.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None):
-            self.held.update(state=Chunk.State.WAITING, lease_until=None, not_before=not_before)
+            self.held.update(
+                state=Chunk.State.WAITING, lease_until=None, not_before=self._next_due()
+            )
+
+    def _next_due(self) -> datetime | None:
+        """When ringing is worth it: once a retry is due, or now if anybody waits for none."""
+        self.chunk.refresh_from_db()
+        retries = self.chunk.retries.aggregate(count=Count("pk"), due=Min("not_before"))
+        due: datetime | None = retries["due"]
+        return due if retries["count"] == self.chunk.waiting else None
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

@@ -14,7 +14,6 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from django.utils import timezone
 
@@ -79,7 +78,7 @@ class Sending:
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
-            self.claim.hand_back(not_before=self._next_due())
+            self.claim.hand_back()
         finally:
             # Fenced, a dead database, a time limit: whatever ended us, nothing more may start.
             self.permit.withdraw()
@@ -109,7 +108,7 @@ class Sending:
         if messages:
             seqs = [flight.readers[message.reference].seq for message in messages]
             if not self._renew():
-                return  # paused or cancelled: nothing was written, the people stay waiting
+                return  # paused or cancelled: nothing was written, these people stay waiting
             flight.window = Window.objects.create(
                 run=self.run, chunk=self.claim.chunk, attempt=self.claim.chunk.attempt,
                 seqs=seqs, opened_at=now,
@@ -149,7 +148,8 @@ class Sending:
         )
         refused = next((o for o in outcomes if o.verdict is Verdict.UNAUTHORISED), None)
         if refused:
-            self._trouble(Cause.UNAUTHORISED, refused.detail)
+            no_key = refused.reason == "bad_credentials"
+            self._trouble(Cause.BAD_CREDENTIALS if no_key else Cause.UNAUTHORISED, refused.detail)
 
     def _outcomes(self, flight: InFlight) -> list[Outcome]:
         """Wait for the window's answers, looking at the run and our lease meanwhile."""
@@ -184,8 +184,3 @@ class Sending:
         self.permit.withdraw()
         with suppress(Run.InvalidMove):
             Run.objects.get(pk=self.run.pk).pause(cause, detail)
-
-    def _next_due(self) -> datetime | None:
-        """When the chunk is worth ringing again: at once if somebody is left, else at its retry."""
-        first = self.claim.chunk.retries.order_by("not_before").first()
-        return first.not_before if first and not self.left else None

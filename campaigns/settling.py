@@ -188,14 +188,16 @@ def settle(
             finals.append(judged)
         elif judged is not None:
             retries.append(judged)
-    dead = [readers[o.reference].device_id for o in outcomes if o.verdict in RETIRES]
+    retired = [o for o in outcomes if o.verdict in RETIRES]
     with transaction.atomic():
         _add_up(claim, finals)
         _append(claim, finals, now)
         _reschedule(claim, finals, retries)
         if window is not None:
             Window.objects.filter(pk=window.pk).update(settled_at=now)
-            device.retire(dead, reason=Reason.UNREGISTERED, sent_at=window.opened_at, now=now)
+            for reason in sorted({o.reason for o in retired}):
+                dead = [readers[o.reference].device_id for o in retired if o.reason == reason]
+                device.retire(dead, reason=reason, sent_at=window.opened_at, now=now)
     return Counter(final.status.value for final in finals)
 
 

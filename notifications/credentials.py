@@ -44,7 +44,7 @@ class ServiceAccount(models.Model):
     client_email = models.TextField()
     sealed = models.BinaryField(editable=False)
     sealed_with = models.CharField(max_length=8, editable=False, help_text="Id of the sealing key.")
-    created_at = models.DateTimeField(auto_now=True)
+    stored_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
         return self.client_email

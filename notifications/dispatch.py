@@ -46,7 +46,7 @@ def gateway_of(project: Project) -> Gateway:
             f"`manage.py set_firebase_credentials --project {project.slug} FILE`."
         )
     # A new key, project id or endpoint is another gateway: no restart is needed.
-    identity = (account.created_at, project.endpoint, project.firebase_project_id)
+    identity = (account.stored_at, project.endpoint, project.firebase_project_id)
     known, gateway = _gateways.get(project.pk, (None, None))
     if gateway is None or known != identity:
         if gateway is not None:

@@ -16,7 +16,7 @@ import orjson
 
 from notifications import payload, verdicts
 from notifications.credentials import AccessTokens, TokenUnavailable
-from notifications.gateway import Message, Outcome, Permit, Verdict
+from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
@@ -70,6 +70,11 @@ class FcmGateway:
         try:
             token = await self._tokens.current()
             status, headers, body = await self._post(payload.encode(message), token)
+        except BadCredentials as error:
+            # Not raised: the answers of the requests beside this one must not be lost with it.
+            return _outcome(message, Verdict.UNAUTHORISED, "bad_credentials", detail=str(error))
+        except orjson.JSONEncodeError as error:
+            return _outcome(message, Verdict.BAD_MESSAGE, "refused_message", detail=str(error))
         except NEVER_LEFT as error:
             return _outcome(message, Verdict.TRANSIENT, "unreachable", detail=str(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -41,7 +41,6 @@ class Message:
     data: Mapping[str, str] = field(default_factory=dict)
     collapse_id: str = ""
     ttl_seconds: int = 86_400
-    label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,6 @@ def as_fcm(message: Message) -> dict[str, Any]:
         message.kind: message.address,
         "notification": _present(title=message.title, body=message.body, image=message.image),
         "data": {**message.data, **_link(message), REFERENCE_KEY: message.reference},
-        **_present(fcm_options=_present(analytics_label=message.label)),
         **PLATFORMS[message.platform](message, ttl),
     }
 

@@ -24,13 +24,10 @@ class Answer:
     """What FCM said, reduced to what decides."""
 
     http: int
-    status: str = ""  # google.rpc canonical code, e.g. NOT_FOUND
     code: str = ""  # FcmError.errorCode, e.g. UNREGISTERED
     apns: str = ""  # ApnsError.reason
-    info: str = ""  # ErrorInfo.reason
     fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
     text: str = ""
-    structured: bool = False
 
 
 def _names_the_address(answer: Answer) -> bool:
@@ -76,13 +73,10 @@ def read(http: int, body: bytes) -> Answer:
         details = {d["@type"].rpartition(".")[2]: d for d in error.get("details", [])}
         return Answer(
             http,
-            status=str(error.get("status", "")),
             code=details.get("FcmError", {}).get("errorCode", ""),
             apns=details.get("ApnsError", {}).get("reason", ""),
-            info=details.get("ErrorInfo", {}).get("reason", ""),
             fields=tuple(_violated(details.get("BadRequest", {}))),
             text=str(error.get("message", ""))[:500],
-            structured=True,
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return Answer(http, text=f"HTTP {http} without a readable body")

@@ -51,6 +51,10 @@ class Fcm:
     def slow_down(self, latency_ms: int) -> None:
         self._ask("/admin/settings", {"latency_ms": latency_ms})
 
+    def revoke(self) -> None:
+        """Every token handed out so far stops working."""
+        self._ask("/admin/revoke", {})
+
     def reset(self, *, latency_ms: int = 5) -> None:
         self._ask("/admin/reset", {})
         self.slow_down(latency_ms)

@@ -247,3 +247,18 @@ def test_a_wrong_project_id_pauses_the_run_and_retires_nobody(project: Project, 
     assert (run.state, run.cause) == ("paused", "unauthorised")
     assert device.active
     assert reports.totals_of(run).waiting == 1
+
+
+def test_a_chunk_with_people_left_is_due_at_once_whatever_its_retries_wait_for(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, ["flaky-1:APA91b", *[""] * 400])
+    run = make_run(project, rate_per_second=250)
+    monkeypatch.setattr(sending, "BUDGET_SECONDS", 0.3)  # over before all have left
+
+    send_everything(run)
+
+    chunk = run.chunks.get()
+    assert chunk.waiting > 1
+    assert Retry.objects.filter(run=run).exists()
+    assert (chunk.state, chunk.not_before) == ("waiting", None)

@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
                 ('client_email', models.TextField()),
                 ('sealed', models.BinaryField()),
                 ('sealed_with', models.CharField(editable=False, help_text='Id of the sealing key.', max_length=8)),
-                ('created_at', models.DateTimeField(auto_now=True)),
+                ('stored_at', models.DateTimeField(auto_now=True)),
                 ('project', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='service_account', to='notifications.project')),
             ],
         ),

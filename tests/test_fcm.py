@@ -1,0 +1,135 @@
+"""The gateway over real TLS: an Outcome for every Message, whatever happens to its neighbours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from notifications.credentials import AccessTokens
+from notifications.fcm import FcmGateway
+from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from tests.fcm import Fcm
+
+
+def message(number: int, **values: str) -> Message:
+    address = values.pop("address", f"live{number}:APA91b")
+    defaults = {"kind": "token", "platform": "android", "title": "x"}
+    return Message(reference=f"81:{number}", address=address, **{**defaults, **values})  # type: ignore[arg-type]
+
+
+def send(
+    fcm: Fcm, messages: list[Message], *, tokens: AccessTokens | None = None, seconds: float = 60
+) -> list[Outcome]:
+    async def connected() -> list[Outcome]:
+        gateway = FcmGateway(
+            endpoint=fcm.url,
+            firebase_project_id="carillon-demo",
+            tokens=tokens or AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file)),
+            connections=10,
+            ca_file=str(fcm.ca_file),
+        )
+        try:
+            return await gateway.send(messages, Permit(seconds))
+        finally:
+            await gateway.close()
+
+    return asyncio.run(connected())
+
+
+class RevokedKey(AccessTokens):
+    """A key that mints one token and is deleted in the console while that token is in use."""
+
+    minted = False
+
+    def _mint(self) -> None:
+        if self.minted:
+            raise BadCredentials("its key was deleted")
+        self.minted = True
+        super()._mint()
+
+
+@pytest.fixture
+def revoked(fcm: Fcm) -> Iterator[RevokedKey]:
+    tokens = RevokedKey(fcm.service_account, ca_file=str(fcm.ca_file))
+    asyncio.run(tokens.current())
+    fcm.revoke()
+    yield tokens
+
+
+def test_many_messages_share_one_token_and_each_gets_its_own_outcome(fcm: Fcm) -> None:
+    outcomes = send(fcm, [message(number) for number in range(50)])
+
+    assert {outcome.reference for outcome in outcomes} == {f"81:{number}" for number in range(50)}
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.ACCEPTED}
+    assert fcm.counts()["token_requests"] == 1
+
+
+def test_a_token_that_expired_is_replaced_once_and_nothing_fails(fcm: Fcm) -> None:
+    tokens = AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file))
+    asyncio.run(tokens.current())
+    fcm.revoke()
+
+    outcomes = send(fcm, [message(number) for number in range(20)], tokens=tokens)
+
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.ACCEPTED}
+    assert fcm.counts()["token_requests"] == 2
+
+
+def test_a_key_that_dies_in_use_loses_no_answer_and_names_the_key(
+    fcm: Fcm, revoked: RevokedKey
+) -> None:
+    outcomes = send(fcm, [message(number) for number in range(5)], tokens=revoked)
+
+    assert [outcome.reason for outcome in outcomes] == ["bad_credentials"] * 5
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.UNAUTHORISED}
+
+
+def test_without_a_permit_nothing_leaves(fcm: Fcm) -> None:
+    outcomes = send(fcm, [message(1)], seconds=0)
+
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.UNSENT]
+    assert fcm.counts()["requests"] == 0
+
+
+def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm) -> None:
+    async def connected() -> list[Outcome]:
+        gateway = FcmGateway(
+            endpoint=fcm.url,
+            firebase_project_id="carillon-demo",
+            tokens=AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file)),
+            connections=1,
+            ca_file=None,
+        )
+        try:
+            return await gateway.send([message(1)], Permit(60))
+        finally:
+            await gateway.close()
+
+    (outcome,) = asyncio.run(connected())
+    assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
+    assert fcm.witness() == []
+
+
+def test_an_installation_id_travels_as_one(fcm: Fcm) -> None:
+    send(fcm, [message(1, kind="fid", address="cGxlYXNlLXJpbmc")])
+    assert fcm.witness()[0]["kind"] == "fid"
+
+
+@pytest.mark.parametrize(
+    ("address", "verdict"),
+    [
+        ("reset-1:APA91b", Verdict.UNANSWERED),
+        ("lost-1:APA91b", Verdict.UNANSWERED),
+        ("flaky-1:APA91b", Verdict.TRANSIENT),
+        ("throttled-1:APA91b", Verdict.THROTTLED),
+    ],
+)
+def test_what_may_have_arrived_is_told_from_what_surely_did_not(
+    fcm: Fcm, address: str, verdict: Verdict
+) -> None:
+    (outcome,) = send(fcm, [message(1, address=address)])
+    assert outcome.verdict is verdict
+    if verdict in (Verdict.TRANSIENT, Verdict.THROTTLED):
+        assert outcome.retry_after == 2
