@@ -1,0 +1,121 @@
+"""FCM speaks in several shapes; each one means what it means, and only proof costs a device."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from campaigns.reasons import Reason
+from campaigns.settling import AGAIN, REFUSED, RETIRES
+from notifications.gateway import Verdict
+from notifications.verdicts import TABLE, classify, retry_after
+
+FCM_ERROR = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
+APNS_ERROR = "type.googleapis.com/google.firebase.fcm.v1.ApnsError"
+BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest"
+ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+
+
+def body(code: int, status: str, *details: dict[str, Any], message: str = "No.") -> bytes:
+    error = {"code": code, "message": message, "status": status, "details": list(details)}
+    return json.dumps({"error": error}).encode()
+
+
+def fcm(code: str) -> dict[str, Any]:
+    return {"@type": FCM_ERROR, "errorCode": code}
+
+
+def field(name: str) -> dict[str, Any]:
+    return {"@type": BAD_REQUEST, "fieldViolations": [{"field": name, "description": "Bad."}]}
+
+
+def apns(status: int, reason: str) -> dict[str, Any]:
+    return {"@type": APNS_ERROR, "statusCode": status, "reason": reason}
+
+
+INVALID = "INVALID_ARGUMENT"
+NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
+
+
+@pytest.mark.parametrize(
+    ("http", "answer", "verdict"),
+    [
+        (404, body(404, "NOT_FOUND", fcm("UNREGISTERED")), Verdict.DEAD_ADDRESS),
+        (
+            404,
+            body(404, "NOT_FOUND", apns(410, "Unregistered"), fcm("UNREGISTERED")),
+            Verdict.DEAD_ADDRESS,
+        ),
+        (400, body(400, INVALID, fcm(INVALID), apns(410, "Unregistered")), Verdict.DEAD_ADDRESS),
+        (400, body(400, INVALID, fcm(INVALID), apns(400, "BadDeviceToken")), Verdict.DEAD_ADDRESS),
+        (400, body(400, INVALID, fcm(INVALID), field("message.token")), Verdict.BAD_ADDRESS),
+        (400, body(400, INVALID, fcm(INVALID), message=NOT_A_TOKEN), Verdict.BAD_ADDRESS),
+        (400, body(400, INVALID, fcm(INVALID), field("message.data[0]")), Verdict.BAD_MESSAGE),
+        (400, body(400, INVALID, fcm(INVALID)), Verdict.BAD_MESSAGE),
+        (400, body(400, INVALID, {"@type": BAD_REQUEST}), Verdict.BAD_MESSAGE),
+        (400, body(400, INVALID), Verdict.BAD_MESSAGE),
+        (
+            403,
+            body(403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH")),
+            Verdict.FOREIGN_ADDRESS,
+        ),
+        (403, body(403, "PERMISSION_DENIED", message="SenderId mismatch"), Verdict.FOREIGN_ADDRESS),
+        (403, body(403, "PERMISSION_DENIED"), Verdict.UNAUTHORISED),
+        (401, body(401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR")), Verdict.BAD_MESSAGE),
+        (
+            401,
+            body(401, "UNAUTHENTICATED", {"@type": ERROR_INFO, "reason": "ACCESS_TOKEN_EXPIRED"}),
+            Verdict.UNAUTHORISED,
+        ),
+        (401, b"<html>Unauthorized</html>", Verdict.UNAUTHORISED),
+        (404, b"<html>Not Found</html>", Verdict.UNAUTHORISED),
+        (404, body(404, "NOT_FOUND"), Verdict.UNAUTHORISED),
+        (429, body(429, "RESOURCE_EXHAUSTED", fcm("QUOTA_EXCEEDED")), Verdict.THROTTLED),
+        (
+            429,
+            body(
+                429,
+                "RESOURCE_EXHAUSTED",
+                {"@type": ERROR_INFO, "reason": "RATE_LIMIT_EXCEEDED"},
+            ),
+            Verdict.THROTTLED,
+        ),
+        (500, body(500, "INTERNAL", fcm("INTERNAL")), Verdict.TRANSIENT),
+        (502, b"<html>try again in 30 seconds</html>", Verdict.TRANSIENT),
+        (503, body(503, "UNAVAILABLE", fcm("UNAVAILABLE")), Verdict.TRANSIENT),
+        (504, b"", Verdict.TRANSIENT),
+        (418, b'{"error": "teapot"}', Verdict.TRANSIENT),
+        (404, b'{"error": {"details": [null]}}', Verdict.UNAUTHORISED),
+    ],
+)
+def test_every_shape_of_an_answer_has_its_verdict(
+    http: int, answer: bytes, verdict: Verdict
+) -> None:
+    assert classify(http, answer)[0] is verdict
+
+
+def test_every_reason_of_the_table_that_can_end_a_recipient_is_in_the_closed_list() -> None:
+    final = REFUSED | AGAIN
+    assert {reason for _, verdict, reason in TABLE if verdict in final} <= set(Reason.values)
+    assert {"unreachable", "unanswered"} <= set(Reason.values)
+    assert {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS} == RETIRES
+
+
+@pytest.mark.parametrize(
+    ("header", "http", "seconds"),
+    [
+        ("2", 503, 2),
+        ("Sat, 21 Nov 2026 12:00:30 GMT", 503, 30),
+        ("Sat, 21 Nov 2026 11:00:00 GMT", 503, 0),
+        (None, 429, 60),
+        ("soon", 429, 60),
+        (None, 503, None),
+    ],
+)
+def test_retry_after_is_obeyed_in_seconds_or_as_a_date(
+    header: str | None, http: int, seconds: float | None
+) -> None:
+    noon = 1795262400.0  # 2026-11-21 12:00 UTC
+    assert retry_after(header, http=http, now=noon) == seconds
