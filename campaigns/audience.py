@@ -53,9 +53,6 @@ class Audience(OfProject):
             return {"field": "list", "op": "eq", "value": self.pk}
         return dict(self.rules)
 
-    def size(self) -> tuple[int, int]:
-        return count(self.project_id, self.effective_rules)
-
 
 class Member(models.Model):
     """Who is on this static list?"""
@@ -77,13 +74,17 @@ def validate_rules(tree: Any, *, project_id: int) -> None:
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
 
 
-def count(project_id: int, tree: dict[str, Any]) -> tuple[int, int]:
-    """(people, devices) the rules select at this moment."""
+def count(
+    project_id: int, tree: dict[str, Any], *, source: str = PEOPLE_AND_DEVICES
+) -> tuple[int, int]:
+    """(people, devices) the rules select at this moment; `source` may be a sample of them."""
     where = compile_tree(tree)
     with connection.cursor() as cursor:
+        # By person first: counting distinct people would sort every device, in twice the time.
         cursor.execute(
-            f"SELECT count(DISTINCT c.id), count(d.id) FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND {where.sql}",
+            "SELECT count(*), COALESCE(sum(devices), 0)::bigint"
+            f" FROM (SELECT count(d.id) AS devices FROM {source}"
+            f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) person",
             [project_id, *where.params],
         )
         people, devices = cursor.fetchone()

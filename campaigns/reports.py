@@ -130,16 +130,17 @@ def _retrying(run: Run) -> Retrying:
 
 
 def _rate(run: Run, totals: Totals, now: datetime) -> float:
-    """Messages a second: over the last seconds while sending, over the whole run once it ended."""
+    """Requests a second: over the last seconds while sending, over the whole run once it ended."""
     if run.started_at is None:
         return 0.0
+    if run.finished_at:
+        seconds = (run.finished_at - run.started_at).total_seconds()
+        return (totals.settled - totals.skipped) / max(seconds, 0.1)
     if run.state != Run.State.SENDING:
-        seconds = ((run.finished_at or now) - run.started_at).total_seconds()
-        return totals.settled / max(seconds, 0.1) if run.finished_at else 0.0
+        return 0.0
     recent = Window.objects.filter(run=run, settled_at__gt=now - RATE_OVER)
     sent = sum(len(seqs) for seqs in recent.values_list("seqs", flat=True))
-    seconds = min(RATE_OVER.total_seconds(), max((now - run.started_at).total_seconds(), 0.5))
-    return sent / seconds
+    return sent / min(RATE_OVER, max(now - run.started_at, timedelta(seconds=0.5))).total_seconds()
 
 
 def _eta(run: Run, totals: Totals, rate: float, now: datetime) -> datetime | None:

@@ -72,6 +72,8 @@ class Contact(OfProject):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
+        verbose_name = "person"
+        verbose_name_plural = "people"
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "external_id"], name="one_contact_per_external_id"

@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
 
 from campaigns import audience
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.selection import PEOPLE_AND_DEVICES
 
 BUDGET = timedelta(seconds=2)
 SAMPLE_PERCENT = 5
@@ -52,15 +52,8 @@ def _count_within(budget: timedelta, project_id: int, rules: dict[str, Any]) -> 
 
 def count_sample(project_id: int, rules: dict[str, Any], *, percent: int) -> tuple[int, int]:
     """(people, devices), extrapolated from some of the table's pages, chosen at random."""
-    where = compile_tree(rules)
     sampled = PEOPLE_AND_DEVICES.replace(
         "notifications_contact c", f"notifications_contact c TABLESAMPLE SYSTEM ({percent:d})"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(DISTINCT c.id), count(d.id) FROM {sampled}"
-            f" WHERE c.project_id = %s AND {where.sql}",
-            [project_id, *where.params],
-        )
-        people, devices = cursor.fetchone()
+    people, devices = audience.count(project_id, rules, source=sampled)
     return people * 100 // percent, devices * 100 // percent

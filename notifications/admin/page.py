@@ -113,7 +113,7 @@ class Page(ModelAdmin):
 
     def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
         project = obj if isinstance(obj, Project) else getattr(obj, "project", None)
-        subject = f"{self.opts.verbose_name} {obj}"[:100]
+        subject = f"{self.opts.model_name} {obj}"[:100]
         audit.record(actor(request), action, subject, project=project, **detail)
 
     # --- Deleting ------------------------------------------------------------------------------

@@ -48,6 +48,10 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='notifications.project')),
             ],
+            options={
+                'verbose_name': 'person',
+                'verbose_name_plural': 'people',
+            },
         ),
         migrations.CreateModel(
             name='AuditEntry',
