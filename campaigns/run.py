@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
 from campaigns.reasons import Cause
@@ -133,28 +134,36 @@ class Run(OfProject):
         """One guarded UPDATE: of any number of processes that try, one moves the run."""
         if state in STOPS_WORK:
             values["epoch"] = F("epoch") + 1
-        moved = Run.objects.filter(pk=self.pk, state__in=MOVES[state]).update(state=state, **values)
+        self._move(MOVES[state], f"become {state}", state=state, **values)
+
+    def _move(self, sources: Iterable[State], what: str, **values: Any) -> None:
+        moved = Run.objects.filter(pk=self.pk, state__in=sources).update(**values)
         self.refresh_from_db()
         if not moved:
-            raise Run.InvalidMove(f"A {self.state} run cannot become {state}.")
+            raise Run.InvalidMove(f"A {self.state} run cannot {what}.")
 
     def pause(self, cause: Cause, detail: str = "") -> None:
         self.move_to(Run.State.PAUSED, cause=cause, cause_detail=detail[:500])
 
     def resume(self) -> None:
-        """Back to where it was: to the snapshot when there is none yet, else to sending."""
-        back_to = Run.State.PREPARING if self.planned is None else Run.State.SENDING
-        self.move_to(back_to, cause="", cause_detail="")
+        """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
+        # Decided in the statement: the snapshot may commit between our reading and our writing.
+        back_to = Case(
+            When(planned__isnull=False, then=Value(Run.State.SENDING)),
+            When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
+            default=Value(Run.State.PREPARING),
+        )
+        self._move((Run.State.PAUSED,), "be resumed", state=back_to, cause="", cause_detail="")
 
     def cancel(self) -> None:
         """Nothing new starts. The rest of the recipients is closed as skipped by `advance`."""
-        # Decided in the statement: the snapshot may commit between our reading and our writing.
         nobody_planned = When(planned__isnull=True, then=Now())
         self.move_to(Run.State.CANCELLED, finished_at=Case(nobody_planned, default=None))
 
 
 STATE = Run.State
 MOVES: dict[Run.State, tuple[Run.State, ...]] = {
+    STATE.SCHEDULED: (STATE.PAUSED,),
     STATE.PREPARING: (STATE.SCHEDULED, STATE.PAUSED),
     STATE.SENDING: (STATE.PREPARING, STATE.PAUSED),
     STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING),

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control, engine, tasks
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people, make_project
@@ -57,13 +57,35 @@ def test_later_than_that_it_asks_a_person_and_sends_nothing(run: Run, due_at: da
     assert run.planned is None
 
 
-def test_a_late_run_that_a_person_resumes_is_sent(run: Run, due_at: datetime) -> None:
-    late = due_at + timedelta(hours=3)
-    engine.sweep(late)
+def test_a_late_run_that_a_person_resumes_is_sent(run: Run) -> None:
+    now = timezone.now()
+    Run.objects.update(scheduled_at=now - timedelta(hours=3))
+    engine.sweep(now)
     run.refresh_from_db()
+    assert run.cause == "late"
     control.resume(run, by="user:alice")
 
-    engine.advance(run.pk, now=late)
+    engine.advance(run.pk, now=now)
 
     run.refresh_from_db()
     assert (run.state, run.planned, run.cause) == ("sending", 1, "")
+
+
+def test_paused_and_resumed_before_its_time_it_goes_on_waiting(run: Run, due_at: datetime) -> None:
+    control.pause(run, by="user:alice")
+    control.resume(run, by="user:alice")
+
+    assert run.state == "scheduled"
+    assert state_after_sweep(run, due_at - timedelta(seconds=1)) == "scheduled"
+    assert state_after_sweep(run, due_at) == "preparing"
+
+
+def test_a_preparation_that_cannot_work_pauses_and_says_why(run: Run, due_at: datetime) -> None:
+    engine.sweep(due_at)
+    Run.objects.update(rules={"field": "attributes.age", "op": "gt", "value": "not a number"})
+
+    tasks.advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "broken")
+    assert "invalid input" in run.cause_detail
