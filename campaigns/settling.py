@@ -6,16 +6,18 @@ retries and the chunk's sums are moved, and dead devices retired. All of it, or 
 
 from __future__ import annotations
 
+import json
 import random
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import orjson
-from django.db import connection, transaction
-from django.db.models import F
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Value
 from django.utils import timezone
 
 from campaigns.chunk import Claim, Fenced
@@ -27,8 +29,9 @@ from notifications import device
 from notifications.gateway import Outcome, Verdict
 
 Status = Delivery.Status
-TRIES = 6  # 10, 20, 40, 80, 160 s: five minutes, and never within 10 s, as Google asks
+TRIES = 6  # after 10, 20, 40, 80 and 160 s: five minutes, and the first not before 10 s
 FIRST_WAIT = 10.0
+PATIENCE_SECONDS = 15.0
 LONGEST_WAIT = 600.0
 
 
@@ -113,7 +116,8 @@ def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
-        attributes=orjson.loads(attributes) if attributes else {},
+        # Not orjson: it refuses the huge numbers that PostgreSQL keeps.
+        attributes=json.loads(attributes) if attributes else {},
         locale=locale or "",
         timezone=zone,
         kind=kind,
@@ -160,8 +164,11 @@ def judge(left: Left, outcome: Outcome, *, on_unknown: str, now: datetime) -> Fi
 
 
 def _wait(tries: int, retry_after: float | None) -> timedelta:
-    """FCM's own word when it gave one, else doubling from 10 s; with jitter, against marching."""
-    seconds = FIRST_WAIT * 2**tries if retry_after is None else retry_after
+    """FCM's own word when it gave one, else doubling from 10 s; with jitter, against marching.
+
+    Its word too must grow with the tries: six answers of “Retry-After: 0” would be used up at once.
+    """
+    seconds = FIRST_WAIT * 2**tries if retry_after is None else max(retry_after, 2.0**tries)
     return timedelta(seconds=min(seconds, LONGEST_WAIT) * random.uniform(1.0, 1.25))
 
 
@@ -172,7 +179,7 @@ def settle(
     claim: Claim,
     window: Window | None,
     readers: Mapping[str, Left],
-    outcomes: Iterable[Outcome],
+    outcomes: list[Outcome],
     finals: Iterable[Final] = (),
 ) -> Counter[str]:
     """Write what became of a window. Raises Fenced, and writes nothing, when the chunk was lost.
@@ -188,24 +195,65 @@ def settle(
             finals.append(judged)
         elif judged is not None:
             retries.append(judged)
-    retired = [o for o in outcomes if o.verdict in RETIRES]
+    _patiently(claim, finals, lambda: _write(claim, window, finals, retries, now))
+    if window is not None:
+        _retire(outcomes, readers, sent_at=window.opened_at, now=now)
+    return Counter(final.status.value for final in finals)
+
+
+def _write(
+    claim: Claim, window: Window | None, finals: list[Final], retries: list[Retry], now: datetime
+) -> None:
     with transaction.atomic():
         _add_up(claim, finals)
         _append(claim, finals, now)
         _reschedule(claim, finals, retries)
         if window is not None:
             Window.objects.filter(pk=window.pk).update(settled_at=now)
-            for reason in sorted({o.reason for o in retired}):
-                dead = [readers[o.reference].device_id for o in retired if o.reason == reason]
-                device.retire(dead, reason=reason, sent_at=window.opened_at, now=now)
-    return Counter(final.status.value for final in finals)
+
+
+def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> None:
+    """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
+
+    Not longer than a lease leaves: then somebody else holds the chunk, and the fence refuses us.
+    """
+    give_up_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return write()
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > give_up_at:
+                raise
+            connection.close()
+            time.sleep(0.5)
+            with suppress(OperationalError, InterfaceError):
+                if _written(claim, finals):
+                    return None  # the commit had taken; only its answer was lost
+
+
+def _written(claim: Claim, finals: list[Final]) -> bool:
+    seqs = [final.left.seq for final in finals]
+    ours = Delivery.objects.filter(run_id=claim.run.pk, attempt=claim.chunk.attempt, seq__in=seqs)
+    return ours.exists()
+
+
+def _retire(
+    outcomes: list[Outcome], readers: Mapping[str, Left], *, sent_at: datetime, now: datetime
+) -> None:
+    """After the deliveries are safe: a device held by somebody else must not cost them."""
+    for reason in sorted({o.reason for o in outcomes if o.verdict in RETIRES}):
+        dead = [o for o in outcomes if o.verdict in RETIRES and o.reason == reason]
+        ids = [readers[outcome.reference].device_id for outcome in dead]
+        device.retire(ids, reason=reason, sent_at=sent_at, now=now)
 
 
 def _add_up(claim: Claim, finals: list[Final]) -> None:
     """First in the transaction: it checks the fence and locks the chunk until the commit."""
     by_status = Counter(final.status.value for final in finals)
     reasons = Counter(claim.chunk.reasons) + Counter(f.reason for f in finals if f.reason)
-    sums = {status: F(status) + count for status, count in by_status.items()}
+    sums: dict[str, Any] = {status: F(status) + count for status, count in by_status.items()}
+    if finals:
+        sums["lapses"] = Value(0)  # it is getting on: earlier deaths were not this chunk's fault
     if not claim.held.update(reasons=dict(reasons), **sums):
         raise Fenced
     claim.chunk.reasons = dict(reasons)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 
 from notifications.contact import Contact
@@ -92,10 +92,11 @@ class Device(OfProject):
 def retire(device_ids: Iterable[int], *, reason: str, sent_at: datetime, now: datetime) -> int:
     """Retire devices FCM called dead, unless the app registered the address again since.
 
-    In id order, so that two workers retiring overlapping sets cannot deadlock.
+    A row somebody else holds is left alone: a dead address is met again at the next push.
     """
-    still_dead = Device.objects.filter(
-        pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
-    )
-    locked = still_dead.order_by("pk").select_for_update().values_list("pk", flat=True)
-    return Device.objects.filter(pk__in=list(locked)).update(retired_at=now, retired_reason=reason)
+    with transaction.atomic():
+        dead = Device.objects.filter(
+            pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
+        )
+        free = list(dead.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        return Device.objects.filter(pk__in=free).update(retired_at=now, retired_reason=reason)

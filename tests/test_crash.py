@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling
 from campaigns.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
 from campaigns.ledger import Delivery, Window
+from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -132,3 +135,48 @@ def test_a_dead_workers_lease_does_not_hide_that_the_other_doorbells_are_lost(
     again = engine.advance(run.pk, now=later)
     assert again is not None
     assert again.chunks == [2]
+
+
+def test_with_all_workers_down_doorbells_are_rung_ever_more_rarely(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    now = timezone.now()
+    for minute in range(60):
+        engine.advance(run.pk, now=now + timedelta(minutes=minute))
+
+    assert run.waves.count() < 12
+
+
+def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    add_up, failures = settling._add_up, iter([OperationalError("the server went away")])
+
+    def failing_once(*arguments: Any) -> None:
+        for failure in failures:
+            raise failure
+        add_up(*arguments)
+
+    monkeypatch.setattr(settling, "_add_up", failing_once)
+    monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
+
+    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
+
+    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists()
+    assert len(fcm.witness()) == 5
+
+
+def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claim is not None
+    run.pause(Cause.UNAUTHORISED)
+    run.resume()
+
+    sending.Sending(claim)._trouble(Cause.UNAUTHORISED, "refused")
+
+    run.refresh_from_db()
+    assert run.state == "sending"
