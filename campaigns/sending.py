@@ -157,6 +157,8 @@ class Sending:
             try:
                 return flight.outcomes.result(timeout=LOOK_EVERY)
             except NotYet:
+                if flight.outcomes.done():
+                    raise  # the gateway's own, not our waiting
                 self._look()
             except BadCredentials as error:  # raised before the first request left
                 self._trouble(Cause.BAD_CREDENTIALS, str(error))
@@ -171,10 +173,9 @@ class Sending:
 
     def _renew(self) -> bool:
         """Prolong lease and permit if the run still wants it. Raises Fenced."""
-        wanted = self.claim.renew() and time.monotonic() < self.budget_ends
-        self.looked_at = time.monotonic()
-        if wanted:
-            self.permit.extend(START_SECONDS)
+        self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
+        if self.claim.renew() and time.monotonic() < self.budget_ends:
+            self.permit.extend(START_SECONDS, since=self.looked_at)
         else:
             self.permit.withdraw()
         return not self.permit.withdrawn
@@ -182,5 +183,6 @@ class Sending:
     def _trouble(self, cause: Cause, detail: str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
-        with suppress(Run.InvalidMove):
-            Run.objects.get(pk=self.run.pk).pause(cause, detail)
+        with suppress(Run.DoesNotExist, Run.InvalidMove):
+            # Of our epoch only: a late answer must not pause what was mended and resumed since.
+            Run.objects.get(pk=self.run.pk, epoch=self.run.epoch).pause(cause, detail)

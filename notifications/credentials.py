@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import http.client
 import json
 import os
 import ssl
@@ -30,6 +31,7 @@ from notifications.gateway import BadCredentials
 from notifications.project import Project
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
+MINT_AGAIN_SECONDS = 5.0
 REFRESH_AT = 0.8  # of a token's life: the old one still works while the new one is fetched
 MAX_TEXT = 10_000
 REQUIRED = ("project_id", "client_email", "private_key", "private_key_id", "token_uri")
@@ -121,21 +123,35 @@ class AccessTokens:
         )
         self._request = _Request(ca_file)
         self._token = ""
-        self._refresh_at = 0.0
+        self._refresh_at = self._expires_at = self._mint_again_at = 0.0
         self._minting = asyncio.Lock()
 
     async def current(self) -> str:
-        if time.monotonic() < self._refresh_at:
+        now = time.monotonic()
+        if now < self._refresh_at or (self._minting.locked() and now < self._expires_at):
             return self._token
         async with self._minting:  # the first to come mints; the others find it done
             if time.monotonic() >= self._refresh_at:
-                await asyncio.get_running_loop().run_in_executor(None, self._mint)
+                await asyncio.get_running_loop().run_in_executor(None, self._renew)
         return self._token
 
     def reject(self, token: str) -> None:
         """FCM refused this token. Of 500 requests that carried it, one's word is enough."""
         if token == self._token:
-            self._refresh_at = 0.0
+            self._refresh_at = self._expires_at = 0.0
+
+    def _renew(self) -> None:
+        """Mint; when nobody answers, live on the old token, or let the others fail at once."""
+        now = time.monotonic()
+        if now < self._mint_again_at:
+            raise TokenUnavailable("the token endpoint did not answer a moment ago")
+        try:
+            self._mint()
+        except TokenUnavailable:
+            self._mint_again_at = time.monotonic() + MINT_AGAIN_SECONDS
+            if now >= self._expires_at:
+                raise
+            self._refresh_at = self._mint_again_at
 
     def _mint(self) -> None:
         try:
@@ -150,6 +166,7 @@ class AccessTokens:
         life = self._credentials.expiry.replace(tzinfo=UTC) - datetime.now(UTC)
         self._token = str(self._credentials.token)
         self._refresh_at = time.monotonic() + life.total_seconds() * REFRESH_AT
+        self._expires_at = time.monotonic() + life.total_seconds() - 10
 
 
 class TokenUnavailable(Exception):
@@ -202,6 +219,13 @@ class _Request(transport.Request):
             with urllib.request.urlopen(request, timeout=timeout or 10, context=self._tls) as reply:
                 return _Answer(reply.status, dict(reply.headers), reply.read())
         except urllib.error.HTTPError as error:
-            return _Answer(error.code, dict(error.headers), error.read())
-        except OSError as error:
+            return _Answer(error.code, dict(error.headers), _rest_of(error))
+        except (OSError, http.client.HTTPException) as error:
             raise exceptions.TransportError(str(error)) from error
+
+
+def _rest_of(error: urllib.error.HTTPError) -> bytes:
+    try:
+        return error.read()
+    except (OSError, http.client.HTTPException):
+        return b""

@@ -62,13 +62,15 @@ class FcmGateway:
 
     async def _send_one(self, message: Message, permit: Permit) -> Outcome:
         async with self._slots:
-            if not permit.valid:
-                return Outcome(reference=message.reference, verdict=Verdict.UNSENT)
-            return await self._attempt(message, fresh_token_allowed=True)
+            return await self._attempt(message, permit, fresh_token_allowed=True)
 
-    async def _attempt(self, message: Message, *, fresh_token_allowed: bool) -> Outcome:
+    async def _attempt(
+        self, message: Message, permit: Permit, *, fresh_token_allowed: bool
+    ) -> Outcome:
         try:
             token = await self._tokens.current()
+            if not permit.valid:  # asked last: a slot and a token may take their time
+                return _outcome(message, Verdict.UNSENT, "")
             status, headers, body = await self._post(payload.encode(message), token)
         except BadCredentials as error:
             # Not raised: the answers of the requests beside this one must not be lost with it.
@@ -78,19 +80,24 @@ class FcmGateway:
         except NEVER_LEFT as error:
             return _outcome(message, Verdict.TRANSIENT, "unreachable", detail=str(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _outcome(message, Verdict.UNANSWERED, "unanswered", detail=repr(error)[:500])
+            # Its text, not its repr: that one shows the request's headers, and so our token.
+            words = f"{type(error).__name__}: {error}"[:500]
+            return _outcome(message, Verdict.UNANSWERED, "unanswered", detail=words)
         if status == 200:
             return _accepted(message, body)
         verdict, reason, words = verdicts.classify(status, body)
         if status == 401 and verdict is Verdict.UNAUTHORISED and fresh_token_allowed:
             self._tokens.reject(token)
-            return await self._attempt(message, fresh_token_allowed=False)
+            return await self._attempt(message, permit, fresh_token_allowed=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
     async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        async with self._session.post(self._url, data=body, headers=headers) as reply:
+        # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
+        async with self._session.post(
+            self._url, data=body, headers=headers, allow_redirects=False
+        ) as reply:
             return reply.status, reply.headers, await reply.read()
 
 

@@ -69,9 +69,9 @@ class Permit:
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
 
-    def extend(self, seconds: float) -> None:
+    def extend(self, seconds: float, *, since: float) -> None:
         if self._until:
-            self._until = time.monotonic() + seconds
+            self._until = since + seconds
 
     def withdraw(self) -> None:
         self._until = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from notifications.credentials import AccessTokens
+from notifications.credentials import AccessTokens, TokenUnavailable
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from tests.fcm import Fcm
@@ -133,3 +133,45 @@ def test_what_may_have_arrived_is_told_from_what_surely_did_not(
     assert outcome.verdict is verdict
     if verdict in (Verdict.TRANSIENT, Verdict.THROTTLED):
         assert outcome.retry_after == 2
+
+
+def test_an_outage_of_the_token_endpoint_is_asked_about_once_not_by_every_message(
+    fcm: Fcm,
+) -> None:
+    asked = []
+
+    class Unreachable(AccessTokens):
+        def _mint(self) -> None:
+            asked.append(1)
+            raise TokenUnavailable("no answer")
+
+    tokens = Unreachable(fcm.service_account, ca_file=str(fcm.ca_file))
+    outcomes = send(fcm, [message(number) for number in range(50)], tokens=tokens)
+
+    assert {(each.verdict, each.reason) for each in outcomes} == {
+        (Verdict.TRANSIENT, "unreachable")
+    }
+    assert len(asked) == 1
+    assert fcm.counts()["requests"] == 0
+
+
+def test_a_token_that_cannot_be_renewed_in_time_is_used_until_it_expires(fcm: Fcm) -> None:
+    class SilentLater(AccessTokens):
+        silent = False
+
+        def _mint(self) -> None:
+            if self.silent:
+                raise TokenUnavailable("no answer")
+            super()._mint()
+
+    tokens = SilentLater(fcm.service_account, ca_file=str(fcm.ca_file))
+    token = asyncio.run(tokens.current())
+    tokens.silent, tokens._refresh_at = True, 0.0
+
+    assert asyncio.run(tokens.current()) == token
+
+
+def test_an_error_never_shows_the_token(fcm: Fcm) -> None:
+    (outcome,) = send(fcm, [message(1, address="reset-1:APA91b")])
+    assert outcome.detail
+    assert "Bearer" not in outcome.detail
