@@ -164,6 +164,6 @@ def free_lapsed(run: Run) -> int:
     freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1
     )
-    return freed + lapsed.update(
+    return freed + lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
     )

@@ -34,8 +34,9 @@ def resume(run: Run, *, by: str) -> None:
     """Go on from the rows. Quarantined chunks get another five leases."""
     with transaction.atomic():
         run.resume()
-        quarantined = run.chunks.filter(state=Chunk.State.QUARANTINED)
-        quarantined.update(state=Chunk.State.WAITING, lapses=0)
+        # Queued ones too: their doorbells are of an older epoch and would wake nobody.
+        stopped = run.chunks.filter(state__in=(Chunk.State.QUARANTINED, Chunk.State.QUEUED))
+        stopped.update(state=Chunk.State.WAITING, lapses=0)
         _record(run, by, "resumed")
 
 

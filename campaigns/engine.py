@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,6 +27,8 @@ WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
 OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
 ONE_WORKER = 2_000  # messages a second that one process surely sends
 LOST_DOORBELL = timedelta(seconds=15)
+LONGEST_SILENCE = timedelta(minutes=10)
+CLOSED_AT_ONCE = 200  # a cancelled run of millions is closed in steps, not under one long lock
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,19 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
     with transaction.atomic():
-        run = Run.objects.select_for_update().get(pk=run_id)
+        # No key: workers' windows refer to the run, and must not wait for us.
+        run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
         if run.state == Run.State.PREPARING:
             prepare(run, now=now)
         step = STEPS.get(Run.State(run.state))
         return step(run, now) if step else None
+
+
+def give_up(run_id: int, error: Exception) -> None:
+    """What a step could not do twice it will not do at the third: a person has to look."""
+    detail = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    with suppress(Run.InvalidMove):
+        Run.objects.get(pk=run_id).pause(Cause.BROKEN, detail)
 
 
 # --- Preparing: the snapshot ----------------------------------------------------------------------
@@ -104,12 +115,11 @@ def _snapshot(run: Run) -> tuple[int, int]:
 def _send_on(run: Run, now: datetime) -> Ring | None:
     free_lapsed(run)
     _free_unheard(run, now)
-    totals = _totals(run)
-    Run.objects.filter(pk=run.pk).update(**totals)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
-    if not open_chunks.exists():
-        run.move_to(Run.State.FINISHED, finished_at=now, **totals)
+    if not open_chunks.exists():  # asked before the sums: a chunk may close in between
+        run.move_to(Run.State.FINISHED, finished_at=now, **_totals(run))
         return None
+    Run.objects.filter(pk=run.pk).update(**_totals(run))
     if not open_chunks.exclude(state=Chunk.State.QUARANTINED).exists():
         run.pause(Cause.QUARANTINED, f"{open_chunks.count()} chunks are left.")
         return None
@@ -119,8 +129,17 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
 def _free_unheard(run: Run, now: datetime) -> None:
     """Chunks whose doorbell was lost: queued a while ago, and no living worker is on this run."""
     if not worked_on(run):
-        unheard = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - LOST_DOORBELL)
-        unheard.update(state=Chunk.State.WAITING)
+        lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
+        lost.update(state=Chunk.State.WAITING)
+
+
+def _patience(run: Run) -> timedelta:
+    """Doubled for each wave in a row that nobody answered: with all workers down, a doorbell each
+    15 s would fill Redis by the morning. The first worker back finds them, however old."""
+    answered = run.waves.filter(called_back_at__isnull=False).aggregate(last=Max("number"))
+    silent = run.waves.filter(number__gt=answered["last"] or 0).count()
+    doublings = max(0, min(silent, 10) - 1)
+    return min(LONGEST_SILENCE, LOST_DOORBELL * (1 << doublings))
 
 
 def _next_wave(run: Run, now: datetime) -> Ring | None:
@@ -167,7 +186,7 @@ def _close_cancelled(run: Run, now: datetime) -> None:
     """
     free_lapsed(run)
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
-    for chunk in idle.select_for_update():
+    for chunk in idle.select_for_update().order_by("number")[:CLOSED_AT_ONCE]:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(

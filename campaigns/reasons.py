@@ -39,4 +39,4 @@ class Cause(TextChoices):
     BAD_CREDENTIALS = "bad_credentials", "FCM refuses our key. Set a working one, then resume."
     UNAUTHORISED = "unauthorised", "FCM refuses our access. Check the key's role, then resume."
     QUARANTINED = "quarantined", "Chunks crashed their workers 5 times. Look at them, then resume."
-    TEMPLATE = "template", "The frozen text cannot be read. Cancel, mend the template and launch."
+    BROKEN = "broken", "It could not go on. Show the detail to an engineer, then resume or cancel."

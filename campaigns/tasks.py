@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from celery import Task, chord, group, shared_task
-from django.db import DatabaseError, transaction
+from django.db import OperationalError as DatabaseTrouble
+from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -46,8 +47,12 @@ def advance(run_id: int) -> None:
     """Move a run one step, and ring what that released."""
     try:
         released = engine.advance(run_id, now=timezone.now())
-    except DatabaseError as error:  # a lock not granted, a restart: the sweep calls again
+    except DatabaseTrouble as error:  # a lock not granted, a restart: the sweep calls again
         log.warning("run=%s not advanced: %s", run_id, error)
+        return
+    except Exception as error:
+        log.exception("run=%s cannot be advanced", run_id)
+        engine.give_up(run_id, error)
         return
     if released:
         ring_wave(released)

@@ -25,7 +25,7 @@ NEXT_STEP = {
     "the Google Cloud console, then resume here.",
     Cause.QUARANTINED: "Look at the workers' log for these chunks. Resuming gives them five more "
     "tries; cancelling closes them.",
-    Cause.TEMPLATE: "A run's text cannot be changed. Cancel it, mend the template, launch again.",
+    Cause.BROKEN: "Show this to an engineer. Resume once it is mended, or cancel.",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -202,5 +203,7 @@ class RunPage(ReadOnlyPage):
             verb(run, by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, f"{error} Somebody else, or the run itself, was faster.")
+        except OperationalError:  # a snapshot of millions holds the run for longer than we wait
+            return refused(request, form, "The run is being prepared. Try again in a moment.")
         tasks.ring(run.pk)
         return done(request, f"Run {run.pk} is {result}.", to=page_url(run))

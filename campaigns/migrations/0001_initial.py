@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
                 ('occurrence', models.CharField(help_text='“once”, or the instant it was due.', max_length=40)),
                 ('state', models.CharField(choices=[('scheduled', 'Scheduled'), ('preparing', 'Preparing'), ('sending', 'Sending'), ('paused', 'Paused'), ('finished', 'Finished'), ('cancelled', 'Cancelled')], max_length=9)),
                 ('epoch', models.PositiveIntegerField(default=0)),
-                ('cause', models.CharField(blank=True, choices=[('by_hand', 'Paused by a person.'), ('late', 'Its time passed while the system was down. Resume to send now, or cancel.'), ('bad_credentials', 'FCM refuses our key. Set a working one, then resume.'), ('unauthorised', "FCM refuses our access. Check the key's role, then resume."), ('quarantined', 'Chunks crashed their workers 5 times. Look at them, then resume.'), ('template', 'The frozen text cannot be read. Cancel, mend the template and launch.')], max_length=20)),
+                ('cause', models.CharField(blank=True, choices=[('by_hand', 'Paused by a person.'), ('late', 'Its time passed while the system was down. Resume to send now, or cancel.'), ('bad_credentials', 'FCM refuses our key. Set a working one, then resume.'), ('unauthorised', "FCM refuses our access. Check the key's role, then resume."), ('quarantined', 'Chunks crashed their workers 5 times. Look at them, then resume.'), ('broken', 'It could not go on. Show the detail to an engineer, then resume or cancel.')], max_length=20)),
                 ('cause_detail', models.CharField(blank=True, max_length=500)),
                 ('content', models.JSONField()),
                 ('rules', models.JSONField()),
