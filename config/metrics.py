@@ -79,7 +79,7 @@ class Metrics(Collector):
         return GaugeMetricFamily(
             "carillon_tick_age_seconds",
             "Since beat's last tick; grows when beat or the control worker is gone.",
-            value=age.total_seconds() if age else float("inf"),
+            value=age.total_seconds() if age is not None else float("inf"),
         )
 
 

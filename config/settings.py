@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -99,10 +100,11 @@ REDIS_URL = env_secret("REDIS_URL")
 
 def redis_database(offset: int) -> str:
     """The same server, a database of its own: purging the broker must not empty the gate."""
-    server, _, first = REDIS_URL.rpartition("/")
+    url = urlsplit(REDIS_URL)
+    first = url.path.strip("/") or "0"
     if not first.isdecimal():
-        server, first = REDIS_URL.rstrip("/"), "0"
-    return f"{server}/{int(first) + offset}"
+        raise ImproperlyConfigured("REDIS_URL must end in a database number, e.g. …:6379/0.")
+    return urlunsplit(url._replace(path=f"/{int(first) + offset}"))
 
 
 BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))
