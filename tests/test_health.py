@@ -17,6 +17,10 @@ from tests.test_send import send_everything
 pytestmark = pytest.mark.django_db
 
 
+def test_the_bare_address_leads_to_the_product(client: Client) -> None:
+    assert client.get("/").headers["Location"] == "/admin/"
+
+
 def test_it_is_ready_when_postgresql_redis_and_beat_answer(client: Client) -> None:
     Tick.record(timezone.now())
     reply = client.get("/readyz")
