@@ -16,14 +16,17 @@ from config.stack.supervisor import Supervisor
 from tests.stack.conftest import eventually
 
 # A main process with a child in its session, as a Celery worker has; both write down their signals.
+# A line is one write: print() in an unbuffered Python makes several, and the two would mix.
 FAMILY = """
 import os, signal, sys, time
 role = "child" if os.fork() == 0 else "main"
-def note(number, frame):
-    print(role, signal.Signals(number).name, flush=True)
+def note(word):
+    os.write(1, f"{role} {word}\\n".encode())
+def end(number, frame):
+    note(signal.Signals(number).name)
     sys.exit()
-signal.signal(signal.SIGTERM, note)
-print(role, os.getpid(), flush=True)
+signal.signal(signal.SIGTERM, end)
+note(os.getpid())
 time.sleep(300)
 """
 
