@@ -57,6 +57,11 @@ class Campaign(OfProject):
         validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL)],
         help_text="Seconds from the start; a phone that comes online later shows nothing.",
     )
+    analytics_label = models.CharField(
+        max_length=50,
+        blank=True,
+        help_text="Names this campaign in Firebase's reports. Empty: made from its name.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -29,6 +29,7 @@ class Chunk(models.Model):
         WAITING = "waiting", "Waiting"
         QUEUED = "queued", "Queued"
         LEASED = "leased", "Sending"
+        HELD = "held", "Held back"
         CLOSED = "closed", "Done"
         QUARANTINED = "quarantined", "Quarantined"
 

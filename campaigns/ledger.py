@@ -9,6 +9,7 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import F, Q
+from django.utils import timezone
 
 from campaigns.chunk import Chunk
 from campaigns.reasons import Reason
@@ -107,6 +108,7 @@ class Retry(models.Model):
     seq = models.IntegerField()
     chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="retries")
     tries = models.PositiveSmallIntegerField()
+    first_tried_at = models.DateTimeField(default=timezone.now)
     not_before = models.DateTimeField()
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.

@@ -15,8 +15,11 @@ class Reason(TextChoices):
     MALFORMED_ADDRESS = "malformed_address", "Not a valid FCM address (device retired)"
     OTHER_PROJECT = "other_project", "Address belongs to another Firebase project"
     REFUSED_MESSAGE = "refused_message", "FCM refused the message itself"
+    INVALID_MESSAGE = "invalid_message", "This person's message breaks one of FCM's rules"
+    UNREADABLE_MESSAGE = "unreadable_message", "FCM could not read our request"
     PLATFORM_KEY = "platform_key", "Firebase lacks a valid APNs or web push key"
     THROTTLED = "throttled", "Still throttled by FCM after the last try"
+    DEVICE_THROTTLED = "device_throttled", "The device still gets too many pushes, says FCM"
     UNAVAILABLE = "unavailable", "FCM still unavailable after the last try"
     SERVER_ERROR = "server_error", "FCM still failing after the last try"
     UNREACHABLE = "unreachable", "FCM could not be reached, after the last try"
@@ -38,5 +41,17 @@ class Cause(TextChoices):
     LATE = "late", "Its time passed while the system was down. Resume to send now, or cancel."
     BAD_CREDENTIALS = "bad_credentials", "FCM refuses our key. Set a working one, then resume."
     UNAUTHORISED = "unauthorised", "FCM refuses our access. Check the key's role, then resume."
+    WRONG_PROJECT = (
+        "wrong_project",
+        "FCM knows no such Firebase project. Correct its ID, then resume.",
+    )
+    OTHER_PROJECT = "other_project", "The devices belong to another Firebase project than our key."
+    REFUSED_MESSAGE = "refused_message", "FCM refuses this message, whoever it is for."
+    UNREADABLE_MESSAGE = "unreadable_message", "FCM cannot read what we send."
+    DEAD_ADDRESSES = "dead_addresses", "Unusually many addresses are called dead; none was retired."
+    PLATFORM_KEY = (
+        "platform_key",
+        "Firebase lacks the key of a platform. Set it there, then resume.",
+    )
     QUARANTINED = "quarantined", "Chunks crashed their workers 5 times. Look at them, then resume."
     BROKEN = "broken", "It could not go on. Show the detail to an engineer, then resume or cancel."

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
@@ -39,12 +40,18 @@ class Run(OfProject):
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
     cause_detail = models.CharField(max_length=500, blank=True)
 
+    # Platforms whose key Firebase lacks; the others go on without them.
+    held_platforms = ArrayField(models.CharField(max_length=7), default=list)
+    # Causes a person resumed from: what stopped the run once does not stop it again.
+    overruled = ArrayField(models.CharField(max_length=20), default=list)
+
     # Frozen at launch: edits of the campaign, template or audience do not reach a run.
     content = models.JSONField()
     rules = models.JSONField()
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
     rate_per_second = models.PositiveIntegerField(null=True)
     ttl_seconds = models.PositiveIntegerField()
+    analytics_label = models.CharField(max_length=50, blank=True)
     max_lateness_seconds = models.PositiveIntegerField()
 
     scheduled_at = models.DateTimeField()

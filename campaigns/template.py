@@ -29,6 +29,11 @@ class Template(OfProject):
     data = models.JSONField(
         default=dict, blank=True, help_text='Extra texts for the app, e.g. {"screen": "offers"}.'
     )
+    options = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='Per platform, e.g. {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
+    )
     locales = models.JSONField(
         default=dict,
         blank=True,

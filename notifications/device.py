@@ -48,6 +48,8 @@ class Device(OfProject):
     last_seen_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_reason = models.CharField(max_length=50, blank=True)
+    # Whose sending retired it, an opaque word: all that one batch retired can be taken back.
+    retired_by = models.CharField(max_length=50, blank=True)
 
     class Meta:
         constraints = [
@@ -74,6 +76,9 @@ class Device(OfProject):
                 name="active_devices_of_contact",
             ),
             models.Index(fields=["project", "-id"], name="device_of_project"),
+            models.Index(
+                fields=["retired_by"], condition=~Q(retired_by=""), name="devices_retired_by"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -26,6 +26,16 @@ class Project(models.Model):
         default=600_000,
         validators=[MinValueValidator(60)],
         help_text="FCM's quota of this Firebase project. We send at most 80 % of it.",
+    )
+    ramp_seconds = models.PositiveIntegerField(
+        "seconds to full speed",
+        default=60,
+        validators=[MaxValueValidator(3_600)],
+        help_text="After a rest the rate grows over this time, as Google asks. 0: at once.",
+    )
+    uses_default_credentials = models.BooleanField(
+        default=False,
+        help_text="Application default credentials of the machine, instead of an uploaded key.",
     )
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]

@@ -26,6 +26,7 @@ def make_project(**values: Any) -> Project:
         "slug": f"project-{number}",
         "name": f"Project {number}",
         "firebase_project_id": "carillon-demo",
+        "ramp_seconds": 0,
     }
     return Project.objects.create(**{**defaults, **values})
 

@@ -55,6 +55,7 @@ def demo_project() -> Project:
         defaults={
             "name": "Demo",
             "firebase_project_id": "carillon-demo",
+            "ramp_seconds": 0,  # a demo should not begin with a minute of patience
             "timezone": "Asia/Seoul",
         },
     )
