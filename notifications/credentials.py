@@ -1,40 +1,31 @@
-"""Service accounts and the OAuth tokens they mint.
+"""Service accounts: checked when they are given, encrypted at rest, opened to send.
 
-The account's key is encrypted at rest; the key that opens it lives in the environment, not in the
-database. A process keeps one token per account and refreshes it once, whoever asks.
+The key that opens them lives in the environment, not in the database; see `sealing`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import http.client
 import json
-import os
-import ssl
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from google.auth import exceptions, transport
-from google.oauth2 import service_account
 
+from notifications import sealing
 from notifications.gateway import BadCredentials
 from notifications.project import Project
 
-SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
-MINT_AGAIN_SECONDS = 5.0
-REFRESH_AT = 0.8  # of a token's life: the old one still works while the new one is fetched
 MAX_TEXT = 10_000
+MAX_BYTES = 64 * 1024  # a service account has 2.4 kB
 REQUIRED = ("project_id", "client_email", "private_key", "private_key_id", "token_uri")
+GET_ONE = (
+    "Firebase console → Project settings → Service accounts → Generate new private key."
+)  # fmt: skip
 
 
 class ServiceAccount(models.Model):
@@ -55,177 +46,105 @@ class ServiceAccount(models.Model):
     def store(cls, project: Project, info: Mapping[str, Any]) -> ServiceAccount:
         """Check and encrypt a service account's JSON. Replaces the project's earlier one."""
         check(info, project)
-        nonce = os.urandom(12)
-        sealed = nonce + AESGCM(_sealing_key()).encrypt(
-            nonce, json.dumps(dict(info)).encode(), str(project.pk).encode()
-        )
         account, _ = cls.objects.update_or_create(
             project=project,
             defaults={
                 "client_email": info["client_email"],
-                "sealed": sealed,
-                "sealed_with": _sealing_key_id(),
+                "sealed": _seal(info, project.pk),
+                "sealed_with": sealing.key_id(),
             },
         )
         return account
 
     def open(self) -> dict[str, Any]:
-        sealed = bytes(self.sealed)
+        """The JSON as it was given. One that an older key sealed is sealed anew with today's."""
         try:
-            text = AESGCM(_sealing_key()).decrypt(
-                sealed[:12], sealed[12:], str(self.project_id).encode()
-            )
-        except InvalidTag as error:
+            text = sealing.unseal(bytes(self.sealed), about=str(self.project_id))
+        except sealing.Unsealable:
             raise BadCredentials(
                 "The service account was encrypted with another CREDENTIALS_KEY "
-                f"(id {self.sealed_with}, ours is {_sealing_key_id()}). Restore it or upload again."
-            ) from error
-        return dict(json.loads(text))
+                f"(id {self.sealed_with}, ours is {sealing.key_id()}). "
+                "Add that key behind ours, after a comma, or upload the account again."
+            ) from None
+        info = dict(json.loads(text))
+        if self.sealed_with != sealing.key_id():
+            self._seal_anew(info)
+        return info
+
+    def _seal_anew(self, info: Mapping[str, Any]) -> None:
+        # Guarded: an account stored in the meantime stays. Not save(): `stored_at` tells the
+        # gateways of another key, and this is the same one.
+        values = {"sealed": _seal(info, self.project_id), "sealed_with": sealing.key_id()}
+        mine = ServiceAccount.objects.filter(pk=self.pk, sealed=self.sealed)
+        if mine.update(**values):
+            self.sealed, self.sealed_with = values["sealed"], values["sealed_with"]
 
 
-def _sealing_key() -> bytes:
-    return hashlib.sha256(settings.CREDENTIALS_KEY.encode()).digest()
+def _seal(info: Mapping[str, Any], project_id: int) -> bytes:
+    return sealing.seal(json.dumps(dict(info)).encode(), about=str(project_id))
 
 
-def _sealing_key_id() -> str:
-    return hashlib.sha256(b"id:" + _sealing_key()).hexdigest()[:8]
+def read(text: str | bytes) -> dict[str, Any]:
+    """A service account's file as JSON. Its content never becomes part of an error."""
+    if len(text) > MAX_BYTES:
+        raise ValidationError("Far too large for a service account's JSON.")
+    try:
+        info = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ValidationError(
+            f"Is not JSON, or only a part of it (it ends or breaks{place}). "
+            f"Give the whole file, from {{ to }}. A new one: {GET_ONE}"
+        ) from None
+    if not isinstance(info, dict):
+        raise ValidationError(f"Is not a service account's JSON: not an object. {GET_ONE}")
+    return info
 
 
 def check(info: Mapping[str, Any], project: Project) -> None:
     """Refuse a file that cannot work, naming the field and the fix."""
-    if missing := [name for name in REQUIRED if not _is_text(info.get(name))]:
-        raise ValidationError(f"Not a service account's JSON: {', '.join(missing)} missing.")
+    _check_kind(info)
+    if odd := [name for name in REQUIRED if name in info and not isinstance(info[name], str)]:
+        raise ValidationError(f"{', '.join(odd)} must be texts. {GET_ONE}")
+    if missing := [name for name in REQUIRED if not 0 < len(info.get(name, "")) <= MAX_TEXT]:
+        raise ValidationError(
+            f"Not a whole service account's JSON: {', '.join(missing)} missing. {GET_ONE}"
+        )
+    if "@" not in info["client_email"] or not info["client_email"].isprintable():
+        raise ValidationError(f"client_email: is not an account's address. {GET_ONE}")
     if info["project_id"] != project.firebase_project_id:
         raise ValidationError(
-            f"project_id: this key belongs to “{info['project_id']}”, "
-            f"the project sends as “{project.firebase_project_id}”."
+            f"project_id: this key belongs to “{info['project_id'][:100]}”, the project sends as "
+            f"“{project.firebase_project_id}”. Give that project's key, or correct the project's "
+            "Firebase project ID first."
         )
     # The key is sent wherever token_uri points: only ever to Google or to our own stand-in.
     allowed = {settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI}
     if info["token_uri"] not in allowed:
-        raise ValidationError(f"token_uri: must be {' or '.join(sorted(allowed))}.")
-    try:
-        service_account.Credentials.from_service_account_info(dict(info))
-    except (ValueError, exceptions.GoogleAuthError) as error:
-        raise ValidationError("private_key: is not a key we can read; was it cut short?") from error
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT
-
-
-class AccessTokens:
-    """The OAuth token of one account in one process: minted once, shared by every request."""
-
-    def __init__(self, info: Mapping[str, Any], *, ca_file: str | None) -> None:
-        self._credentials = service_account.Credentials.from_service_account_info(
-            dict(info), scopes=[SCOPE]
+        raise ValidationError(
+            f"token_uri: must be {' or '.join(sorted(allowed))}, not “{info['token_uri'][:100]}”. "
+            f"Download the file again instead of correcting it. {GET_ONE}"
         )
-        self._request = _Request(ca_file)
-        self._token = ""
-        self._refresh_at = self._expires_at = self._mint_again_at = 0.0
-        self._minting = asyncio.Lock()
-
-    async def current(self) -> str:
-        now = time.monotonic()
-        if now < self._refresh_at or (self._minting.locked() and now < self._expires_at):
-            return self._token
-        async with self._minting:  # the first to come mints; the others find it done
-            if time.monotonic() >= self._refresh_at:
-                await asyncio.get_running_loop().run_in_executor(None, self._renew)
-        return self._token
-
-    def reject(self, token: str) -> None:
-        """FCM refused this token. Of 500 requests that carried it, one's word is enough."""
-        if token == self._token:
-            self._refresh_at = self._expires_at = 0.0
-
-    def _renew(self) -> None:
-        """Mint; when nobody answers, live on the old token, or let the others fail at once."""
-        now = time.monotonic()
-        if now < self._mint_again_at:
-            raise TokenUnavailable("the token endpoint did not answer a moment ago")
-        try:
-            self._mint()
-        except TokenUnavailable:
-            self._mint_again_at = time.monotonic() + MINT_AGAIN_SECONDS
-            if now >= self._expires_at:
-                raise
-            self._refresh_at = self._mint_again_at
-
-    def _mint(self) -> None:
-        try:
-            self._credentials.refresh(self._request)
-        except exceptions.RefreshError as error:
-            if error.retryable:
-                raise TokenUnavailable(str(error)) from error
-            raise BadCredentials(_in_plain_words(error)) from error
-        except exceptions.TransportError as error:
-            raise TokenUnavailable(str(error)) from error
-        # google-auth keeps the expiry as a naive time in UTC.
-        life = self._credentials.expiry.replace(tzinfo=UTC) - datetime.now(UTC)
-        self._token = str(self._credentials.token)
-        self._refresh_at = time.monotonic() + life.total_seconds() * REFRESH_AT
-        self._expires_at = time.monotonic() + life.total_seconds() - 10
+    _check_private_key(info["private_key"])
 
 
-class TokenUnavailable(Exception):
-    """The token endpoint did not answer. Nothing was sent; later it may work."""
-
-
-def _in_plain_words(error: exceptions.RefreshError) -> str:
-    if "invalid_grant" in str(error):
-        return (
-            "Google refused the service account (invalid_grant): its key was deleted or revoked, "
-            "or this machine's clock is wrong."
+def _check_kind(info: Mapping[str, Any]) -> None:
+    if "project_info" in info or "client" in info:
+        raise ValidationError(
+            f"This is google-services.json, the app's own configuration. Needed is a key: {GET_ONE}"
         )
-    return f"Google refused the service account: {error.args[0] if error.args else error}"
+    kind = info.get("type", "service_account")
+    if kind != "service_account":
+        raise ValidationError(f"type: must be “service_account”, not “{str(kind)[:50]}”. {GET_ONE}")
 
 
-class _Answer(transport.Response):
-    def __init__(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
-        self._status, self._headers, self._data = status, headers, data
-
-    @property
-    def status(self) -> int:
-        return self._status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self._headers
-
-    @property
-    def data(self) -> bytes:
-        return self._data
-
-
-class _Request(transport.Request):
-    """google-auth's transport over urllib: its own ones want `requests`, for one call an hour."""
-
-    def __init__(self, ca_file: str | None) -> None:
-        self._tls = ssl.create_default_context(cafile=ca_file)
-
-    def __call__(
-        self,
-        url: str,
-        method: str = "GET",
-        body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        **_: Any,
-    ) -> _Answer:
-        request = urllib.request.Request(url, body, dict(headers or {}), method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=timeout or 10, context=self._tls) as reply:
-                return _Answer(reply.status, dict(reply.headers), reply.read())
-        except urllib.error.HTTPError as error:
-            return _Answer(error.code, dict(error.headers), _rest_of(error))
-        except (OSError, http.client.HTTPException) as error:
-            raise exceptions.TransportError(str(error)) from error
-
-
-def _rest_of(error: urllib.error.HTTPError) -> bytes:
+def _check_private_key(pem: str) -> None:
     try:
-        return error.read()
-    except (OSError, http.client.HTTPException):
-        return b""
+        key = load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValidationError(
+            "private_key: is not a key we can read; was it cut short, or its line ends lost? "
+            f"Give the file as it was downloaded. {GET_ONE}"
+        ) from None
+    if not isinstance(key, RSAPrivateKey):
+        raise ValidationError(f"private_key: must be an RSA key. {GET_ONE}")

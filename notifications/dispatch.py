@@ -16,58 +16,82 @@ from typing import Any
 import uvloop
 from django.conf import settings
 
-from notifications.credentials import AccessTokens, ServiceAccount
+from notifications.credentials import ServiceAccount
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
+from notifications.minting import AccountKey, MachineKey, Minter
 from notifications.project import Project
+from notifications.tokens import AccessTokens
 
 # By project: what it was connected with, and the connection.
 _gateways: dict[int, tuple[tuple[object, ...], FcmGateway]] = {}
+_making = threading.Lock()  # web servers ask from several threads
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _made_loop() -> asyncio.AbstractEventLoop:
     """Made at the first use, hence after the fork: sockets and TLS must not be inherited."""
     loop = uvloop.new_event_loop()
     threading.Thread(target=loop.run_forever, name="dispatch", daemon=True).start()
     return loop
 
 
-def _run(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
+def in_loop(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+    with _making:
+        loop = _made_loop()
+    return asyncio.run_coroutine_threadsafe(coroutine, loop)
 
 
 def gateway_of(project: Project) -> Gateway:
     """The process's gateway to this project: kept for the life of the process, sockets warm."""
-    account = ServiceAccount.objects.filter(project=project).first()
-    if account is None:
-        raise BadCredentials(
-            "This project has no service account. An engineer sets it with "
-            f"`manage.py set_firebase_credentials --project {project.slug} FILE`."
-        )
+    account = _account_of(project)
     # A new key, project id or endpoint is another gateway: no restart is needed.
-    identity = (account.stored_at, project.endpoint, project.firebase_project_id)
+    identity = (account and account.stored_at, project.endpoint, project.firebase_project_id)
     known, gateway = _gateways.get(project.pk, (None, None))
     if gateway is None or known != identity:
         if gateway is not None:
-            _run(gateway.close())
-        gateway = _run(_connect(project, account.open())).result(timeout=10)
+            in_loop(gateway.close())
+        gateway = in_loop(_connect(project, _minter(project, account))).result(timeout=10)
         _gateways[project.pk] = (identity, gateway)
     return gateway
+
+
+def minter_of(project: Project) -> Minter:
+    """What mints this project's tokens. Raises BadCredentials when it has nothing to do so."""
+    return _minter(project, _account_of(project))
 
 
 def close() -> None:
     """Let go of every socket. A process that is killed needs none of this."""
     while _gateways:
         _, (_, gateway) = _gateways.popitem()
-        _run(gateway.close()).result(timeout=5)
+        in_loop(gateway.close()).result(timeout=5)
 
 
-async def _connect(project: Project, info: dict[str, Any]) -> FcmGateway:
+def _account_of(project: Project) -> ServiceAccount | None:
+    """None: the project sends with this machine's own credentials."""
+    if project.uses_default_credentials:
+        return None
+    account = ServiceAccount.objects.filter(project=project).first()
+    if account is None:
+        raise BadCredentials(
+            "This project has no service account. An engineer sets it with "
+            f"`manage.py set_firebase_credentials --project {project.slug} FILE`, or in Projects."
+        )
+    return account
+
+
+def _minter(project: Project, account: ServiceAccount | None) -> Minter:
+    if account is None:
+        return MachineKey(ca_file=project.ca_file)
+    return AccountKey(account.open(), ca_file=project.ca_file)
+
+
+async def _connect(project: Project, minter: Minter) -> FcmGateway:
     return FcmGateway(
         endpoint=project.endpoint,
         firebase_project_id=project.firebase_project_id,
-        tokens=AccessTokens(info, ca_file=project.ca_file),
+        tokens=AccessTokens(minter),
         connections=settings.CONNECTIONS,
         ca_file=project.ca_file,
     )
@@ -77,4 +101,4 @@ def dispatch(
     gateway: Gateway, messages: Sequence[Message], permit: Permit
 ) -> Future[list[Outcome]]:
     """Start sending; the caller's thread goes on and asks the future."""
-    return _run(gateway.send(messages, permit))
+    return in_loop(gateway.send(messages, permit))

@@ -15,8 +15,9 @@ import aiohttp
 import orjson
 
 from notifications import payload, verdicts
-from notifications.credentials import AccessTokens, TokenUnavailable
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.minting import TokenUnavailable
+from notifications.tokens import AccessTokens
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from notifications.credentials import AccessTokens, TokenUnavailable
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.minting import AccountKey, Minted, TokenUnavailable
+from notifications.tokens import AccessTokens
 from tests.fcm import Fcm
 
 
@@ -26,7 +27,7 @@ def send(
         gateway = FcmGateway(
             endpoint=fcm.url,
             firebase_project_id="carillon-demo",
-            tokens=tokens or AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file)),
+            tokens=tokens or tokens_of(fcm),
             connections=10,
             ca_file=str(fcm.ca_file),
         )
@@ -38,21 +39,25 @@ def send(
     return asyncio.run(connected())
 
 
-class RevokedKey(AccessTokens):
+def tokens_of(fcm: Fcm) -> AccessTokens:
+    return AccessTokens(AccountKey(fcm.service_account, ca_file=str(fcm.ca_file)))
+
+
+class RevokedKey(AccountKey):
     """A key that mints one token and is deleted in the console while that token is in use."""
 
     minted = False
 
-    def _mint(self) -> None:
+    def mint(self) -> Minted:
         if self.minted:
             raise BadCredentials("its key was deleted")
         self.minted = True
-        super()._mint()
+        return super().mint()
 
 
 @pytest.fixture
-def revoked(fcm: Fcm) -> Iterator[RevokedKey]:
-    tokens = RevokedKey(fcm.service_account, ca_file=str(fcm.ca_file))
+def revoked(fcm: Fcm) -> Iterator[AccessTokens]:
+    tokens = AccessTokens(RevokedKey(fcm.service_account, ca_file=str(fcm.ca_file)))
     asyncio.run(tokens.current())
     fcm.revoke()
     yield tokens
@@ -67,7 +72,7 @@ def test_many_messages_share_one_token_and_each_gets_its_own_outcome(fcm: Fcm) -
 
 
 def test_a_token_that_expired_is_replaced_once_and_nothing_fails(fcm: Fcm) -> None:
-    tokens = AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file))
+    tokens = tokens_of(fcm)
     asyncio.run(tokens.current())
     fcm.revoke()
 
@@ -78,7 +83,7 @@ def test_a_token_that_expired_is_replaced_once_and_nothing_fails(fcm: Fcm) -> No
 
 
 def test_a_key_that_dies_in_use_loses_no_answer_and_names_the_key(
-    fcm: Fcm, revoked: RevokedKey
+    fcm: Fcm, revoked: AccessTokens
 ) -> None:
     outcomes = send(fcm, [message(number) for number in range(5)], tokens=revoked)
 
@@ -98,7 +103,7 @@ def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm
         gateway = FcmGateway(
             endpoint=fcm.url,
             firebase_project_id="carillon-demo",
-            tokens=AccessTokens(fcm.service_account, ca_file=str(fcm.ca_file)),
+            tokens=tokens_of(fcm),
             connections=1,
             ca_file=None,
         )
@@ -140,12 +145,12 @@ def test_an_outage_of_the_token_endpoint_is_asked_about_once_not_by_every_messag
 ) -> None:
     asked = []
 
-    class Unreachable(AccessTokens):
-        def _mint(self) -> None:
+    class Unreachable(AccountKey):
+        def mint(self) -> Minted:
             asked.append(1)
             raise TokenUnavailable("no answer")
 
-    tokens = Unreachable(fcm.service_account, ca_file=str(fcm.ca_file))
+    tokens = AccessTokens(Unreachable(fcm.service_account, ca_file=str(fcm.ca_file)))
     outcomes = send(fcm, [message(number) for number in range(50)], tokens=tokens)
 
     assert {(each.verdict, each.reason) for each in outcomes} == {
@@ -156,17 +161,18 @@ def test_an_outage_of_the_token_endpoint_is_asked_about_once_not_by_every_messag
 
 
 def test_a_token_that_cannot_be_renewed_in_time_is_used_until_it_expires(fcm: Fcm) -> None:
-    class SilentLater(AccessTokens):
+    class SilentLater(AccountKey):
         silent = False
 
-        def _mint(self) -> None:
+        def mint(self) -> Minted:
             if self.silent:
                 raise TokenUnavailable("no answer")
-            super()._mint()
+            return super().mint()
 
-    tokens = SilentLater(fcm.service_account, ca_file=str(fcm.ca_file))
+    key = SilentLater(fcm.service_account, ca_file=str(fcm.ca_file))
+    tokens = AccessTokens(key)
     token = asyncio.run(tokens.current())
-    tokens.silent, tokens._refresh_at = True, 0.0
+    key.silent, tokens._refresh_at = True, 0.0
 
     assert asyncio.run(tokens.current()) == token
 

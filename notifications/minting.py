@@ -1,0 +1,160 @@
+"""Minting: from a key to an OAuth token, asked of Google's token endpoint by google-auth.
+
+All of it blocks, so it runs in an executor's thread. What went wrong is said in words that name the
+remedy: the key, this machine's clock, or the way to Google.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import google.auth
+from google.auth import exceptions
+from google.oauth2 import service_account
+
+from notifications.gateway import BadCredentials
+from notifications.token_endpoint import TokenEndpoint
+
+SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
+LIFE_SECONDS = 3_600.0  # of a token that does not say how long it lives
+CLOCK_TOLERANCE = 60.0
+NONE_HERE = (
+    "This machine has no application default credentials that work. Give it an attached service "
+    "account, or the path of a credentials file in GOOGLE_APPLICATION_CREDENTIALS, or upload a key "
+    "instead. Google's library said: "
+)
+
+
+class TokenUnavailable(Exception):
+    """The token endpoint did not answer. Nothing was sent; later it may work."""
+
+
+class Minted(NamedTuple):
+    token: str
+    seconds: float
+
+
+class Minter:
+    """One key. A key that was replaced is another Minter."""
+
+    def __init__(self, *, ca_file: str | None) -> None:
+        self._endpoint = TokenEndpoint(ca_file)
+        self._loaded: Any = None
+
+    @property
+    def name(self) -> str:
+        """The same in every process that may use the same token, in no other. BadCredentials."""
+        raise NotImplementedError
+
+    def mint(self) -> Minted:
+        """A new token. Raises BadCredentials, or TokenUnavailable when later may be better."""
+        credentials = self._credentials
+        try:
+            credentials.refresh(self._endpoint)
+        except exceptions.RefreshError as error:
+            raise self._refused(error) from error
+        except exceptions.TransportError as error:
+            raise TokenUnavailable(str(error)) from error
+        except exceptions.GoogleAuthError as error:
+            raise BadCredentials(f"Google's library cannot use this key: {error}"[:500]) from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            # google-auth trips over a 200 that holds no token, such as a hotel's log-in page.
+            words = "the token endpoint answered something that is no token"
+            raise TokenUnavailable(words) from error
+        return Minted(str(credentials.token), _life(credentials.expiry))
+
+    @property
+    def _credentials(self) -> Any:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> Any:
+        raise NotImplementedError
+
+    def _refused(self, error: exceptions.RefreshError) -> Exception:
+        said = str(error.args[0] if error.args else error)[:300]
+        silent = isinstance(error.__cause__, exceptions.TransportError)  # a metadata server's
+        if error.retryable or self._endpoint.is_busy or silent:
+            return TokenUnavailable(said)
+        if "invalid_grant" in said:
+            return BadCredentials(f"Google refused the key (invalid_grant): {self._why(said)}")
+        return BadCredentials(f"Google refused the key: {said}")
+
+    def _why(self, said: str) -> str:
+        """Clock or key? The Date of the refusal tells, when there is one."""
+        ahead = self._endpoint.clock_ahead
+        if ahead is None:
+            return "it was deleted or revoked, or this machine's clock is wrong."
+        if abs(ahead) > CLOCK_TOLERANCE:
+            side = "ahead of" if ahead > 0 else "behind"
+            return (
+                f"this machine's clock is {_duration(abs(ahead))} {side} Google's. "
+                "Set it right; the key may well be good."
+            )
+        return (
+            "it was deleted, disabled or revoked. This machine's clock is right. Make a new key in "
+            f"the Firebase console. Google said: {said}"
+        )
+
+
+class AccountKey(Minter):
+    """A service account's JSON, as the Firebase console gives it out."""
+
+    def __init__(self, info: Mapping[str, Any], *, ca_file: str | None) -> None:
+        super().__init__(ca_file=ca_file)
+        self._info = dict(info)
+
+    @property
+    def name(self) -> str:
+        return _fingerprint(json.dumps(self._info, sort_keys=True))
+
+    def _load(self) -> Any:
+        return service_account.Credentials.from_service_account_info(self._info, scopes=[SCOPE])
+
+
+class MachineKey(Minter):
+    """Application default credentials: whatever Google finds on this machine."""
+
+    @property
+    def name(self) -> str:
+        found = self._credentials
+        known = ("service_account_email", "client_id", "refresh_token", "signer")
+        parts = [getattr(found, name, "") for name in known]
+        parts[-1] = getattr(parts[-1], "key_id", "")
+        if not isinstance(found, service_account.Credentials):
+            # Another machine's may be another account under the same words, such as "default".
+            parts += [socket.gethostname(), os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")]
+        return _fingerprint("|".join([type(found).__qualname__, *(str(part) for part in parts)]))
+
+    def _load(self) -> Any:
+        # The project it finds is not ours to use: a Project says itself through which it sends.
+        try:
+            return google.auth.default(scopes=[SCOPE])[0]
+        except exceptions.GoogleAuthError as error:
+            raise BadCredentials(NONE_HERE + str(error)[:200]) from error
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _life(expiry: datetime | None) -> float:
+    """google-auth keeps the expiry as a naive time in UTC, by our own clock."""
+    if expiry is None:
+        return LIFE_SECONDS
+    return max(0.0, (expiry.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3_600:.0f} hours" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"

@@ -1,0 +1,47 @@
+"""Sealing: what only this installation may read, encrypted with a key from the environment.
+
+CREDENTIALS_KEY may hold several keys, separated by commas: the first seals, all open. So a key is
+replaced by putting the new one in front, and the old one goes when nothing is sealed with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+
+NONCE = 12
+
+
+class Unsealable(Exception):
+    """None of our keys opens it, or it belongs to something else."""
+
+
+def seal(text: bytes, *, about: str) -> bytes:
+    """Encrypt; `about` says whose it is, and must be said again to open it."""
+    nonce = os.urandom(NONCE)
+    return nonce + AESGCM(_keys()[0]).encrypt(nonce, text, about.encode())
+
+
+def unseal(sealed: bytes, *, about: str) -> bytes:
+    for key in _keys():
+        try:
+            return AESGCM(key).decrypt(sealed[:NONCE], sealed[NONCE:], about.encode())
+        except (InvalidTag, ValueError):  # ValueError: too short to hold anything
+            continue
+    raise Unsealable
+
+
+def key_id() -> str:
+    """Of the key that seals now: enough to tell two apart, and nothing to open anything with."""
+    return hashlib.sha256(b"id:" + _keys()[0]).hexdigest()[:8]
+
+
+def _keys() -> list[bytes]:
+    whole = settings.CREDENTIALS_KEY
+    parts = [part.strip() for part in whole.split(",") if part.strip()]
+    # The whole text last: it may be one key that was chosen with a comma in it.
+    return [hashlib.sha256(text.encode()).digest() for text in dict.fromkeys([*parts, whole])]

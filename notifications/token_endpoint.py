@@ -1,0 +1,84 @@
+"""The way to the token endpoint: google-auth's transport over urllib.
+
+Its own transports want `requests` or `urllib3`, for one call an hour. This one also remembers what
+only the bare answer tells: how busy the other side is, and what time it is there.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from google.auth import exceptions, transport
+
+TIMEOUT = 5.0
+
+
+class Answer(transport.Response):
+    def __init__(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
+        self._status, self._headers, self._data = status, headers, data
+
+    @property
+    def status(self) -> int:
+        return self._status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._headers
+
+    @property
+    def data(self) -> bytes:
+        return self._data
+
+
+class TokenEndpoint(transport.Request):
+    def __init__(self, ca_file: str | None) -> None:
+        self._tls = ssl.create_default_context(cafile=ca_file)
+        self.is_busy = False
+        self.clock_ahead: float | None = None  # seconds our clock is ahead of the other side's
+
+    def __call__(
+        self,
+        url: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **_: Any,
+    ) -> Answer:
+        self.is_busy, self.clock_ahead = False, None
+        request = urllib.request.Request(url, body, dict(headers or {}), method=method)
+        try:
+            answer = self._ask(request, timeout or TIMEOUT)
+        except (OSError, http.client.HTTPException) as error:
+            raise exceptions.TransportError(str(error) or type(error).__name__) from error
+        # Too many at once has been seen as a 403 that speaks of a rate limit.
+        limited = answer.status == 403 and b"rate" in answer.data.lower()
+        self.is_busy = answer.status in (408, 429) or answer.status >= 500 or limited
+        self.clock_ahead = _clock_ahead(answer.headers)
+        return answer
+
+    def _ask(self, request: urllib.request.Request, timeout: float) -> Answer:
+        try:
+            with urllib.request.urlopen(request, timeout=timeout, context=self._tls) as reply:
+                return Answer(reply.status, _lowercase(reply.headers), reply.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, _lowercase(error.headers), error.read())
+
+
+def _lowercase(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _clock_ahead(headers: Mapping[str, str]) -> float | None:
+    try:
+        return time.time() - parsedate_to_datetime(headers["date"]).timestamp()
+    except (KeyError, ValueError, TypeError):
+        return None

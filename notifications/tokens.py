@@ -1,0 +1,163 @@
+"""The OAuth token as the gateway sees it: asked for before every request, renewed by one.
+
+In a process the first request to find it stale renews it and the others wait or use the old one;
+between processes the lock in Redis does the same. Without Redis every process mints its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+
+import redis
+
+from notifications.gateway import BadCredentials
+from notifications.minting import Minted, Minter, TokenUnavailable
+from notifications.shared_token import (
+    LOCK_SECONDS,
+    REFRESH_AT,
+    TROUBLE_SECONDS,
+    Held,
+    SharedToken,
+    Turn,
+)
+
+LOOK_EVERY = 0.1  # while another process mints and we have nothing to send with
+PATIENCE = LOCK_SECONDS + 4.0
+# A token rejected more often than this within a minute is not what FCM dislikes: asking for ever
+# new ones would only add Google's rate limit to the trouble.
+MOST_REJECTIONS = 10
+Trouble = BadCredentials | TokenUnavailable
+NOTHING = Held(generation=0, token="", refresh_in=0.0, expires_in=0.0)
+
+
+class AccessTokens:
+    """The tokens of one key. `current` and `reject` belong to the loop's thread."""
+
+    def __init__(self, minter: Minter, *, shared: bool = True) -> None:
+        self._minter = minter
+        self._is_shared = shared
+        self._holder = secrets.token_hex(8)
+        self._held = NOTHING
+        self._rejected = 0
+        self._refresh_at = self._expires_at = 0.0
+        self._rejections: deque[float] = deque(maxlen=MOST_REJECTIONS)
+        self._trouble: Trouble | None = None
+        self._trouble_until = 0.0
+        self._renewing = asyncio.Lock()
+        # A cancelled request leaves its thread running; the next one must not join it in there.
+        self._minting = threading.Lock()
+
+    async def current(self) -> str:
+        """A token to send with. Raises BadCredentials, or TokenUnavailable."""
+        now = time.monotonic()
+        if now < self._refresh_at or (self._renewing.locked() and now < self._expires_at):
+            return self._held.token
+        async with self._renewing:  # the first to come renews; the others find it done
+            if time.monotonic() >= self._refresh_at:
+                await asyncio.get_running_loop().run_in_executor(None, self._renew)
+        return self._held.token
+
+    def reject(self, token: str) -> None:
+        """FCM refused this token. Of 500 requests that carried it, one's word is enough."""
+        held = self._held
+        if token != held.token or self._rejected == held.generation:
+            return
+        now = time.monotonic()
+        if len(self._rejections) == MOST_REJECTIONS and now - self._rejections[0] < 60:
+            return
+        self._rejections.append(now)
+        self._rejected = held.generation
+        self._refresh_at = self._expires_at = 0.0
+
+    # --- In the executor's thread ----------------------------------------------------------------
+
+    def _renew(self) -> None:
+        with self._minting:
+            now = time.monotonic()
+            if now < self._refresh_at:
+                return
+            if self._trouble and now < self._trouble_until:
+                self._bear(self._trouble, self._trouble_until - now)
+                return
+            try:
+                self._renew_with_the_others() if self._is_shared else self._renew_alone()
+            except (BadCredentials, TokenUnavailable) as trouble:
+                self._bear(trouble, TROUBLE_SECONDS)
+
+    def _renew_with_the_others(self) -> None:
+        shared = SharedToken(self._minter.name, holder=self._holder)
+        until = time.monotonic() + PATIENCE
+        try:
+            while not self._is_renewed(shared):
+                if self._works or time.monotonic() > until:
+                    raise TokenUnavailable("another process is renewing the token")
+                time.sleep(LOOK_EVERY)
+        except redis.RedisError:
+            self._renew_alone()
+
+    def _is_renewed(self, shared: SharedToken) -> bool:
+        """Take what is there, or mint if it is our turn. False: another process is at it."""
+        look = shared.look(self._rejected)
+        if look.held:
+            self._adopt(look.held)
+        if look.turn is Turn.TROUBLE:
+            raise _trouble_from(look.trouble)
+        if look.turn is Turn.MINT:
+            self._mint_for_all(shared, look.next_generation)
+        return look.turn is not Turn.WAIT
+
+    def _mint_for_all(self, shared: SharedToken, generation: int) -> None:
+        """If the process dies here, the lock runs out and another one mints."""
+        try:
+            minted = self._minter.mint()
+        except (BadCredentials, TokenUnavailable) as trouble:
+            with suppress(redis.RedisError):
+                shared.give_up(_trouble_to(trouble))
+            raise
+        self._adopt(_held(generation, minted))
+        with suppress(redis.RedisError):  # we have it; the others will mint their own
+            shared.keep(generation, minted)
+
+    def _renew_alone(self) -> None:
+        generation = max(int(time.time() * 1000), self._held.generation + 1)
+        self._adopt(_held(generation, self._minter.mint()))
+
+    def _adopt(self, held: Held) -> None:
+        now = time.monotonic()
+        # Some way from the end: a request that leaves with it must still be welcome there.
+        margin = min(10.0, held.expires_in * 0.1)
+        self._held = held
+        self._expires_at = now + held.expires_in - margin
+        self._refresh_at = min(now + held.refresh_in, self._expires_at)
+        self._trouble = None
+
+    def _bear(self, trouble: Trouble, seconds: float) -> None:
+        """Live on the old token while it works, unless the key itself is refused."""
+        now = time.monotonic()
+        self._trouble, self._trouble_until = trouble, now + seconds
+        if isinstance(trouble, BadCredentials) or not self._works:
+            raise type(trouble)(str(trouble))  # a new one: raised again, the same would only grow
+        self._refresh_at = min(now + seconds, self._expires_at)
+
+    @property
+    def _works(self) -> bool:
+        return time.monotonic() < self._expires_at
+
+
+def _held(generation: int, minted: Minted) -> Held:
+    return Held(generation, minted.token, minted.seconds * REFRESH_AT, minted.seconds)
+
+
+def _trouble_to(trouble: Trouble) -> str:
+    return json.dumps({"key": isinstance(trouble, BadCredentials), "words": str(trouble)})
+
+
+def _trouble_from(text: str) -> Trouble:
+    told = json.loads(text)
+    return BadCredentials(told["words"]) if told["key"] else TokenUnavailable(told["words"])
