@@ -1,107 +1,204 @@
-"""The pace: one gate in Redis for all processes, asked once per window.
+"""The pace: one gate per project in Redis for all processes, asked once per window.
 
-Each limit is a token bucket: the project's quota (we use 80 % of it) and, below it, the run's own
-rate. Redis lost: every process falls back to its own share, so the sum stays under the limit; the
-gate is never simply open. After a flush a bucket starts empty, not full.
+The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
+(`pacing_alone.py`), so the sum stays under the limit; the gate is never simply open.
 """
 
 from __future__ import annotations
 
+import json
+import random
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import redis
 from django.conf import settings
+from redis.commands.core import Script
 
+from notifications.pacing_alone import Share, share_of
 from notifications.project import Project
 
 HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours
-BURST_SECONDS = 1.0
+WITHOUT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
+LONGEST_CLOSURE = 3_600.0
 LONGEST_WAIT = 1.0  # a waiting sender looks at pause and lease at least this often
+WAIT_ALONE = 0.1
+SCRIPT = Path(__file__).with_name("gate.lua").read_text()
 
-# KEYS: one bucket each. ARGV: wanted, then rate and burst per bucket. Redis' clock, not ours.
-GRANT = """
-local now = redis.call('TIME')
-now = now[1] + now[2] / 1000000
-local granted = tonumber(ARGV[1])
-local levels = {}
-for i, key in ipairs(KEYS) do
-  local rate, burst = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
-  local bucket = redis.call('HMGET', key, 'level', 'at')
-  local level = tonumber(bucket[1]) or 0
-  local at = tonumber(bucket[2]) or now
-  levels[i] = math.min(burst, level + math.max(0, now - at) * rate)
-  granted = math.min(granted, math.floor(levels[i]))
-end
-granted = math.max(0, granted)
-local wait = 0
-for i, key in ipairs(KEYS) do
-  local rate = tonumber(ARGV[2 * i])
-  redis.call('HSET', key, 'level', tostring(levels[i] - granted), 'at', tostring(now))
-  redis.call('EXPIRE', key, 3600)
-  if granted == 0 then wait = math.max(wait, (1 - levels[i]) / rate) end
-end
-return {granted, tostring(wait)}
-"""
+Clock = Callable[[], float]
+
+
+class Limit(StrEnum):
+    """Why the rate is what it is. The script knows them by these names."""
+
+    QUOTA = "quota"
+    RATE = "rate"  # the run's own
+    RAMP = "ramp"  # from a cold start to the full rate
+    RETRY_AFTER = "retry_after"  # closed: FCM said when to come back
+    REOPENING = "reopening"  # climbing again after it was closed
+    SLOWED = "slowed"  # FCM refused or failed too often
+    SHARED = "shared"  # with other runs of the project
+    LOCAL = "local"  # Redis is away
+    WORKERS = "workers"  # the gate would let more through than is asked for
+    REST = "rest"  # nobody asked lately
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A bucket's name and its rate in messages per second."""
+class Heard:
+    """What came back since the last take."""
 
-    name: str
-    rate: float
+    answered: int = 0  # and said nothing against our pace
+    pushed_back: int = 0  # the project's 429s
+    failing: int = 0  # 5xx and timeouts
+    retry_after: float | None = None  # the longest seen with a 429 or 503
+
+    def __add__(self, other: Heard) -> Heard:
+        return Heard(
+            self.answered + other.answered,
+            self.pushed_back + other.pushed_back,
+            self.failing + other.failing,
+            max(self.retry_after or 0.0, other.retry_after or 0.0) or None,
+        )
 
     @property
-    def burst(self) -> float:
-        return max(1.0, self.rate * BURST_SECONDS)
+    def closes_for(self) -> float:
+        """Seconds for which nothing may leave. A few 429s among many answers only slow us down."""
+        if self.retry_after:
+            return min(self.retry_after, LONGEST_CLOSURE)
+        return WITHOUT_RETRY_AFTER if self.pushed_back > self.answered else 0.0
 
 
-@dataclass
-class LocalBucket:
-    """One process's share of a limit, for as long as Redis is away."""
+@dataclass(frozen=True)
+class Grant:
+    """How many may leave now; when none may, how long to wait before asking again."""
 
-    level: float = 0.0
-    at: float = field(default_factory=time.monotonic)
-
-    def grant(self, wanted: int, *, rate: float, now: float) -> int:
-        self.level = min(max(1.0, rate), self.level + (now - self.at) * rate)
-        self.at = now
-        granted = min(wanted, int(self.level))
-        self.level -= granted
-        return granted
+    granted: int
+    wait: float
+    limit: Limit
 
 
-_local: dict[str, LocalBucket] = {}
+@dataclass(frozen=True)
+class Pace:
+    """The rate that the gate allows at this moment, why, and until when if that is known."""
+
+    rate_per_second: float
+    limit: Limit
+    until: datetime | None = None
 
 
-def limits_of(project: Project, *, reference: str, rate: float | None) -> list[Limit]:
-    limits = [Limit(f"gate:project:{project.pk}", project.quota_per_minute * HEADROOM / 60)]
-    if rate:
-        limits.append(Limit(f"gate:{reference}", rate))
-    return limits
+class Gate:
+    """One sender's way to the project's gate. Of the main thread; it answers at once."""
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        reference: str,
+        rate: int | None = None,
+        lane: str = "bulk",
+        clock: Clock | None = None,  # tests hand time in; else Redis' time counts
+    ) -> None:
+        self.project = project
+        self.reference = reference
+        self.rate = rate
+        self.lane = lane
+        self.clock = clock
+        self._untold = Heard()
+
+    def take(self, wanted: int, heard: Heard) -> Grant:
+        """Tell what came back, and ask for as many as `wanted`."""
+        self._untold += heard
+        share = share_of(self.project.pk)
+        if share.away and self._clock() < share.ask_at:
+            return self._alone(share, wanted)
+        try:
+            question = self._question(wanted, share.debt(full_rate(self.project)))
+            granted, wait, limit, _, _ = _ask(self.project, question, timeout=1.0)
+        except redis.RedisError:
+            share.lose_redis(self._clock())
+            return self._alone(share, wanted)
+        self._untold = Heard()
+        share.find_redis()
+        if limit is Limit.RETRY_AFTER:
+            share.close(self._clock() + wait)
+        return Grant(granted, min(wait, LONGEST_WAIT), limit)
+
+    def _question(self, wanted: int, debt: int) -> dict[str, Any]:
+        heard = self._untold
+        return _question(self.project, self.reference, self.rate) | {
+            "wanted": wanted,
+            "urgent": self.lane == "urgent",
+            "answered": heard.answered,
+            "bad": heard.pushed_back + heard.failing,
+            "closes_for": heard.closes_for,
+            "spent": debt,
+            "random": random.random(),  # Lua's own starts from the same seed at every call
+            **({"now": self.clock()} if self.clock else {}),
+        }
+
+    def _alone(self, share: Share, wanted: int) -> Grant:
+        now = self._clock()
+        if self._untold.closes_for:
+            share.close(now + self._untold.closes_for)
+        rates = {"project": full_rate(self.project)}
+        if self.rate:
+            rates[self.reference] = self.rate
+        return Grant(share.take(wanted, rates, now), WAIT_ALONE, Limit.LOCAL)
+
+    def _clock(self) -> float:
+        return self.clock() if self.clock else time.monotonic()
 
 
-def take(wanted: int, limits: list[Limit]) -> tuple[int, float]:
-    """(how many may leave now, seconds to wait when none may)."""
+def full_rate(project: Project) -> float:
+    """Messages a second when nothing else limits."""
+    return project.quota_per_minute * HEADROOM / 60
+
+
+def pace_of(project: Project, reference: str, rate: int | None) -> Pace:
+    """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
     try:
-        arguments = [value for limit in limits for value in (limit.rate, limit.burst)]
-        granted, wait = _script()(keys=[limit.name for limit in limits], args=[wanted, *arguments])
-        return int(granted), min(float(wait), LONGEST_WAIT)
+        _, _, limit, allowed, until = _ask(
+            project, _question(project, reference, rate), timeout=0.25
+        )
     except redis.RedisError:
-        return _take_locally(wanted, limits), 0.1
+        return Pace(min(full_rate(project), rate or full_rate(project)), Limit.LOCAL)
+    return Pace(allowed, limit, datetime.fromtimestamp(until, UTC) if until else None)
 
 
-def _take_locally(wanted: int, limits: list[Limit]) -> int:
-    now = time.monotonic()
-    for limit in limits:
-        bucket = _local.setdefault(limit.name, LocalBucket(at=now))
-        wanted = bucket.grant(wanted, rate=limit.rate / settings.WORKERS, now=now)
-    return wanted
+def _question(project: Project, reference: str, rate: int | None) -> dict[str, Any]:
+    own = {"own": rate} if rate else {}
+    full = full_rate(project)
+    return {"reference": reference, "full": full, "ramp": project.ramp_seconds, **own}
+
+
+def _ask(
+    project: Project, question: dict[str, Any], *, timeout: float
+) -> tuple[int, float, Limit, float, float]:
+    """(granted, wait, limit, rate allowed now, when the limit ends or 0), by `gate.lua`."""
+    answer = _script(timeout)(keys=[f"gate:{project.pk}"], args=[json.dumps(question)])
+    granted, wait, limit, rate, until = answer
+    return int(granted), float(wait), Limit(limit.decode()), float(rate), float(until or 0)
 
 
 @cache
-def _script() -> redis.commands.core.Script:
-    client = redis.Redis.from_url(settings.GATE_URL, socket_timeout=1, socket_connect_timeout=1)
-    return client.register_script(GRANT)
+def _script(timeout: float) -> Script:
+    client = redis.Redis.from_url(
+        settings.GATE_URL, socket_timeout=timeout, socket_connect_timeout=timeout
+    )
+    return client.register_script(SCRIPT)
+
+
+def limits_of(project: Project, *, reference: str, rate: int | None) -> Gate:
+    """The old door, until its last user has a Gate."""
+    return Gate(project, reference=reference, rate=rate)
+
+
+def take(wanted: int, gate: Gate) -> tuple[int, float]:
+    grant = gate.take(wanted, Heard())
+    return grant.granted, grant.wait

@@ -1,0 +1,216 @@
+-- The gate of one project: how many messages may leave now, and why not more.
+--
+-- Atomic, one call per window of messages. What bounds the pace, from the outside in:
+--   closed    FCM said Retry-After: nothing leaves, for any process, until then.
+--   level     the project's token bucket. It alone keeps the quota: everything else only takes less.
+--   ceiling   the rate at which it fills. It climbs from a cold start (ramp), is cut when FCM pushes
+--             back (slowed), starts at the bottom after a closure, and never passes the full rate.
+--   saved     the part of the level that only urgent messages may have.
+--   fairness  a reference far ahead of one that waits is held, until that one has caught up.
+--   own rate  a bucket of each reference that has a limit of its own.
+--
+-- A lost state (FLUSHALL) is a cold start with an empty bucket: it costs time, never quota.
+
+local BURST = 1         -- seconds of the rate that a bucket holds
+local STEP = 0.25       -- seconds of the rate that are worth a window: no crumbs, no long waits
+local RESERVE = 0.1     -- of the bucket and of the rate: the urgent lane
+local FLOOR = 0.05      -- of the full rate: where a ramp begins
+local RECOVERY = 60     -- seconds from the floor to the full rate where no ramp is configured
+local MEMORY = 5        -- seconds over which rates and verdicts are averaged
+local CUT = 0.7         -- what is left of the rate after a cut
+local CUT_PAUSE = 5     -- seconds between cuts: what is in flight still tells of the old rate
+local PATIENCE = 0.1    -- share of refused and failed answers that we bear
+local FEW = 3           -- refused or failed answers that prove nothing
+local GRACE = 0.25      -- seconds that a waiting reference may be late to come back
+local LONGEST_WAIT = 1  -- after which everyone who waits asks again
+local AT_WORK = 5       -- seconds since its last question that a reference counts as sending
+local FORGET = 60       -- seconds after which it is forgotten
+local JITTER = 0.1      -- of a closure: a fleet must not come back on the dot
+local NEVER = math.huge
+
+local ask = cjson.decode(ARGV[1])
+local full = ask.full
+local floor = math.min(full, math.max(1, FLOOR * full))
+
+local function clock()
+  if ask.now then return ask.now end  -- tests alone hand time in
+  local time = redis.call('TIME')
+  return time[1] + time[2] / 1000000
+end
+
+local now = clock()
+
+local function remembered()
+  local kept = redis.call('GET', KEYS[1])
+  local gate = kept and cmsgpack.unpack(kept)
+  if gate and gate.at - now <= 1 then return gate end
+  -- Never seen, flushed, or the clock went back so far that what we remember means nothing.
+  return {
+    at = now, level = 0, saved = 0, used = 0, closed_until = 0, virtual = 0, refs = {},
+    ceiling = ask.ramp > 0 and floor or full, why = ask.ramp > 0 and 'ramp' or 'quota',
+    good = 0, bad = 0, deaf_until = 0,
+  }
+end
+
+local gate = remembered()
+now = math.max(now, gate.at)
+
+-- At least two: a tenth is reserved, and the rest must still hold one message.
+local function burst() return math.max(2, BURST * gate.ceiling) end
+local function slope() return full / (ask.ramp > 0 and ask.ramp or RECOVERY) end
+local function at_work(ref) return ref and now - ref.at < AT_WORK end
+
+-- A ceiling that nobody uses sinks as it rose: a trickle does not keep the gate warm for a flood.
+local function move_ceiling(passed)
+  local top = full
+  if ask.ramp > 0 then top = math.min(full, floor + 2 * gate.used) end
+  if gate.why == 'ramp' and ask.ramp == 0 then
+    gate.ceiling = full
+  elseif gate.ceiling > top then
+    gate.ceiling = math.max(top, gate.ceiling - passed * slope())
+  else
+    gate.ceiling = math.min(top, gate.ceiling + passed * slope())
+  end
+  if gate.ceiling >= full then
+    gate.why = 'quota'
+  elseif gate.why == 'quota' then
+    gate.why = 'ramp'
+  end
+end
+
+local function pass_time()
+  local rate = math.min(full, gate.ceiling)
+  local open = math.max(0, now - math.max(gate.at, gate.closed_until))
+  local faded = math.exp(-(now - gate.at) / MEMORY)
+  gate.used, gate.good, gate.bad = gate.used * faded, gate.good * faded, gate.bad * faded
+  move_ceiling(open)
+  gate.level = math.min(burst(), gate.level + open * rate)
+  gate.saved = math.min(RESERVE * burst(), gate.saved + RESERVE * open * rate)
+  gate.at = now
+  for name, ref in pairs(gate.refs) do
+    if now - ref.at > FORGET then gate.refs[name] = nil end
+  end
+end
+
+local function close(seconds)
+  gate.closed_until = math.max(gate.closed_until, now + seconds * (1 + JITTER * ask.random))
+  gate.level, gate.saved = 0, 0
+  gate.ceiling, gate.why = floor, 'reopening'
+end
+
+local function slow_down()
+  gate.ceiling = math.max(floor, CUT * math.min(gate.ceiling, gate.used))
+  gate.level = math.min(gate.level, burst())
+  gate.why = 'slowed'
+  gate.good, gate.bad = 0, 0
+  gate.deaf_until = now + CUT_PAUSE
+end
+
+local function hear()
+  gate.level = gate.level - ask.spent  -- by processes that could not reach us for a while
+  if ask.closes_for > 0 then return close(ask.closes_for) end
+  if now < gate.deaf_until then return end
+  gate.good, gate.bad = gate.good + ask.answered, gate.bad + ask.bad
+  if gate.bad >= FEW and gate.bad > PATIENCE * (gate.good + gate.bad) then slow_down() end
+end
+
+local function reference()
+  local ref = gate.refs[ask.reference]
+    or { at = now, served = gate.virtual, used = 0, waits_until = 0, held = now, level = 0 }
+  local passed = now - ref.at
+  ref.used = ref.used * math.exp(-passed / MEMORY)
+  if ask.own then ref.level = math.min(math.max(1, BURST * ask.own), ref.level + passed * ask.own) end
+  ref.at = now
+  gate.refs[ask.reference] = ref
+  return ref
+end
+
+-- Who waits, and how much the least served of them has had. Whoever rests earns no credit by it.
+local function waiting()
+  local count, least = 0, NEVER
+  for name, ref in pairs(gate.refs) do
+    if name ~= ask.reference and ref.waits_until > now then
+      count, least = count + 1, math.min(least, math.max(ref.served, gate.virtual))
+    end
+  end
+  return count, least
+end
+
+-- How many may leave, else how long to wait.
+local function grant(me)
+  local others, least = waiting()
+  me.served = math.max(me.served, gate.virtual)
+  gate.virtual = math.min(me.served, least)
+  local step = math.max(1, STEP * gate.ceiling / (others + 1))
+  local own = ask.own and me.level or NEVER
+  local worthwhile = math.floor(math.min(ask.wanted, step))
+  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(STEP * ask.own))) end
+
+  local fair = least + step - me.served
+  local free = gate.level - gate.saved
+  local may = math.max(0, math.min(free, fair))
+  if ask.urgent then may = may + math.max(0, math.min(gate.saved, gate.level)) end
+  local granted = math.floor(math.min(ask.wanted, may, own))
+  local wait = 0
+  if granted < worthwhile then
+    granted = 0
+    wait = math.max(0.005, (worthwhile - free) / gate.ceiling)
+    if ask.own then wait = math.max(wait, (worthwhile - own) / ask.own) end
+    if fair < worthwhile then wait = math.max(wait, worthwhile * (others + 1) / gate.ceiling) end
+  end
+  wait = math.min(LONGEST_WAIT, wait)
+  local cut_short = granted < math.floor(math.min(ask.wanted, own))
+  me.waits_until = cut_short and now + wait + GRACE or 0
+  if granted < ask.wanted then me.held = now end
+  return granted, wait
+end
+
+local function spend(me, granted)
+  gate.level = gate.level - granted
+  if ask.urgent then gate.saved = math.max(0, gate.saved - granted) end
+  gate.used = gate.used + granted / MEMORY
+  me.served = me.served + granted
+  me.used = me.used + granted / MEMORY
+end
+
+-- What others at work leave of the rate: an equal part, and whatever they do not use of theirs.
+local function share()
+  local count, theirs = 1, 0
+  for name, ref in pairs(gate.refs) do
+    if name ~= ask.reference and at_work(ref) then
+      count, theirs = count + 1, theirs + ref.used * math.exp(-(now - ref.at) / MEMORY)
+    end
+  end
+  return math.max(gate.ceiling / count, gate.ceiling - theirs)
+end
+
+-- The rate that this reference may have now, the limit that makes it so, and when that one ends.
+local function explain()
+  if now < gate.closed_until then return 0, 'retry_after', gate.closed_until end
+  local me = gate.refs[ask.reference]
+  local rate, limit, until_ = gate.ceiling, gate.why, nil
+  if gate.ceiling < full then until_ = now + (full - gate.ceiling) / slope() end
+  if share() < 0.95 * gate.ceiling then rate, limit, until_ = share(), 'shared', nil end
+  if ask.own and ask.own <= rate then rate, limit, until_ = ask.own, 'rate', nil end
+  if not at_work(me) then return rate, 'rest', nil end
+  if now - me.held > 2 * LONGEST_WAIT then limit, until_ = 'workers', nil end
+  return rate, limit, until_
+end
+
+local function answer(granted, wait)
+  local rate, limit, until_ = explain()
+  return { granted, tostring(wait), limit, tostring(rate), until_ and tostring(until_) or '' }
+end
+
+pass_time()
+if not ask.wanted then return answer(0, 0) end  -- a page only looks; nothing is kept
+
+hear()
+local me = reference()
+local granted, wait = 0, gate.closed_until - now
+if now >= gate.closed_until then
+  granted, wait = grant(me)
+  spend(me, granted)
+end
+redis.call('SET', KEYS[1], cmsgpack.pack(gate), 'EX', 3600)
+return answer(granted, wait)
