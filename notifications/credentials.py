@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 
 from notifications import sealing
 from notifications.gateway import BadCredentials
@@ -74,10 +74,23 @@ class ServiceAccount(models.Model):
     def _seal_anew(self, info: Mapping[str, Any]) -> None:
         # Guarded: an account stored in the meantime stays. Not save(): `stored_at` tells the
         # gateways of another key, and this is the same one.
-        values = {"sealed": _seal(info, self.project_id), "sealed_with": sealing.key_id()}
+        values: dict[str, Any] = {
+            "sealed": _seal(info, self.project_id),
+            "sealed_with": sealing.key_id(),
+        }
         mine = ServiceAccount.objects.filter(pk=self.pk, sealed=self.sealed)
         if mine.update(**values):
             self.sealed, self.sealed_with = values["sealed"], values["sealed_with"]
+
+
+def use(project: Project, info: Mapping[str, Any]) -> ServiceAccount:
+    """Store it and send with it from now on, to where it is good for: Google, or the emulator."""
+    with transaction.atomic():
+        account = ServiceAccount.store(project, info)
+        project.uses_emulator = info["token_uri"] != settings.GOOGLE_TOKEN_URI
+        project.uses_default_credentials = False
+        project.save(update_fields=["uses_emulator", "uses_default_credentials"])
+    return account
 
 
 def _seal(info: Mapping[str, Any], project_id: int) -> bytes:

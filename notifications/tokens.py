@@ -28,6 +28,7 @@ from notifications.shared_token import (
 )
 
 LOOK_EVERY = 0.1  # while another process mints and we have nothing to send with
+LOOK_AGAIN = 1.0  # while another process mints and the old token still serves
 PATIENCE = LOCK_SECONDS + 4.0
 # A token rejected more often than this within a minute is not what FCM dislikes: asking for ever
 # new ones would only add Google's rate limit to the trouble.
@@ -95,7 +96,9 @@ class AccessTokens:
         until = time.monotonic() + PATIENCE
         try:
             while not self._is_renewed(shared):
-                if self._works or time.monotonic() > until:
+                if self._works:
+                    return self._look_again_in(LOOK_AGAIN)
+                if time.monotonic() > until:
                     raise TokenUnavailable("another process is renewing the token")
                 time.sleep(LOOK_EVERY)
         except redis.RedisError:
@@ -143,7 +146,10 @@ class AccessTokens:
         self._trouble, self._trouble_until = trouble, now + seconds
         if isinstance(trouble, BadCredentials) or not self._works:
             raise type(trouble)(str(trouble))  # a new one: raised again, the same would only grow
-        self._refresh_at = min(now + seconds, self._expires_at)
+        self._look_again_in(seconds)
+
+    def _look_again_in(self, seconds: float) -> None:
+        self._refresh_at = min(time.monotonic() + seconds, self._expires_at)
 
     @property
     def _works(self) -> bool:

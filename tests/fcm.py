@@ -51,6 +51,9 @@ class Fcm:
     def slow_down(self, latency_ms: int) -> None:
         self._ask("/admin/settings", {"latency_ms": latency_ms})
 
+    def let_tokens_live(self, seconds: float) -> None:
+        self._ask("/admin/settings", {"token_seconds": seconds})
+
     def revoke(self) -> None:
         """Every token handed out so far stops working."""
         self._ask("/admin/revoke", {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,12 +10,10 @@ from django.utils import timezone
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
 from notifications.contact import Contact
-from notifications.credentials import ServiceAccount
 from notifications.device import Device
 from notifications.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_people, make_project
-from tests.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 NO_DEVICES = {
@@ -107,28 +104,11 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(desk: Desk, project: Project) ->
 
 def test_a_project_is_made_but_not_deleted(desk: Desk, project: Project) -> None:
     form = {"name": "Museum", "slug": "museum", "timezone": "Europe/Berlin",
-            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000",
+            "ramp_seconds": "60"}  # fmt: skip
     desk.save("notifications_project_add", **form)
     assert Project.objects.filter(slug="museum").exists()
     assert desk.post("notifications_project_delete", project.pk, post="yes").status_code == 403
-
-
-def test_credentials_are_checked_encrypted_and_switch_the_project_to_fcm(
-    desk: Desk, project: Project, fcm: Fcm
-) -> None:
-    key = json.dumps(fcm.service_account)
-    wrong = json.dumps({**fcm.service_account, "project_id": "somebody-elses"})
-    refused = desk.confirm("notifications_project_set_credentials", project.pk, key=wrong)
-    assert "this key belongs to “somebody-elses”" in text_of(refused)
-    assert not ServiceAccount.objects.exists()
-
-    desk.confirm("notifications_project_set_credentials", project.pk, key=key)
-
-    project.refresh_from_db()
-    assert (project.uses_emulator, project.service_account.open()) == (False, fcm.service_account)
-    page = desk.open("notifications_project_change", project.pk)
-    assert fcm.service_account["client_email"] in page
-    assert fcm.service_account["private_key"][:60] not in page
 
 
 def test_the_audit_trail_cannot_be_changed(desk: Desk, project: Project) -> None:

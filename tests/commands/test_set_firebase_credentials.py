@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
 from notifications.project import Project
 from tests.builders import make_project
+from tests.fcm import Fcm
 
 
 @pytest.fixture
@@ -44,9 +46,23 @@ def account(private_key: str, settings: LazySettings) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(autouse=True)
+def no_google(settings: LazySettings) -> None:
+    """A key of Google's is tried at Google; for the tests Google is a door that is closed."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nowhere = f"https://127.0.0.1:{closed.getsockname()[1]}"
+    settings.GOOGLE_FCM_ENDPOINT, settings.GOOGLE_TOKEN_URI = nowhere, f"{nowhere}/token"
+
+
 def give(file: Path, slug: str = "shop") -> str:
     out = StringIO()
     call_command("set_firebase_credentials", str(file), "--project", slug, stdout=out)
+    return out.getvalue()
+
+
+def check(slug: str, *options: str) -> str:
+    out = StringIO()
+    call_command("set_firebase_credentials", *options, "--project", slug, stdout=out)
     return out.getvalue()
 
 
@@ -57,6 +73,7 @@ def test_a_good_file_is_encrypted_and_the_project_sends_to_google(
     file.write_text(json.dumps(account))
     said = give(file)
     assert "sends to FCM as push@shop-firebase" in said
+    assert "No token could be had" in said  # and it is stored all the same
     assert "PRIVATE KEY" not in said
     shop.refresh_from_db()
     assert not shop.uses_emulator
@@ -104,12 +121,12 @@ def test_an_account_that_cannot_work_is_refused(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "is not JSON"),
-        (b"{", "is not JSON"),
-        (b"\xff\xfe", "is not JSON"),
-        (b"[" * 50_000, "is not JSON"),
+        (b"", "Is not JSON"),
+        (b"{", "Is not JSON"),
+        (b"\xff\xfe", "Is not JSON"),
+        (b"[" * 50_000, "Is not JSON"),
         (b"[]", "not an object"),
-        (b" " * 70_000, "far too large"),
+        (b" " * 70_000, "Far too large"),
     ],
 )
 def test_a_file_that_is_no_account_is_refused(
@@ -133,6 +150,37 @@ def test_a_pipe_does_not_hang_the_command(shop: Project, tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CommandError, match="not a file"):
         give(tmp_path / "pipe")
+
+
+def test_the_reply_of_fcm_is_printed_and_can_be_asked_for_again(
+    project: Project, fcm: Fcm, tmp_path: Path
+) -> None:
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps(fcm.service_account))
+    assert "The key works" in give(file, project.slug)
+    assert "The key works" in check(project.slug)
+    fcm_was, project.firebase_project_id = project.firebase_project_id, "elsewhere"
+    project.save()
+    with pytest.raises(CommandError, match=f"belongs to the Firebase project “{fcm_was}”"):
+        check(project.slug)
+
+
+def test_the_machines_credentials_are_used_once_they_work(
+    project: Project, fcm: Fcm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "adc.json"
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    with pytest.raises(CommandError, match="no application default credentials"):
+        check(project.slug, "--machine")
+    project.refresh_from_db()
+    assert not project.uses_default_credentials
+
+    file.write_text(json.dumps(fcm.service_account))
+    assert "The key works" in check(project.slug, "--machine")
+    project.refresh_from_db()
+    assert project.uses_default_credentials
+    with pytest.raises(CommandError, match="not both"):
+        check(project.slug, "--machine", str(file))
 
 
 def test_an_unknown_project_is_refused_with_those_there_are(shop: Project, tmp_path: Path) -> None:

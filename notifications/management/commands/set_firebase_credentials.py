@@ -2,63 +2,82 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
 
-from notifications import audit
-from notifications.credentials import ServiceAccount
+from notifications import audit, credentials
 from notifications.management.projects import project_named
-
-MAX_BYTES = 64 * 1024  # a service account has 2.4 kB
+from notifications.probe import Probe, probe
+from notifications.project import Project
 
 
 class Command(BaseCommand):
-    help = "Give a project the service account it sends with. Replaces an earlier one."
+    help = (
+        "Give a project the service account it sends with, and ask FCM whether it works. Replaces "
+        "an earlier one. Without FILE: ask FCM about the key the project has."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="the JSON file from the Firebase console")
+        parser.add_argument(
+            "file", type=Path, nargs="?", help="the JSON file from the Firebase console"
+        )
         parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--machine",
+            action="store_true",
+            help="send with this machine's own (application default) credentials instead",
+        )
 
-    def handle(self, *, file: Path, project: str, **_: Any) -> None:
+    def handle(self, *, file: Path | None, project: str, machine: bool, **_: Any) -> None:
         owner = project_named(project)
-        info = read(file)
-        with transaction.atomic():
-            try:
-                account = ServiceAccount.store(owner, info)
-            except ValidationError as error:
-                raise CommandError(f"{file}: {' '.join(error.messages)}") from error
-            owner.uses_emulator = info["token_uri"] != settings.GOOGLE_TOKEN_URI
-            owner.save(update_fields=["uses_emulator"])
-            audit.record(
-                "carillon", "set credentials", f"project {owner.slug}", project=owner,
-                client_email=account.client_email,
-            )  # fmt: skip
-        to = "the FCM emulator" if owner.uses_emulator else "FCM"
-        self.stdout.write(f"Project “{owner.slug}” sends to {to} as {account.client_email}.")
+        if file and machine:
+            raise CommandError("Give a FILE or --machine, not both.")
+        if file:
+            self.stdout.write(store(owner, file))
+            self.stdout.write(probe(owner).words)
+            return
+        found = use_machine(owner) if machine else probe(owner)
+        if not found.ok:
+            raise CommandError(found.words)
+        self.stdout.write(found.words)
 
 
-def read(file: Path) -> dict[str, str]:
-    """The file as a service account's JSON could be, or a CommandError that says what it is not."""
+def store(owner: Project, file: Path) -> str:
+    """Check, encrypt and use the account in this file; what was done, in a sentence."""
+    try:
+        account = credentials.use(owner, credentials.read(content(file)))
+    except ValidationError as error:
+        raise CommandError(f"{file}: {' '.join(error.messages)}") from None
+    record(owner, client_email=account.client_email)
+    to = "the FCM emulator" if owner.uses_emulator else "FCM"
+    return f"Project “{owner.slug}” sends to {to} as {account.client_email}."
+
+
+def use_machine(owner: Project) -> Probe:
+    """Only once FCM has accepted them: a project whose key works is not to lose it by mistake."""
+    owner.uses_default_credentials = True
+    found = probe(owner)
+    if found.ok:
+        owner.save(update_fields=["uses_default_credentials"])
+        record(owner, credentials="machine's")
+    return found
+
+
+def record(owner: Project, **detail: str) -> None:
+    audit.record("carillon", "set credentials", f"project {owner.slug}", project=owner, **detail)
+
+
+def content(file: Path) -> bytes:
+    """What the file holds, or a CommandError that says why it cannot be read."""
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode):
             raise CommandError(f"{file}: cannot be read: it is not a file.")
-        if found.st_size > MAX_BYTES:
-            raise CommandError(f"{file}: far too large for a service account's JSON.")
-        info = json.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            return opened.read(credentials.MAX_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{file}: cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise CommandError(f"{file}: is not JSON. Download it again from Firebase.") from error
-    if not isinstance(info, dict):
-        raise CommandError(f"{file}: is not a service account's JSON: not an object.")
-    if odd := sorted(name for name, value in info.items() if not isinstance(value, str)):
-        raise CommandError(f"{file}: {', '.join(odd)[:200]} must be texts.")
-    return info

@@ -1,0 +1,110 @@
+"""The dialogs around a project's key: give one, check it, or use the machine's own.
+
+What is typed or chosen here is never shown again, not even in the dialog that refuses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.safestring import SafeString
+from unfold.widgets import INPUT_CLASSES
+
+from notifications import credentials
+from notifications.admin.dialogs import Dialog
+from notifications.admin.widgets import CodeArea
+from notifications.project import Project
+
+
+class SecretArea(CodeArea):
+    """Takes a secret, never gives one back: a refused form comes back without it."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        return super().render(name, None, attrs, renderer)
+
+
+class CredentialsDialog(Dialog):
+    wide = True
+    file = forms.FileField(
+        label="Service account (JSON file)",
+        required=False,
+        widget=forms.FileInput({"class": " ".join(INPUT_CLASSES), "accept": ".json"}),
+        help_text="Firebase console → Project settings → Service accounts → Generate new private "
+        "key. It is encrypted before it is stored, and never shown again.",
+    )
+    key = forms.CharField(
+        label="Or its text",
+        required=False,
+        widget=SecretArea(rows=6, autocomplete="off", placeholder='{"type": "service_account", …}'),
+    )
+
+    def __init__(self, **values: Any) -> None:
+        request = values["request"]
+        # What Django's own decorator sets: an error page shows none of it.
+        request.sensitive_post_parameters = "__ALL__"
+        super().__init__(files=request.FILES or None, **values)
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = self.cleaned_data
+        field = "file" if given.get("file") else "key"
+        if field in self.errors or not given.get(field):
+            if not self.errors:
+                self.add_error("file", "Choose the file, or paste its text below.")
+            return given
+        self.project = Project.objects.get(pk=self.object_id or 0)
+        try:
+            self.info = credentials.read(_content(given[field]))
+            credentials.check(self.info, self.project)
+        except ValidationError as error:
+            self.add_error(field, error)
+        return given
+
+
+def _content(given: Any) -> str | bytes:
+    """At most one byte more than is allowed: more need not be read to be refused."""
+    if isinstance(given, str):
+        return given
+    content: bytes = given.read(credentials.MAX_BYTES + 1)
+    return content
+
+
+class MachineDialog(Dialog):
+    """Application default credentials on, or off again."""
+
+    template = "admin/notifications/machine_credentials.html"
+    emulator = forms.BooleanField(
+        label="Keep sending to the emulator",
+        required=False,
+        help_text="Leave it off to send to real phones from now on.",
+    )
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.project = Project.objects.get(pk=self.object_id or 0)
+        self.was_on = self.project.uses_default_credentials
+        self.fields["emulator"].initial = self.project.uses_emulator
+        if self.was_on or settings.FCM_ENDPOINT == settings.GOOGLE_FCM_ENDPOINT:
+            del self.fields["emulator"]
+
+    @property
+    def title(self) -> str:
+        if self.was_on:
+            return "Go back to the uploaded key?"
+        return "Send with this machine's own credentials?"
+
+    @property
+    def possible(self) -> bool:
+        return not self.was_on or hasattr(self.project, "service_account")
+
+    def context(self) -> dict[str, Any]:
+        account = getattr(self.project, "service_account", None)
+        return {"was_on": self.was_on, "account": account, "project": self.project}
+
+    def turned(self) -> Project:
+        """The project as it is to be; not saved yet."""
+        self.project.uses_default_credentials = not self.was_on
+        self.project.uses_emulator = self.cleaned_data.get("emulator", self.project.uses_emulator)
+        return self.project

@@ -1,0 +1,174 @@
+"""The probe: does this project's key work? FCM's answer to one message, in plain words.
+
+The message is only validated and its address is made up, so nothing reaches a phone: FCM proves
+the key when it gets as far as disliking the address. The token is minted anew, because one from
+Redis would hide that its key was deleted.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import TimeoutError as TookTooLong
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+
+from notifications import dispatch, payload
+from notifications.credentials import ServiceAccount
+from notifications.fcm import FcmGateway
+from notifications.gateway import BadCredentials, Message
+from notifications.minting import Minter, TokenUnavailable
+from notifications.project import Project
+from notifications.tokens import AccessTokens
+
+SECONDS = 45.0
+# FCM takes no address of this form, and its stand-in knows it for one that it does not take.
+ADDRESS = "malformed-address:made-up-to-check-a-key"
+MESSAGE = Message(
+    reference="probe", kind="token", address=ADDRESS, platform="android", title="Does it ring?"
+)
+# Said by FCM itself, which nobody reaches without a key it accepts.
+FCM_HAS_READ_IT = ("INVALID_ARGUMENT", "UNREGISTERED", "THIRD_PARTY_AUTH_ERROR")
+
+
+@dataclass(frozen=True)
+class Probe:
+    ok: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the probe's message was answered, reduced to what tells the cases apart."""
+
+    http: int
+    code: str = ""  # FcmError's: FCM itself has spoken
+    reason: str = ""  # ErrorInfo's: the API front end has
+    text: str = ""
+
+    @property
+    def said(self) -> str:
+        return f" FCM said: {self.text}" if self.text else f" FCM answered HTTP {self.http}."
+
+
+def probe(project: Project) -> Probe:
+    """Ask FCM. Whatever happens on the way is an answer too."""
+    try:
+        minter = dispatch.minter_of(project)
+        if wrong := _of_another_project(project):
+            return wrong
+        reply = dispatch.in_loop(_ask(project, minter)).result(timeout=SECONDS)
+    except BadCredentials as error:
+        return Probe(False, str(error))
+    except TokenUnavailable as error:
+        return Probe(False, f"No token could be had, so the key is not proven: {error}. {THE_WAY}")
+    except (aiohttp.ClientError, OSError, TookTooLong, TimeoutError) as error:
+        # Its text, not its repr: that one shows the request's headers, and so the token.
+        why = str(error) or type(error).__name__
+        return Probe(False, f"FCM could not be reached ({why[:200]}). {THE_WAY}")
+    return in_plain_words(reply, project)
+
+
+THE_WAY = "Check this machine's network, DNS and firewall, then try again."
+
+
+def _of_another_project(project: Project) -> Probe | None:
+    if project.uses_default_credentials:
+        return None
+    owner = ServiceAccount.objects.get(project=project).open()["project_id"]
+    if owner == project.firebase_project_id:
+        return None
+    return Probe(
+        False,
+        f"The key belongs to the Firebase project “{owner}”, but this project sends as "
+        f"“{project.firebase_project_id}”. Set that project's key, or correct the ID.",
+    )
+
+
+async def _ask(project: Project, minter: Minter) -> Reply:
+    gateway = _ProbingGateway(
+        endpoint=project.endpoint,
+        firebase_project_id=project.firebase_project_id,
+        tokens=AccessTokens(minter, shared=False),
+        connections=1,
+        ca_file=project.ca_file,
+    )
+    try:
+        return await gateway.ask()
+    finally:
+        await gateway.close()
+
+
+class _ProbingGateway(FcmGateway):
+    """The gateway that sends, asked for once what it never asks while it sends."""
+
+    async def ask(self) -> Reply:
+        body = orjson.dumps({"validateOnly": True, "message": payload.as_fcm(MESSAGE)})
+        status, _, answer = await self._post(body, await self._tokens.current())
+        return read(status, answer)
+
+
+def read(http: int, body: bytes) -> Reply:
+    try:
+        error = orjson.loads(body)["error"]
+        details = {d["@type"].rpartition(".")[2]: d for d in error.get("details", [])}
+        return Reply(
+            http,
+            code=_text(details.get("FcmError", {}).get("errorCode")),
+            reason=_text(details.get("ErrorInfo", {}).get("reason")),
+            text=_text(error.get("message")),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Reply(http)
+
+
+def _text(value: Any) -> str:
+    return value[:300] if isinstance(value, str) else ""
+
+
+def in_plain_words(reply: Reply, project: Project) -> Probe:
+    """What the answer says about the key, and what to do. The first row that fits wins."""
+    name = project.firebase_project_id
+    if reply.http == 200 or (reply.code in FCM_HAS_READ_IT and reply.http in (400, 401, 404)):
+        return Probe(True, "The key works: FCM read a test message. Nothing was sent.")
+    for fits, words in (
+        (_is_of_another_sender(reply), f"The key belongs to another Firebase project than {name}."),
+        (_is_switched_off(reply), SWITCHED_OFF.format(project=name)),
+        (_lacks_scope(reply), "These credentials may not send: they lack FCM's scope. On Google "
+         "Cloud, give the machine the scope “cloud-platform”."),
+        (reply.http == 403, ROLE_MISSING.format(project=name)),
+        (reply.http == 401, "FCM refuses the token that this key got. Make a new key."),
+        (reply.http == 404, f"There is no Firebase project “{name}”, or FCM does not know it. "
+         "Correct the Firebase project ID."),
+        (reply.http == 429, "FCM is too busy with this project to tell. Try again in a minute."),
+        (reply.http >= 500, "FCM has trouble of its own. Try again in a minute."),
+    ):  # fmt: skip
+        if fits:
+            return Probe(False, words + reply.said)
+    return Probe(False, f"FCM gave an answer we do not know, HTTP {reply.http}.{reply.said}")
+
+
+SWITCHED_OFF = (
+    "The Firebase Cloud Messaging API (V1) is switched off in {project}. Enable it at "
+    "https://console.cloud.google.com/apis/library/fcm.googleapis.com?project={project} "
+    "and wait a few minutes."
+)
+ROLE_MISSING = (
+    "The key may not send for {project}: its account lacks the permission "
+    "cloudmessaging.messages.create. Give it the role “Firebase Cloud Messaging API Admin” in that "
+    "project, and check that the Firebase project ID is right."
+)
+
+
+def _is_of_another_sender(reply: Reply) -> bool:
+    return reply.code == "SENDER_ID_MISMATCH" or "SenderId mismatch" in reply.text
+
+
+def _is_switched_off(reply: Reply) -> bool:
+    unused = "has not been used" in reply.text or "it is disabled" in reply.text
+    return reply.http == 403 and (reply.reason == "SERVICE_DISABLED" or unused)
+
+
+def _lacks_scope(reply: Reply) -> bool:
+    return reply.reason == "ACCESS_TOKEN_SCOPE_INSUFFICIENT"

@@ -1,0 +1,146 @@
+"""A project's key in the admin: given, checked, exchanged for the machine's; and never shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+
+from notifications.audit import AuditEntry
+from notifications.credentials import ServiceAccount
+from notifications.project import Project
+from tests.admin.desk import Desk, messages_of, text_of
+from tests.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+WORKS = "The key works: FCM read a test message. Nothing was sent."
+
+
+@pytest.fixture
+def project(project: Project) -> Project:
+    Project.objects.update(firebase_project_id="carillon-demo")
+    project.refresh_from_db()
+    return project
+
+
+def give(desk: Desk, project: Project, **values: Any) -> HttpResponse:
+    return desk.confirm("notifications_project_set_credentials", project.pk, **values)
+
+
+def file(content: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("key.json", content.encode(), "application/json")
+
+
+@pytest.mark.parametrize("way", ["file", "key"])
+def test_a_key_is_checked_stored_and_tried_at_once(
+    desk: Desk, project: Project, fcm: Fcm, way: str
+) -> None:
+    Project.objects.update(uses_emulator=False)
+    text = json.dumps(fcm.service_account)
+
+    reply = give(desk, project, **{way: file(text) if way == "file" else text})
+
+    [said] = messages_of(reply)
+    assert said == f"The key is stored. {WORKS} Shop sends to the emulator."
+    project.refresh_from_db()
+    assert (project.uses_emulator, project.service_account.open()) == (True, fcm.service_account)
+    page = desk.open("notifications_project_change", project.pk)
+    assert fcm.service_account["client_email"] in page
+    assert fcm.counts()["accepted"] == 0
+
+
+@pytest.mark.parametrize("way", ["file", "key"])
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "only a part of it"),
+        (lambda text: text.replace('"project_id": "carillon-demo"', '"project_id": "x"'),
+         "this key belongs to “x”"),
+        (lambda text: text.replace("/token", "/elsewhere"), "token_uri: must be"),
+        (lambda text: text.replace("BEGIN PRIVATE", "BEGIN"), "private_key: is not a key"),
+        (lambda text: text + "x" * 70_000, "Far too large"),
+    ],
+)  # fmt: skip
+def test_a_key_that_cannot_work_is_refused_beside_its_field_and_not_shown_again(
+    desk: Desk, project: Project, fcm: Fcm, way: str, spoil: Any, words: str
+) -> None:
+    text = spoil(json.dumps(fcm.service_account))
+
+    reply = give(desk, project, **{way: file(text) if way == "file" else text})
+
+    assert words in text_of(reply)
+    assert fcm.service_account["private_key"][60:100] not in reply.content.decode()
+    assert not ServiceAccount.objects.exists()
+    assert not AuditEntry.objects.exists()
+
+
+def test_nothing_given_is_said(desk: Desk, project: Project, fcm: Fcm) -> None:
+    assert "Choose the file, or paste its text" in text_of(give(desk, project))
+    assert "empty" in text_of(give(desk, project, file=file("")))
+
+
+def test_a_check_tells_what_fcm_says(desk: Desk, project: Project, fcm: Fcm) -> None:
+    [said] = messages_of(desk.confirm("notifications_project_check_key", project.pk))
+    assert "has no service account" in said
+    ServiceAccount.store(project, fcm.service_account)
+
+    [*_, said] = messages_of(desk.confirm("notifications_project_check_key", project.pk))
+
+    assert said == f"{WORKS} Shop sends to the emulator."
+
+
+def test_opening_the_dialogs_asks_nobody_and_changes_nothing(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
+    for name in ("set_credentials", "check_key", "use_machine"):
+        desk.open(f"notifications_project_{name}", project.pk)
+    assert fcm.counts()["token_requests"] == 0
+    assert not Project.objects.get().uses_default_credentials
+
+
+def test_the_machines_credentials_are_tried_before_they_are_used(
+    desk: Desk, project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    adc = tmp_path / "adc.json"
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(adc))
+    change = {"emulator": "on"}
+
+    reply = desk.confirm("notifications_project_use_machine", project.pk, **change)
+    assert "no application default credentials that work" in text_of(reply)
+    assert not Project.objects.get().uses_default_credentials
+
+    adc.write_text(json.dumps(fcm.service_account))
+    reply = desk.confirm("notifications_project_use_machine", project.pk, **change)
+    assert messages_of(reply) == [f"{WORKS} Shop sends to the emulator."]
+    assert Project.objects.get().uses_default_credentials
+    page = desk.open("notifications_project_change", project.pk)
+    assert "This machine's own application default credentials" in page
+
+    # No key was ever uploaded: there is nothing to go back to.
+    reply = desk.confirm("notifications_project_use_machine", project.pk)
+    assert "There is no uploaded key" in text_of(reply)
+    assert Project.objects.get().uses_default_credentials
+
+    give(desk, project, key=json.dumps(fcm.service_account))
+    assert not Project.objects.get().uses_default_credentials
+
+
+def test_a_project_may_go_back_to_its_uploaded_key(desk: Desk, project: Project, fcm: Fcm) -> None:
+    ServiceAccount.store(project, fcm.service_account)
+    Project.objects.update(uses_default_credentials=True)
+
+    desk.confirm("notifications_project_use_machine", project.pk)
+
+    assert not Project.objects.get().uses_default_credentials
+    assert AuditEntry.objects.get().detail == {"credentials": "uploaded"}
+
+
+def test_a_changed_firebase_project_warns_of_the_key(desk: Desk, project: Project) -> None:
+    form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+    said = desk.save("notifications_project_change", project.pk, **form)
+    assert "set that project's key" in said

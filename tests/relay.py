@@ -1,0 +1,64 @@
+"""A relay in front of a server: passes bytes on, or holds, or hangs up, as a bad network does."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+
+class Relay:
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.mode = "pass"
+        self.connections = 0
+        self.came = threading.Event()
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def hang_up(self) -> None:
+        """Close what is open, and everything that comes."""
+        self.mode = "close"
+        self._close_all()
+
+    def stop(self) -> None:
+        self._listener.close()
+        self._close_all()
+
+    def _close_all(self) -> None:
+        for each in self._open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self._open.clear()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            if self.mode == "close":
+                client.close()
+            elif self.mode == "hold":
+                self._open.append(client)
+            else:
+                self._join(client)
+            self.came.set()
+
+    def _join(self, client: socket.socket) -> None:
+        server = socket.create_connection(("127.0.0.1", self._target))
+        self._open += [client, server]
+        for source, sink in ((client, server), (server, client)):
+            threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            sink.sendall(data)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_RDWR)
