@@ -9,11 +9,14 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 
+from campaigns import labels, outlook
 from campaigns.audience import Audience
+from campaigns.rendering import Renderer
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.payload import MAX_TTL
+from notifications import rules
 from notifications.project import OfProject
+from notifications.rules import MAX_TTL
 from notifications.zones import validate_zone
 
 ONCE = "once"
@@ -110,8 +113,15 @@ class Campaign(OfProject):
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
                 problems[name] = f"There is no such {name} in this project."
+        if self.analytics_label and (words := rules.label(self.analytics_label)):
+            problems["analytics_label"] = words
         if problems:
             raise ValidationError(problems)
+
+    @property
+    def label(self) -> str:
+        """What Firebase's reports call it."""
+        return self.analytics_label or labels.made_from(self.name, self.pk)
 
     def current_run(self) -> Run | None:
         """The run that holds this campaign's occurrence, if it was launched."""
@@ -141,7 +151,22 @@ class Campaign(OfProject):
                 problems[name] = f"{checked}: {' '.join(error.messages)}"
         if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
             problems["at"] = "This time has passed. Choose a later one, or launch it now."
+        if not problems and (look := self.look()).hopeless:
+            problems["template"] = f"{self.template}: FCM would refuse it for everybody looked at. "
+            problems["template"] += look.refused[0].detail
         return problems
+
+    def warnings(self, now: datetime) -> list[str]:
+        """What a person should know before launching it; nothing of it keeps it from being."""
+        of_labels = labels.warning(self.project_id, self.label, at=self.at or now)
+        return [*self.look().sentences(), *([of_labels] if of_labels else [])]
+
+    def look(self) -> outlook.Look:
+        """How it would end for those whose message is likely to be the longest."""
+        renderer = Renderer(
+            self.template.frozen(), collapse_id="carillon-0", analytics_label=self.label
+        )
+        return outlook.look(self.project_id, self.audience.effective_rules, renderer)
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
@@ -162,6 +187,7 @@ class Campaign(OfProject):
             on_unknown=self.on_unknown,
             rate_per_second=self.rate_per_second,
             ttl_seconds=self.ttl_seconds,
+            analytics_label=self.label,
             max_lateness_seconds=self.max_lateness_seconds,
             scheduled_at=self.at if later and self.at else now,
             launched_by=by,

@@ -1,18 +1,21 @@
-"""From a run's frozen content and a person to the Message, or the reason to skip this person."""
+"""From a run's frozen content and a person to the Message, or why this person gets none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from liquid.exceptions import UndefinedError
+from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns import liquid
+from campaigns.content import Content, is_personal, on_platform
 from campaigns.reasons import Reason
-from campaigns.template import TEXTS
-from notifications import payload
+from notifications import options, payload, rules, validation
+from notifications.discovery import Problem
 from notifications.gateway import Message
+from notifications.sizes import TooBig
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +39,113 @@ class Unrenderable(Exception):
         super().__init__(detail)
         self.reason, self.detail = reason, detail
 
+    @property
+    def rejected(self) -> bool:
+        """FCM would refuse this very message; the others are people we skip by choice."""
+        return self.reason in (Reason.INVALID_MESSAGE, Reason.TOO_LONG)
+
 
 def render(
-    content: Mapping[str, Any], reader: Reader, *, collapse_id: str, ttl_seconds: int
+    content: Content,
+    reader: Reader,
+    *,
+    collapse_id: str,
+    ttl_seconds: int,
+    analytics_label: str = "",
 ) -> Message:
-    texts = in_language(content, reader.locale)
-    values = values_of(reader)
-    message = Message(
-        reference=reader.reference,
-        kind=reader.kind,
-        address=reader.address,
-        platform=reader.platform,
-        **{name: _text(texts[name], values) for name in TEXTS},
-        data={key: _text(source, values) for key, source in texts["data"].items()},
-        collapse_id=collapse_id,
-        ttl_seconds=ttl_seconds,
-    )
-    if (size := payload.size(message)) > payload.MAX_BYTES:
-        raise Unrenderable(Reason.TOO_LONG, f"{size:,} bytes")
-    return message
+    """For one person. For many, keep a Renderer: it works out once what is the same for all."""
+    renderer = Renderer(content, collapse_id=collapse_id, analytics_label=analytics_label)
+    return renderer.render(reader, ttl_seconds=ttl_seconds)
 
 
-def in_language(content: Mapping[str, Any], locale: str) -> dict[str, Any]:
-    """The texts for pt-BR: those of pt-BR, else of pt, else the campaign's own; field by field."""
-    locales = content["locales"]
-    language = locale.replace("_", "-")
-    best = locales.get(language) or locales.get(language.partition("-")[0]) or {}
-    texts = {name: best.get(name) or content[name] for name in TEXTS}
-    return {**texts, "data": {**content["data"], **best.get("data", {})}}
+class Renderer:
+    """One content for any number of people."""
+
+    def __init__(self, content: Content, *, collapse_id: str, analytics_label: str = "") -> None:
+        self._content = content
+        self._common: dict[str, Any] = {
+            "collapse_id": collapse_id,
+            "analytics_label": analytics_label,
+        }
+        self._sheets: dict[tuple[str, str], Sheet] = {}
+
+    def render(self, reader: Reader, *, ttl_seconds: int) -> Message:
+        """The message FCM will take, or Unrenderable with the field at fault."""
+        sheet = self._sheet(reader.locale, reader.platform)
+        message = Message(
+            reference=reader.reference,
+            kind=reader.kind,
+            address=reader.address,
+            platform=reader.platform,
+            ttl_seconds=ttl_seconds,
+            **self._common,
+            **sheet.filled_for(reader),
+        )
+        sheet.check(message)
+        return message
+
+    def _sheet(self, locale: str, platform: str) -> Sheet:
+        sheet = self._sheets.get((locale, platform))
+        if sheet is None:
+            sheet = self._sheets[locale, platform] = Sheet(self._content, locale, platform)
+        return sheet
+
+
+Fill = Callable[[Mapping[str, Any]], Any]
+
+
+class Sheet:
+    """The content in one language for one platform: what all share, and what each has their own.
+
+    The whole check costs half as much as rendering, and its answer is nearly always the same: the
+    first person's message is checked in full, and of the next ones what may differ from it.
+    """
+
+    def __init__(self, content: Content, locale: str, platform: str) -> None:
+        self._platform = platform
+        written = on_platform(content, locale, platform)
+        personal = {name: source for name, source in written.items() if is_personal(source)}
+        self._fills = {name: _fill(source) for name, source in personal.items()}
+        self._shared = {name: written[name] for name in written if name not in self._fills}
+        if "options" in self._shared:
+            self._shared["options"] = self._options(self._shared["options"])
+        self._says_something = bool(written["title"] or written["body"])
+        # FCM has no rule for a title, a body or a value of the data but their letters and size.
+        self._ruled = not self._fills.keys().isdisjoint({"image", "link", "options"})
+        self._in_order = False
+
+    def filled_for(self, reader: Reader) -> dict[str, Any]:
+        if not self._fills:
+            return self._shared
+        values = values_of(reader)
+        own = {name: fill(values) for name, fill in self._fills.items()}
+        if "options" in own:
+            own["options"] = self._options(own["options"])
+        return {**self._shared, **own}
+
+    def check(self, message: Message) -> None:
+        """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
+        if self._says_something and not (message.title.strip() or message.body.strip()):
+            raise Unrenderable(Reason.TEMPLATE_ERROR, "title and body are empty for this person")
+        if words := rules.link(message.link) if self._ruled else "":
+            raise _refusal(Problem("message.data.link", words))
+        fcm = payload.as_fcm(message)
+        full = self._ruled or not self._in_order
+        if found := (validation.validate if full else validation.problems_of_texts)(fcm):
+            raise _refusal(found[0])
+        self._in_order = True
+
+    def _options(self, written: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return options.read(self._platform, written)
+        except options.Unreadable as error:
+            field = f"options.{self._platform}.{error.inner}"
+            raise _refusal(Problem(field, error.words)) from error
+
+
+def _refusal(problem: Problem) -> Unrenderable:
+    too_long = isinstance(problem, TooBig)
+    return Unrenderable(Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE, str(problem))
 
 
 def values_of(reader: Reader) -> dict[str, Any]:
@@ -73,13 +155,29 @@ def values_of(reader: Reader) -> dict[str, Any]:
     return {name: value for name, value in everything.items() if value not in (None, "")}
 
 
+def _fill(source: Any) -> Fill:
+    """From a person's values to the source with them in it, at any depth."""
+    if isinstance(source, str):
+        return partial(_text, source)
+    if isinstance(source, dict):
+        inner = {key: _fill(value) for key, value in source.items() if is_personal(value)}
+        return lambda values: {**source, **{key: fill(values) for key, fill in inner.items()}}
+    each = [_fill(value) if is_personal(value) else partial(_same, value) for value in source]
+    return lambda values: [fill(values) for fill in each]
+
+
+def _same(value: Any, _: Mapping[str, Any]) -> Any:
+    return value
+
+
 def _text(source: str, values: Mapping[str, Any]) -> str:
-    if "{" not in source:
-        return source
     try:
         return liquid.parse(source).render(**values)
     except UndefinedError as error:
         raise Unrenderable(Reason.MISSING_VALUE, str(error.args[0])[:200]) from error
+    except OutputStreamLimitError as error:
+        words = f"one text alone has over {liquid.MAX_OUTPUT:,} bytes. Shorten it."
+        raise _refusal(TooBig("message", words)) from error
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.
     except Exception as error:

@@ -7,13 +7,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from campaigns import liquid
+from campaigns import liquid, options, rehearsal
+from campaigns.content import TEXTS
+from notifications import rules
 from notifications.contact import validate_locale
+from notifications.options import data_key
 from notifications.project import OfProject
-from notifications.text import unstorable
-
-TEXTS = ("title", "body", "image", "link")
-RESERVED = ("from", "message_type", "notification", "message_id", "collapse_key", "carillon_id")
 
 
 class Template(OfProject):
@@ -56,14 +55,17 @@ class Template(OfProject):
         for name in TEXTS:
             _collect(problems, name, _text_problems(name, getattr(self, name)))
         _collect(problems, "data", _data_problems(self.data))
+        _collect(problems, "options", options.problems(self.options))
         _collect(problems, "locales", _locales_problems(self.locales))
-        if problems:
+        # Each part is in order; FCM judges the whole.
+        if problems := problems or rehearsal.problems_of(self.frozen()):
             raise ValidationError(problems)
 
     def frozen(self) -> dict[str, Any]:
         """The content as a run keeps it; edits after the launch do not reach it."""
         texts = {name: getattr(self, name) for name in TEXTS}
-        return {**texts, "data": self.data, "locales": self.locales, "template": self.pk}
+        per_language = {"data": self.data, "locales": self.locales}
+        return {**texts, **per_language, "options": self.options, "template": self.pk}
 
 
 def _collect(problems: dict[str, list[str]], name: str, found: list[str]) -> None:
@@ -75,10 +77,12 @@ def _text_problems(name: str, source: Any) -> list[str]:
     if not isinstance(source, str):
         return ["must be a text."]
     problems = liquid.problems(source)
-    if name == "image" and source and not source.startswith(("https://", "{{")):
-        problems.append("must be an https:// address: phones refuse anything else.")
-    if name == "link" and source.lower().startswith(("javascript:", "data:", "http:")):
-        problems.append("must be https://… or your app's own scheme, e.g. myapp://offers.")
+    # Of an address that ends in a person's value the start is known. One that is all theirs is
+    # judged when it is there.
+    if name == "image" and source and not source.startswith("{"):
+        problems += filter(None, [rules.https(source)])
+    if name == "link":
+        problems += filter(None, [rules.link(source)])
     return problems
 
 
@@ -89,10 +93,8 @@ def _data_problems(data: Any) -> list[str]:
     for key, value in data.items():
         if not isinstance(value, str):
             problems.append(f"{key}: FCM takes texts only; write it in quotes.")
-        elif problem := unstorable(key):
-            problems.append(f"a key {problem}.")
-        elif key.lower() in RESERVED or key.lower().startswith(("google.", "gcm.")):
-            problems.append(f"{key}: this key is reserved by FCM or Carillon; choose another.")
+        elif problem := data_key(key):
+            problems.append(problem)
         else:
             problems += [f"{key}: {problem}" for problem in liquid.problems(value)]
     return problems

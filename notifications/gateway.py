@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Verdict(StrEnum):
@@ -19,6 +19,7 @@ class Verdict(StrEnum):
     BAD_ADDRESS = "bad_address"
     BAD_MESSAGE = "bad_message"
     FOREIGN_ADDRESS = "foreign_address"
+    PLATFORM_KEY = "platform_key"  # Firebase cannot speak to Apple, or to the browsers
     THROTTLED = "throttled"
     UNAUTHORISED = "unauthorised"
     TRANSIENT = "transient"
@@ -39,7 +40,9 @@ class Message:
     image: str = ""
     link: str = ""
     data: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `platform`; see options.py
     collapse_id: str = ""
+    analytics_label: str = ""
     ttl_seconds: int = 86_400
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from notifications.gateway import Message
+from notifications.options import PLATFORMS as OPTIONS
+from notifications.options import REFERENCE_KEY
+from notifications.rules import MAX_TTL
 
-MAX_TTL = 2_419_200  # FCM's 28 days
-REFERENCE_KEY = "carillon_id"  # how the app, and our receipts, name this very push
+LINK_KEY = "link"
+
+Json = dict[str, Any]
 
 
 def encode(message: Message) -> bytes:
@@ -18,59 +23,92 @@ def encode(message: Message) -> bytes:
     return orjson.dumps({"message": as_fcm(message)})
 
 
-def as_fcm(message: Message) -> dict[str, Any]:
+def as_fcm(message: Message) -> Json:
+    """The message for this attempt: what is left of its deadline is counted from now."""
     ttl = min(max(message.ttl_seconds, 0), MAX_TTL)
-    return {
-        message.kind: message.address,
-        "notification": _present(title=message.title, body=message.body, image=message.image),
-        "data": {**message.data, **_link(message), REFERENCE_KEY: message.reference},
-        **PLATFORMS[message.platform](message, ttl),
-    }
+    shown = {} if message.options.get("data_only") else _texts(message)
+    fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
+    if shown:
+        fcm["notification"] = shown
+    if message.analytics_label:
+        fcm["fcm_options"] = {"analytics_label": message.analytics_label}
+    return fcm | BLOCKS[message.platform](message, ttl, shown)
 
 
-def _android(message: Message, ttl: int) -> dict[str, Any]:
-    # Notifications ignore collapse_key; the tag is what makes a second copy replace the first.
-    notification = _present(tag=message.collapse_id)
-    return {
-        "android": {"priority": "HIGH", "ttl": f"{ttl}s", **_present(notification=notification)}
-    }
+def _texts(message: Message) -> dict[str, str]:
+    return _present(title=message.title, body=message.body, image=message.image)
 
 
-def _ios(message: Message, ttl: int) -> dict[str, Any]:
+def _data(message: Message, own: Mapping[str, str]) -> dict[str, str]:
+    """Whatever a set of data says, it names this very push and its link."""
+    # Under plain keys: an app that shows it itself finds title and body without knowing of us.
+    texts = _texts(message) if message.options.get("data_only") else {}
+    ours = _present(**{LINK_KEY: message.link}, **{REFERENCE_KEY: message.reference})
+    return {**texts, **own, **ours}
+
+
+# --- One block, for the device's own platform -----------------------------------------------------
+# A platform's own data replaces the common data (on iOS it joins it), so it is tracked as well.
+
+
+def _android(message: Message, ttl: int, shown: Json) -> Json:
+    android: Json = {"priority": "HIGH", "ttl": f"{ttl}s"}
+    if shown and message.collapse_id:
+        # Notifications ignore collapse_key; the tag is what makes a second copy replace the first.
+        android["notification"] = {"tag": message.collapse_id}
+    _place(android, message, but=() if shown else ("notification",))
+    if own := message.options.get("data"):
+        android["data"] = _data(message, own)
+    return {"android": android}
+
+
+def _ios(message: Message, ttl: int, shown: Json) -> Json:
     headers = _present(**{"apns-collapse-id": message.collapse_id})
-    headers |= {"apns-priority": "10", "apns-expiration": str(int(time.time()) + ttl)}
-    apns: dict[str, Any] = {"headers": headers, "payload": {"aps": {"sound": "default"}}}
-    if message.image:
+    # Apple refuses 10 for what shows nothing.
+    headers |= {"apns-priority": "10" if shown else "5"}
+    headers |= {"apns-expiration": str(int(time.time()) + ttl)}
+    aps: Json = {"sound": "default"} if shown else {"content-available": 1}
+    apns: Json = {"headers": headers, "payload": {"aps": aps}}
+    _place(apns, message)
+    if "image" in shown:
         # An image reaches iOS only through the app's notification service extension.
-        apns["payload"]["aps"]["mutable-content"] = 1
+        aps["mutable-content"] = 1
         apns["fcm_options"] = {"image": message.image}
+    if own := message.options.get("data"):
+        apns["payload"] |= _data(message, own)
     return {"apns": apns}
 
 
-def _web(message: Message, ttl: int) -> dict[str, Any]:
-    web: dict[str, Any] = {"headers": {"TTL": str(ttl), "Urgency": "high"}}
-    web |= _present(notification=_present(tag=message.collapse_id))
+def _web(message: Message, ttl: int, shown: Json) -> Json:
+    web: Json = {"headers": {"TTL": str(ttl), "Urgency": "high"}}
+    if shown and message.collapse_id:
+        web["notification"] = {"tag": message.collapse_id}
+    _place(web, message, but=() if shown else ("notification",))
     if message.link.startswith("https://"):
         web["fcm_options"] = {"link": message.link}
+    if own := message.options.get("data"):
+        web["data"] = _data(message, own)
     return {"webpush": web}
 
 
-PLATFORMS = {"android": _android, "ios": _ios, "web": _web}
+BLOCKS = {"android": _android, "ios": _ios, "web": _web}
 
 
-def _link(message: Message) -> dict[str, str]:
-    return _present(link=message.link)
+def _place(block: Json, message: Message, but: tuple[str, ...] = ()) -> None:
+    """Each option where FCM wants it; an empty text says that our own value is not wanted."""
+    options = OPTIONS[message.platform]
+    for name, value in message.options.items():
+        *way, last = options[name].place or ("",)
+        if not last or (way and way[0] in but):
+            continue
+        inside = block
+        for step in way:
+            inside = inside.setdefault(step, {})
+        if value == "" or value is False:
+            inside.pop(last, None)
+        else:
+            inside[last] = options[name].wire(value)
 
 
-def _present(**values: Any) -> dict[str, Any]:
+def _present(**values: Any) -> Json:
     return {name: value for name, value in values.items() if value}
-
-
-MAX_BYTES = 4_096
-
-
-def size(message: Message) -> int:
-    """Bytes that count against FCM's limit: keys and values of what the phone gets, in UTF-8."""
-    texts = [message.title, message.body, message.image, message.link, message.reference]
-    texts += [REFERENCE_KEY, *message.data.keys(), *message.data.values()]
-    return sum(len(text.encode()) for text in texts)

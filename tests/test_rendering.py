@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from campaigns import liquid
 from campaigns.reasons import Reason
-from campaigns.rendering import Reader, Unrenderable, render
+from campaigns.rendering import Reader, Renderer, Unrenderable, render
 from campaigns.template import Template
-from notifications import payload
+from notifications import payload, sizes
 from notifications.gateway import Message
 
 
@@ -79,9 +79,10 @@ def test_the_limit_counts_bytes_and_what_passes_is_under_it(text: str) -> None:
     try:
         message = rendered(content(title="x", body=text.replace("{", "")), reader())
     except Unrenderable as refusal:
-        assert refusal.reason in (Reason.TOO_LONG, Reason.TEMPLATE_ERROR)
+        assert refusal.reason in (Reason.TOO_LONG, Reason.INVALID_MESSAGE)
+        assert len(text.encode()) > 3_900 or "\x00" in text
     else:
-        assert payload.size(message) <= 4_096
+        assert max(sizes.of(payload.as_fcm(message)).values()) <= 4_096
 
 
 @pytest.mark.parametrize(
@@ -131,14 +132,77 @@ def test_what_explodes_while_rendering_skips_one_person(attack: str) -> None:
         rendered(content(title=attack), reader(bomb="x" * 1_000, huge="9" * 4_000, first_name="A"))
 
 
-def test_the_message_carries_one_deadline_and_a_tag_for_each_platform() -> None:
-    for platform, block in (("android", "android"), ("ios", "apns"), ("web", "webpush")):
-        message = payload.as_fcm(rendered(content(title="x"), reader(platform=platform)))
-        assert set(message) == {"token", "notification", "data", block}
-    android = payload.as_fcm(rendered(content(title="x"), reader()))["android"]
-    assert android == {
-        "priority": "HIGH", "ttl": "3600s", "notification": {"tag": "carillon-81"},
-    }  # fmt: skip
+# --- What FCM would refuse is refused for the one person it is for --------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "platform", "attributes", "said"),
+    [
+        ({"image": "{{ photo }}"}, "ios", {"photo": "http://x/a"}, "message.notification.image"),
+        ({"link": "{{ url }}"}, "android", {"url": "javascript:alert(1)"}, "message.data.link"),
+        ({"link": "https://{{ host }}"}, "web", {"host": "/x"}, "names no site"),
+        ({"options": {"ios": {"badge": "{{ unread }}"}}}, "ios", {"unread": "many"},
+         "options.ios.badge: must be a whole number"),
+        ({"options": {"android": {"color": "{{ team }}"}}}, "android", {"team": "red"},
+         "options.android.color: must be a colour"),
+        ({"options": {"ios": {"collapse_id": "{{ long }}"}}}, "ios", {"long": "é" * 33},
+         "options.ios.collapse_id: has 66 bytes; at most 64"),
+        ({"data": {"x": "{{ text }}"}}, "web", {"text": "a\x00b"}, "message.data.x: holds a NUL"),
+    ],
+)  # fmt: skip
+def test_a_persons_value_that_breaks_a_rule_rejects_that_person_and_names_the_field(
+    values: dict[str, Any], platform: str, attributes: dict[str, str], said: str
+) -> None:
+    renderer = Renderer(content(title="x", **values), collapse_id="carillon-81")
+    fine = dict.fromkeys(attributes, "1") | {"photo": "https://x/a.png", "team": "#ff0000"}
+    for number in range(2):  # the first person is checked in full, the next ones in part
+        good = {**fine, "host": "example.com", "url": f"shop://{number}"}
+        renderer.render(reader(platform=platform, **good), ttl_seconds=60)
+        with pytest.raises(Unrenderable) as refusal:
+            renderer.render(reader(platform=platform, **{**good, **attributes}), ttl_seconds=60)
+        assert refusal.value.reason == Reason.INVALID_MESSAGE and refusal.value.rejected
+        assert said in refusal.value.detail
+
+
+def test_of_many_people_only_those_over_the_limit_are_rejected() -> None:
+    renderer = Renderer(content(title="x", body="{{ story }}"), collapse_id="carillon-81")
+    fates = []
+    for length in (10, 5_000, 10, 4_090, 10):
+        try:
+            renderer.render(reader(story="é" * (length // 2)), ttl_seconds=60)
+            fates.append("sent")
+        except Unrenderable as refusal:
+            assert refusal.reason == Reason.TOO_LONG and refusal.rejected
+            fates.append(refusal.detail)
+    assert fates[::2] == ["sent", "sent", "sent"]
+    assert fates[1] == "message: one text alone has over 4,096 bytes. Shorten it."
+    assert "bytes on Android; FCM takes 4,096" in fates[3]
+
+
+def test_a_push_that_would_say_nothing_is_skipped_not_sent_empty() -> None:
+    vip_only = content(title="{% if vip %}Hi{% endif %}", body=" {% if vip %}Come{% endif %} ")
+    renderer = Renderer(vip_only, collapse_id="carillon-81")
+    assert renderer.render(reader(vip="1"), ttl_seconds=60).title == "Hi"
+    with pytest.raises(Unrenderable) as refusal:
+        renderer.render(reader(vip=""), ttl_seconds=60)
+    assert refusal.value.reason == Reason.TEMPLATE_ERROR and not refusal.value.rejected
+
+
+def test_options_are_rendered_for_their_own_platform_and_in_their_own_types() -> None:
+    options = {
+        "ios": {"badge": "{{ unread | default: 0 }}", "thread_id": "shop-{{ city }}"},
+        "web": {"actions": [{"action": "open", "title": "Open, {{ first_name }}"}]},
+    }
+    frozen = content(title="x", options=options)
+    person: dict[str, Any] = {"unread": 7, "city": "Seoul", "first_name": "Ada"}
+    assert rendered(frozen, reader(platform="android", **person)).options == {}
+    ios = rendered(frozen, reader(platform="ios", **person)).options
+    assert ios == {"badge": 7, "thread_id": "shop-Seoul"}
+    web = rendered(frozen, reader(platform="web", **person)).options
+    assert web == {"actions": [{"action": "open", "title": "Open, Ada"}]}
+
+
+# --- What is wrong for everybody is said when the template is saved -------------------------------
 
 
 @pytest.mark.parametrize(
@@ -148,6 +212,13 @@ def test_the_message_carries_one_deadline_and_a_tag_for_each_platform() -> None:
         ({"link": "javascript:alert(1)"}, "link", "https"),
         ({"data": {"n": 1}}, "data", "texts only"),
         ({"data": {"google.x": "1"}}, "data", "reserved"),
+        ({"data": {"Carillon_Id": "1"}}, "data", "Carillon's own"),
+        ({"image": "https:///a.png"}, "image", "names no site"),
+        ({"link": " JavaScript:alert(1)"}, "link", "https"),
+        ({"body": "é" * 2_100}, "body", "FCM takes 4,096"),
+        ({"locales": {"ko": {"body": "{{ x }}" + "안" * 1_400}}}, "body", "ko: 4,2"),
+        ({"options": {"ios": {"data_only": True, "priority": 10}}}, "options", "shows nothing"),
+        ({"options": {"android": {"channel": "x"}}}, "options", "android.channel: no such option"),
         ({"locales": {"korean!": {}}}, "locales", "language tag"),
         ({"locales": {"ko": {"titel": "x"}}}, "locales", "unknown key titel"),
         ({"locales": {"ko": {"title": "{{"}}}, "locales", "ko.title: line 1"),
@@ -156,7 +227,7 @@ def test_the_message_carries_one_deadline_and_a_tag_for_each_platform() -> None:
 def test_a_template_names_the_field_that_is_wrong(
     values: dict[str, Any], field: str, words: str
 ) -> None:
-    template = Template(name="t", title="x", body="y", **values)
+    template = Template(**{"name": "t", "title": "x", "body": "y", **values})
     with pytest.raises(ValidationError) as refusal:
         template.clean()
     assert words in " ".join(refusal.value.message_dict[field])

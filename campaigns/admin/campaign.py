@@ -53,7 +53,10 @@ class CampaignPage(Page):
     fieldsets = [
         (None, {"fields": ["project", "name", "audience", "template"]}),
         ("Timing", {"fields": ["schedule_kind", "at", "timezone", "max_lateness_seconds"]}),
-        ("Sending", {"fields": ["rate_per_second", "ttl_seconds", "on_unknown"]}),
+        (
+            "Sending",
+            {"fields": ["rate_per_second", "ttl_seconds", "on_unknown", "analytics_label"]},
+        ),
     ]
     conditional_fields = {
         "at": "schedule_kind == 'at'",

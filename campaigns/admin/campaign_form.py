@@ -16,7 +16,7 @@ from notifications.admin.page import only_project
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
-from notifications.payload import MAX_TTL
+from notifications.rules import MAX_TTL
 from notifications.zones import known_zones
 
 NEW = Campaign()  # for the defaults of fields that are typed in other words than they are kept
@@ -61,11 +61,13 @@ class CampaignForm(ModelForm):
         fields = [
             "project", "name", "audience", "template", "schedule_kind", "at", "timezone",
             "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds",
+            "analytics_label",
         ]  # fmt: skip
         labels = {
             "schedule_kind": "When",
             "rate_per_second": "At most, per second",
             "on_unknown": "If an answer is lost",
+            "analytics_label": "Analytics label",
         }
         help_texts = {
             "rate_per_second": "Spare your own servers: the people you call will come. Empty: as "
@@ -73,6 +75,8 @@ class CampaignForm(ModelForm):
             "on_unknown": "When the line breaks between our request and FCM's answer, nobody knows "
             "whether the phone rang. Sending again reaches everyone, and a phone shows one. Never "
             "sending twice is for messages that must not repeat.",
+            "analytics_label": "Firebase's reports count it under this name. Empty: made from the "
+            "name. Campaigns that belong together may share one; 100 a day are reported.",
             "timezone": "Type a city: “Seoul” finds Asia/Seoul.",
         }
 

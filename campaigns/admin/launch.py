@@ -82,6 +82,7 @@ class LaunchDialog(Dialog):
             "seconds": pace.seconds(self.reach.devices),
             "said": sentence(rules, project_id=campaign.project_id),
             "card": self._first_card(rules),
+            "warnings": campaign.warnings(timezone.now()),
         }
 
     def _first_card(self, rules: dict[str, Any]) -> preview.Card | None:

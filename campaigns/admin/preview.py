@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
 from django.db import connection
 from liquid.exceptions import LiquidError
 
 from campaigns import liquid
-from campaigns.rendering import Reader, Unrenderable, in_language, render
-from campaigns.template import TEXTS
-from notifications import payload
+from campaigns.content import Content, on_platform
+from campaigns.rendering import Reader, Unrenderable, render
+from notifications import payload, sizes
 from notifications.contact import Contact
+from notifications.device import Device
 from notifications.gateway import Message
+from notifications.options import PLATFORMS
 from notifications.project import Project
 
 LOOKED_AT = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
@@ -28,17 +31,34 @@ class Card:
 
     person: Contact | None
     locale: str
+    platform: str
     message: Message | None = None
     refusal: str = ""
     detail: str = ""
+    fate: str = "skipped"
+
+    @property
+    def platform_label(self) -> str:
+        return str(Device.Platform(self.platform).label)
+
+    @property
+    def as_fcm(self) -> str:
+        """The very message, for who wants to see it."""
+        fcm = payload.as_fcm(self.message) if self.message else {}
+        return orjson.dumps(fcm, option=orjson.OPT_INDENT_2).decode()
 
     @property
     def bytes_used(self) -> int:
-        return payload.size(self.message) if self.message else 0
+        return max(sizes.of(payload.as_fcm(self.message)).values()) if self.message else 0
 
     @property
     def bytes_allowed(self) -> int:
-        return payload.MAX_BYTES
+        return sizes.MAX_BYTES
+
+    @property
+    def narrow(self) -> bool:
+        """Whether somebody with a longer name may already be over the limit."""
+        return self.bytes_used >= sizes.NARROW_BYTES
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,14 @@ def somebody(project: Project, external_id: str = "") -> Contact | None:
     return people.filter(pk__gte=start).order_by("pk").first()
 
 
-def card(content: Mapping[str, Any], person: Contact | None, *, locale: str = "") -> Card:
+def cards(content: Content, person: Contact | None, *, locale: str = "") -> list[Card]:
+    """The same text on every platform: options, limits and rules differ."""
+    return [card(content, person, locale=locale, platform=platform) for platform in PLATFORMS]
+
+
+def card(
+    content: Content, person: Contact | None, *, locale: str = "", platform: str = "android"
+) -> Card:
     shown_locale = locale or (person.locale if person else "")
     reader = Reader(
         reference="0:0",
@@ -74,16 +101,19 @@ def card(content: Mapping[str, Any], person: Contact | None, *, locale: str = ""
         timezone=person.timezone if person else "",
         kind="token",
         address="preview",
-        platform="android",
+        platform=platform,
     )
+    shown = Card(person, shown_locale, platform)
     try:
         message = render(content, reader, collapse_id="carillon-0", ttl_seconds=86_400)
     except Unrenderable as refusal:
-        return Card(person, shown_locale, None, str(refusal.reason.label), refusal.detail)
-    return Card(person, shown_locale, message)
+        fate = "rejected" if refusal.rejected else "skipped"
+        label = str(refusal.reason.label)
+        return replace(shown, refusal=label, detail=refusal.detail, fate=fate)
+    return replace(shown, message=message)
 
 
-def variables(content: Mapping[str, Any], project: Project) -> list[Variable]:
+def variables(content: Content, project: Project) -> list[Variable]:
     """Each variable of any language, and for how many of the newest people it is missing."""
     sources = list(_sources(content))
     try:
@@ -97,13 +127,19 @@ def variables(content: Mapping[str, Any], project: Project) -> list[Variable]:
     ]
 
 
-def _sources(content: Mapping[str, Any]) -> set[str]:
-    languages = [
-        in_language(content, ""),
-        *(in_language(content, key) for key in content["locales"]),
-    ]
-    texts = [text[name] for text in languages for name in TEXTS]
-    return {*texts, *(value for text in languages for value in text["data"].values())}
+def _sources(content: Content) -> set[str]:
+    languages = ["", *content["locales"]]
+    written = [on_platform(content, language, name) for language in languages for name in PLATFORMS]
+    return {text for whole in written for text in _texts(whole)}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text inside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
 def _needs(source: str, name: str, names: list[str]) -> bool:

@@ -17,6 +17,8 @@ from campaigns.template import Template
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page
 from notifications.admin.unfolded import display
+from notifications.device import Device
+from notifications.options import PLATFORMS
 from notifications.project import Project
 
 
@@ -27,7 +29,7 @@ class TemplatePage(Page):
     list_select_related = ["project"]
     search_fields = ["name", "title"]
     search_help_text = "Name or title"
-    fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]
+    fields = ["project", "name", "title", "body", "image", "link", "data", "options", "locales"]
     empty_text = "A template is the text people read, with their name and language in it."
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -53,6 +55,12 @@ class TemplatePage(Page):
     def used_by(self, obj: Template) -> list[str]:
         return [f"the campaign “{campaign}”" for campaign in obj.campaigns.all()[:10]]
 
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        context["platforms"] = [
+            (label, PLATFORMS[name].items()) for name, label in Device.Platform.choices
+        ]
+        return super().render_change_form(request, context, *args, **kw)
+
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The form's texts for one person; nothing is saved. Redrawn while one types."""
         posted = request.POST
@@ -70,15 +78,20 @@ class TemplatePage(Page):
         person = preview.somebody(project, asked)
         locale = posted.get("preview_locale", "")
         locale = locale if locale in content["locales"] else ""
+        cards = [] if problems else preview.cards(content, person, locale=locale)
+        asked_platform = posted.get("preview_platform", "")
+        platform = asked_platform if asked_platform in PLATFORMS else "android"
         labelled = {TemplateForm.base_fields[name].label or name.capitalize(): found
                     for name, found in problems.items()}  # fmt: skip
         return {
             "problems": labelled,
-            "card": None if problems else preview.card(content, person, locale=locale),
+            "cards": cards,
+            "card": next((card for card in cards if card.platform == platform), None),
             "variables": [] if problems else preview.variables(content, project),
             "person": person,
             "unknown_person": asked if asked and person is None else "",
             "locale": locale,
+            "platform": platform,
             "locales": sorted(content["locales"]),
             "project_name": project.name,
         }

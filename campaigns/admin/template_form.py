@@ -1,4 +1,4 @@
-"""The form of a template: texts with variables, and the same in other languages as JSON."""
+"""The form of a template: texts with variables, and as JSON what few templates need."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from campaigns import options
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
@@ -18,6 +19,13 @@ class TemplateForm(ModelForm):
         widget=CodeArea(rows=4),
         help_text='Extra texts for the app, e.g. {"screen": "offers"}.',
     )
+    options = JSONText(
+        label="Options per platform",
+        required=False,
+        widget=CodeArea(rows=6),
+        help_text=f"Channel, badge, sound, buttons, e.g. {options.EXAMPLE}. Texts may hold "
+        "variables. All options are listed beside the form.",
+    )
     locales = JSONText(
         label="Other languages",
         required=False,
@@ -28,7 +36,9 @@ class TemplateForm(ModelForm):
 
     class Meta:
         model = Template
-        fields = ["project", "name", "title", "body", "image", "link", "data", "locales"]
+        fields = [
+            "project", "name", "title", "body", "image", "link", "data", "options", "locales",
+        ]  # fmt: skip
         widgets = {
             "title": LineInput(),
             "body": PlainArea(rows=4),
@@ -47,7 +57,7 @@ def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
     values: dict[str, Any] = {
         name: posted.get(name, "") for name in ("title", "body", "image", "link")
     }
-    for name in ("data", "locales"):
+    for name in ("data", "options", "locales"):
         try:
             values[name] = JSONText(required=False).clean(posted.get(name, ""))
         except forms.ValidationError as error:

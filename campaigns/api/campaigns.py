@@ -27,16 +27,18 @@ from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
 from notifications.api.view import ApiView, delete, save
-from notifications.payload import MAX_TTL
 from notifications.project import OfProject
+from notifications.rules import LONGEST_LABEL, MAX_TTL
 
 Chosen = TypeVar("Chosen", bound=OfProject)
 
 # What a campaign has when nothing is said; a PUT that leaves something out returns to it.
 DEFAULTS = {
     name: getattr(Campaign(), name)
-    for name in ("on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds")
-}
+    for name in (
+        "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
+    )
+}  # fmt: skip
 
 
 class CampaignSerializer(StrictSerializer):
@@ -57,6 +59,12 @@ class CampaignSerializer(StrictSerializer):
     ttl_seconds = serializers.IntegerField(min_value=60, max_value=MAX_TTL, required=False)
     max_lateness_seconds = serializers.IntegerField(
         min_value=0, max_value=7 * 86_400, required=False
+    )
+    analytics_label = serializers.CharField(
+        max_length=LONGEST_LABEL,
+        required=False,
+        allow_blank=True,
+        help_text="Its name in Firebase's reports. Empty: made from its name at the launch.",
     )
     schedule = ScheduleSerializer(required=False)
     created_at = serializers.DateTimeField(read_only=True)

@@ -42,6 +42,10 @@ class TemplateSerializer(StrictSerializer):
     link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
     data = JsonObject(required=False, help_text="For the app.")  # type: ignore[assignment]
+    options = JsonObject(
+        required=False,
+        help_text='Per platform: {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
+    )
     locales = JsonObject(
         required=False, help_text='The same in other languages: {"ko": {"title": "…"}}.'
     )
@@ -87,7 +91,13 @@ class TemplateById(ApiView):
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. Launched runs keep the text they were launched with."""
         template = self.find(Template, pk)
-        nothing: dict[str, Any] = {"image": "", "link": "", "data": {}, "locales": {}}
+        nothing: dict[str, Any] = {
+            "image": "",
+            "link": "",
+            "data": {},
+            "options": {},
+            "locales": {},
+        }
         for name, value in {**nothing, **self.given(TemplateSerializer)}.items():
             setattr(template, name, value)
         save(template)
@@ -136,9 +146,10 @@ def _rendered(template: Template, reader: Reader) -> Message:
     try:
         return render(template.frozen(), reader, collapse_id="carillon-preview", ttl_seconds=A_DAY)
     except Unrenderable as error:
+        fate = "reject" if error.rejected else "skip"
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"A launch would skip this person. {error.reason.label}: {error.detail}",
+            f"A launch would {fate} this person. {error.reason.label}: {error.detail}",
             kind=error.reason.value.replace("_", "-"),
             errors={"contact": error.detail},
             reason=error.reason.value,

@@ -1,0 +1,47 @@
+"""Analytics labels: under which name Firebase's reports count a campaign.
+
+Firebase reports 100 distinct labels a project and day and is silent about the rest. So a label
+belongs to a campaign, never to a recipient, and the day's labels are counted before a launch.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime, timedelta
+
+from campaigns.run import Run
+from notifications.rules import LONGEST_LABEL
+
+REPORTED_A_DAY = 100
+WARNED_FROM = 90
+
+
+def made_from(name: str, number: int) -> str:
+    """“Été à Séoul” as ete-a-seoul-12; of a name in another script only the number is left."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    room = LONGEST_LABEL - len(f"-{number}")
+    return f"{slug[:room].rstrip('-') or 'campaign'}-{number}"
+
+
+def warning(project_id: int, label: str, *, at: datetime) -> str:
+    """What one more label on that day would do to the reports; nothing while there is room."""
+    # Google does not say when its day begins: any 24 hours may be one.
+    day = Run.objects.filter(
+        project=project_id, scheduled_at__gt=at - timedelta(days=1), scheduled_at__lte=at
+    )
+    used = set(day.exclude(analytics_label="").values_list("analytics_label", flat=True).distinct())
+    used.add(label)
+    if len(used) < WARNED_FROM:
+        return ""
+    if len(used) <= REPORTED_A_DAY:
+        return (
+            f"{len(used)} of the {REPORTED_A_DAY} analytics labels that Firebase reports a day are "
+            "in use, this one included. Give campaigns that belong together one label."
+        )
+    return (
+        f"This is analytics label {len(used)} within a day, and Firebase reports "
+        f"{REPORTED_A_DAY}. It may be missing there; our own counts are not affected. Use the "
+        "label of an earlier campaign to be sure."
+    )

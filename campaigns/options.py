@@ -1,0 +1,65 @@
+"""A template's options: per platform, in the names people write, with variables in their texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from campaigns import liquid
+from campaigns.content import is_personal
+from notifications.options import PLATFORMS, Unreadable, read
+
+EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
+
+
+def problems(given: Any) -> list[str]:
+    """What is wrong, each with its option and what to write instead."""
+    if not isinstance(given, dict):
+        return [f"must be an object, e.g. {EXAMPLE}."]
+    found = []
+    for platform, written in given.items():
+        if platform not in PLATFORMS:
+            found.append(f"{platform}: no such platform; use {', '.join(PLATFORMS)}.")
+        elif not isinstance(written, dict):
+            found.append(f"{platform}: must be an object, e.g. {EXAMPLE}.")
+        else:
+            for name, value in written.items():
+                found += _problems(platform, name, value)
+    return found
+
+
+def _problems(platform: str, name: str, value: Any) -> list[str]:
+    option = PLATFORMS[platform].get(name)
+    if option is None:
+        return [f"{platform}.{name}: no such option; use {', '.join(PLATFORMS[platform])}."]
+    if broken := _liquid_problems(value, f"{platform}.{name}"):
+        return broken
+    if isinstance(value, str) and is_personal(value) and option.kind.personal:
+        return []  # a whole text that each person has their own of
+    try:
+        read(platform, {name: without_variables(value)})
+    except Unreadable as error:
+        return [f"{platform}.{error.inner}: {error.words}"]
+    return []
+
+
+def without_variables(value: Any) -> Any:
+    """What is the same for everyone, with nothing where a person's own text will stand."""
+    if isinstance(value, dict):
+        return {key: without_variables(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_variables(inner) for inner in value]
+    return "" if is_personal(value) else value
+
+
+def _liquid_problems(value: Any, place: str) -> list[str]:
+    """Of every text inside, with its place."""
+    if isinstance(value, str):
+        return [f"{place}: {words}" for words in liquid.problems(value)]
+    if isinstance(value, dict):
+        return [
+            w for key, inner in value.items() for w in _liquid_problems(inner, f"{place}.{key}")
+        ]
+    if isinstance(value, list):
+        numbered = enumerate(value)
+        return [w for n, inner in numbered for w in _liquid_problems(inner, f"{place}[{n}]")]
+    return []

@@ -1,0 +1,103 @@
+"""How would a launch end? Rendered for real people whose messages are likely to be the longest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from campaigns.reasons import Reason
+from campaigns.rendering import Reader, Renderer, Unrenderable
+from campaigns.selection import compile_tree
+
+LOOKED_AT = 200  # devices of the people with the longest values
+AMONG = 10_000  # of the newest people: bounded, and many enough to hold what is unusual
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One of them whose message cannot go, and why."""
+
+    external_id: str
+    reason: Reason
+    detail: str
+    rejected: bool
+
+
+@dataclass
+class Look:
+    """How a launch would end for the devices looked at."""
+
+    devices: int = 0
+    refused: list[Refused] = field(default_factory=list)
+
+    @property
+    def hopeless(self) -> bool:
+        """FCM would take none of them."""
+        return bool(self.devices) and sum(r.rejected for r in self.refused) == self.devices
+
+    def sentences(self) -> Iterator[str]:
+        """By reason: how many, and one of them to look at."""
+        for reason in dict.fromkeys(one.reason for one in self.refused):
+            those = [one for one in self.refused if one.reason == reason]
+            fate = "rejected" if those[0].rejected else "skipped"
+            yield (
+                f"{len(those):,} of the {self.devices:,} devices looked at, of the people with the "
+                f"longest values, would be {fate}: {those[0].detail} ({those[0].external_id})."
+            )
+
+
+# The longest values make the longest messages. Their text is measured, not the message itself:
+# rendering ten thousand would take a second.
+LONGEST = """
+SELECT c.external_id, c.attributes, c.locale, c.timezone, d.kind, d.address, d.platform
+FROM {people} JOIN notifications_device d ON d.contact_id = c.id AND d.retired_at IS NULL
+WHERE c.project_id = %s AND {where}
+ORDER BY octet_length(c.attributes::text) DESC LIMIT %s
+"""
+EVERYBODY = "notifications_contact c"
+NEWEST = "(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id DESC LIMIT %s) c"
+
+
+def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
+    """Render for those whose message is likely to be the longest; send nothing."""
+    found = Look()
+    for reader in _longest(project_id, rules):
+        found.devices += 1
+        try:
+            renderer.render(reader, ttl_seconds=60)
+        except Unrenderable as error:
+            refused = Refused(reader.external_id, error.reason, error.detail, error.rejected)
+            found.refused.append(refused)
+    return found
+
+
+def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
+    where = compile_tree(rules)
+    own = [project_id, *where.params, LOOKED_AT]
+    newest = LONGEST.format(people=NEWEST, where=where.sql), [project_id, AMONG, *own]
+    # A small audience may hold none of the newest people.
+    everybody = LONGEST.format(people=EVERYBODY, where=where.sql), own
+    with connection.cursor() as cursor:
+        for statement, params in (newest, everybody):
+            cursor.execute(statement, params)
+            if rows := cursor.fetchall():
+                return [_reader(row) for row in rows]
+    return []
+
+
+def _reader(row: tuple[Any, ...]) -> Reader:
+    external_id, attributes, locale, timezone, kind, address, platform = row
+    return Reader(
+        reference="0:0",
+        external_id=external_id,
+        attributes=json.loads(attributes),
+        locale=locale,
+        timezone=timezone,
+        kind=kind,
+        address=address,
+        platform=platform,
+    )

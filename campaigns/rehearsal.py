@@ -1,0 +1,78 @@
+"""Would FCM take this template? Judged on a made-up person, in every language, on every platform.
+
+Judged is what all people share; what is a person's own is checked for that person, at a launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from liquid.exceptions import OutputStreamLimitError
+
+from campaigns import liquid
+from campaigns.content import Content, is_personal, on_platform
+from campaigns.options import without_variables
+from notifications import options, payload, validation
+from notifications.discovery import Problem
+from notifications.gateway import Message
+from notifications.sizes import TooBig
+
+
+def problems_of(content: Content) -> dict[str, list[str]]:
+    """By the template's field. Its parts must have been found in order one by one."""
+    found: dict[str, list[str]] = {}
+    for language in ("", *content["locales"]):
+        for platform in options.PLATFORMS:
+            for problem in validation.validate(_made_up(content, language, platform)):
+                said = found.setdefault(_field_of(problem), [])
+                words = _words(problem)
+                if words not in said:
+                    said.append(f"{language}: {words}" if language else words)
+    return found
+
+
+def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
+    written = on_platform(content, language, platform)
+    shared = without_variables({name: written[name] for name in ("image", "link", "options")})
+    message = Message(
+        reference="0:0",
+        kind="token",
+        address="somebody",
+        platform=platform,
+        title=_shortest(written["title"]),
+        body=_shortest(written["body"]),
+        image=shared["image"],
+        link=shared["link"],
+        data={key: _shortest(source) for key, source in written["data"].items()},
+        options=options.read(platform, shared["options"]),
+    )
+    return payload.as_fcm(message)
+
+
+def _shortest(source: str) -> str:
+    """The text of a person with the shortest values: what is too long even so is too long."""
+    if not is_personal(source):
+        return source
+    try:
+        return liquid.parse(source).render(**dict.fromkeys(liquid.variables(source), "1"))
+    except OutputStreamLimitError:
+        return source
+    except Exception:  # it may need values of another form; whoever has them is asked later
+        return "1"
+
+
+def _field_of(problem: Problem) -> str:
+    """Which of the template's fields is to be changed."""
+    if isinstance(problem, TooBig):
+        return "body"
+    place = problem.field.removeprefix("message.")
+    if place.endswith("image"):
+        return "image"
+    if place.endswith("fcm_options.link"):
+        return "link"
+    return "data" if place.startswith("data") else "options"
+
+
+def _words(problem: Problem) -> str:
+    """With FCM's name of the field only where it is not the page's own."""
+    return str(problem) if _field_of(problem) == "options" else problem.text

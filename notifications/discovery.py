@@ -1,0 +1,217 @@
+"""FCM's schema as a check: Google's own description of a message, compiled into plain functions.
+
+`fcm.v1.discovery.json` beside this file is revision 20261023. A check takes a value and returns
+what is wrong with it, each with its place. It is stricter than Google where Google guesses (a
+number for a text, "5" for 5): a message that passes means the same to every reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from notifications import rules
+from notifications.text import unstorable
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a message: the field, and what to do about it."""
+
+    field: str
+    text: str
+
+    def inside(self, name: str) -> Problem:
+        """Places are put together on the way up, so that a good value pays nothing for them."""
+        joint = "." if self.field and not self.field.startswith("[") else ""
+        return Problem(f"{name}{joint}{self.field}", self.text)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}"
+
+
+Check = Callable[[Any], list[Problem]]
+# Rules by field: a rule for a value, or the rules inside an object.
+Rules = Mapping[str, Any]
+
+DURATION = re.compile(r"\d{1,12}(?:\.\d{1,9})?s", re.ASCII)
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z", re.ASCII)
+INT32 = range(-(2**31), 2**31)
+FINE: list[Problem] = []
+
+
+def wrong(words: str) -> list[Problem]:
+    return [Problem("", words)] if words else FINE
+
+
+# --- One value ------------------------------------------------------------------------------------
+
+
+def _text(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    if type(value) is not str:
+        return wrong(f"must be a text in quotes, not {_shown(value)}.")
+    if problem := unstorable(value):
+        return wrong(f"{problem}.")
+    return wrong(rule(value)) if rule else FINE
+
+
+def _boolean(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    return FINE if type(value) is bool else wrong(f"must be true or false, not {_shown(value)}.")
+
+
+def _integer(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    if type(value) is not int or value not in INT32:
+        return wrong(f"must be a whole number without quotes, not {_shown(value)}.")
+    return wrong(rule(value)) if rule else FINE
+
+
+def _number(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    if words := rules.number(value):
+        return wrong(words)
+    return wrong(rule(value)) if rule else FINE
+
+
+def _duration(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    if type(value) is not str or not DURATION.fullmatch(value):
+        return wrong(f'must be seconds with an s, e.g. "3600s", not {_shown(value)}.')
+    return wrong(rule(value)) if rule else FINE
+
+
+def _instant(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    if type(value) is str and INSTANT.fullmatch(value):
+        return FINE
+    return wrong(f"must be a moment such as 2026-11-21T14:30:00Z, not {_shown(value)}.")
+
+
+def _choice(known: list[str], value: Any) -> list[Problem]:
+    # In any case: Google's own libraries send lower case.
+    if type(value) is str and value.upper() in known:
+        return FINE
+    return wrong(f"must be one of {', '.join(known)}, not {_shown(value)}.")
+
+
+def _anything(value: Any, rule: rules.Rule | None) -> list[Problem]:
+    """Free JSON: what Apple and the browsers define, and FCM only carries."""
+    if isinstance(value, str):
+        return _text(value, rule)
+    if isinstance(value, dict):
+        found = [p.inside(key) for key, inner in value.items() for p in _anything(inner, None)]
+    elif isinstance(value, list):
+        inners = enumerate(value)
+        found = [p.inside(f"[{place}]") for place, inner in inners for p in _anything(inner, None)]
+    else:
+        found = FINE if value is None or type(value) is bool else wrong(rules.number(value))
+    return found or (wrong(rule(value)) if rule else FINE)
+
+
+# --- Several values -------------------------------------------------------------------------------
+
+
+def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[Problem]:
+    if type(value) is not list:
+        return wrong(f"must be a list, not {_shown(value)}.")
+    found = [p.inside(f"[{place}]") for place, item in enumerate(value) for p in check(item)]
+    return found or (wrong(rule(value)) if rule else FINE)
+
+
+def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[Problem]:
+    """Fields in camelCase or snake_case; one that is null counts as left out."""
+    if type(value) is not dict:
+        return wrong(f"must be an object, not {_shown(value)}.")
+    found: list[Problem] = []
+    for field, inner in value.items():
+        check = checks.get(field)
+        if check is None:
+            found.append(Problem(str(field), f"FCM's {name} has no such field; remove it."))
+        elif inner is not None and (problems := check(inner)):
+            found += [problem.inside(field) for problem in problems]
+    return found
+
+
+def _map(
+    check: Check, keyed: Mapping[str, Check], rule: rules.Rule | None, value: Any
+) -> list[Problem]:
+    """Any key, each value of one type; some keys have rules of their own."""
+    if type(value) is not dict:
+        return wrong(f"must be an object, not {_shown(value)}.")
+    found: list[Problem] = []
+    for key, inner in value.items():
+        if problems := keyed.get(key, check)(inner) or _key(key):
+            found += [problem.inside(str(key)) for problem in problems]
+    return found or (wrong(rule(value)) if rule else FINE)
+
+
+def _key(key: Any) -> list[Problem]:
+    if type(key) is not str:
+        return wrong("a key must be a text.")
+    # Most keys are plain ASCII, and those are told apart in no time.
+    return FINE if key.isascii() and "\x00" not in key else wrong(unstorable(key))
+
+
+def _shown(value: Any) -> str:
+    try:
+        shown = orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:39]}…"
+
+
+# --- The compiler ---------------------------------------------------------------------------------
+
+SCALARS = {
+    "string": _text, "boolean": _boolean, "int32": _integer, "float": _number,
+    "google-duration": _duration, "google-datetime": _instant,
+}  # fmt: skip
+
+
+def compile_schema(name: str, of: Rules) -> Check:
+    """The check of one named schema, with our rules for the values inside it."""
+    document = orjson.loads(Path(__file__).with_name("fcm.v1.discovery.json").read_bytes())
+    return _Compiler(document["schemas"]).named(name, of)
+
+
+class _Compiler:
+    def __init__(self, schemas: dict[str, Any]) -> None:
+        self._schemas = schemas
+
+    def named(self, name: str, of: Rules) -> Check:
+        checks: dict[str, Check] = {}
+        for field, kind in self._schemas[name].get("properties", {}).items():
+            checks[field] = checks[_snake(field)] = self.check(kind, of.get(field))
+        return partial(_object, name, checks)
+
+    def check(self, kind: dict[str, Any], of: Any) -> Check:
+        if "$ref" in kind:
+            return self.named(kind["$ref"], of or {})
+        if "enum" in kind:
+            return partial(_choice, kind["enum"])
+        if kind["type"] == "array":
+            return partial(_list, self.check(kind["items"], None), of)
+        if "additionalProperties" in kind:
+            return self._map(kind["additionalProperties"], of)
+        return partial(SCALARS[kind.get("format", kind["type"])], rule=of)
+
+    def _map(self, kind: dict[str, Any], of: Any) -> Check:
+        free = kind["type"] == "any"
+        inner = partial(_anything, rule=None) if free else self.check(kind, None)
+        if not isinstance(of, Mapping):
+            return partial(_map, inner, {}, of)
+        keyed: dict[str, Check] = {}
+        for key, rule in of.items():
+            deeper = free and isinstance(rule, Mapping)
+            keyed[key] = (
+                self._map(kind, rule)
+                if deeper
+                else partial(_anything if free else _text, rule=rule)
+            )
+        return partial(_map, inner, keyed, None)
+
+
+def _snake(camel: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", camel).lower()

@@ -1,0 +1,123 @@
+"""What FCM and the phones ask of one value, beyond its type.
+
+Each rule takes a value of the right type and returns what to do about it in plain words, or
+nothing when it is in order. Templates are judged by them when saved, and messages before they go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Rule = Callable[[Any], str]
+
+MAX_TTL = 2_419_200  # FCM's 28 days
+LONGEST_LABEL = 50
+RESERVED_KEYS = frozenset({"from", "message_type", "notification", "message_id", "collapse_key"})
+# Google's pages name “gcm”, “gcm.” and “gcm.notification.”, and Android drops what it reserves
+# without a word: the widest reading loses nobody's data.
+RESERVED_STARTS = ("google.", "gcm")
+# Schemes that run or read something on the phone instead of opening a page or an app.
+DANGEROUS_SCHEMES = ("javascript:", "data:", "vbscript:", "file:", "http:")
+EXACT_INTEGER = 2**53  # a Struct's numbers are doubles: larger ones lose digits
+
+
+def matches(pattern: str, words: str) -> Rule:
+    """The whole text has this form."""
+    compiled = re.compile(pattern, re.ASCII)
+    return lambda text: "" if compiled.fullmatch(text) else words
+
+
+def one_of(*known: str) -> Rule:
+    return lambda text: "" if text in known else f"must be one of {', '.join(known)}."
+
+
+def at_most(most: int, what: str = "") -> Rule:
+    """So many bytes in UTF-8, not characters."""
+
+    def rule(text: str) -> str:
+        size = len(text.encode())
+        return "" if size <= most else f"has {size} bytes; at most {most}{what}."
+
+    return rule
+
+
+colour = matches(r"#[0-9a-fA-F]{6}", "must be a colour such as #1A73E8.")
+label = matches(
+    r"[a-zA-Z0-9\-_.~%]{1,50}",
+    "1 to 50 of the letters a–z and A–Z, digits and - _ . ~ %; no spaces.",
+)
+collapse_id = at_most(64, ", says Apple")
+push_topic = matches(r"[A-Za-z0-9\-_]{1,32}", "1 to 32 letters, digits, - and _.")
+topic = matches(r"[a-zA-Z0-9\-_.~%]{1,900}", "a topic has letters, digits and - _ . ~ % only.")
+seconds_as_text = matches(r"\d{1,10}", 'must be seconds as a text, e.g. "3600".')
+
+
+def https(address: str) -> str:
+    """An address a phone fetches or a browser opens."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "is no address; write one such as https://example.com/a.png."
+    if parts.scheme != "https":
+        return "must be an https:// address: phones refuse anything else."
+    return "" if parts.netloc else "names no site; write https://example.com/…"
+
+
+def link(address: str) -> str:
+    """What a tap opens: a page, or a place in the app."""
+    # Browsers skip spaces and control characters in front of, and inside, a scheme.
+    compact = re.sub(r"[\x00-\x20]", "", address).lower()
+    if compact.startswith(DANGEROUS_SCHEMES):
+        return "must be https://… or your app's own scheme, e.g. myapp://offers."
+    return https(address) if compact.startswith("https:") else ""
+
+
+def data_key(key: str) -> str:
+    lower = key.lower()
+    if not key:
+        return "a key is empty; give it a name."
+    if lower in RESERVED_KEYS or lower.startswith(RESERVED_STARTS):
+        return f"{key}: this key is reserved by FCM; choose another."
+    return ""
+
+
+def data_keys(data: Mapping[str, str]) -> str:
+    return next((words for key in data if (words := data_key(key))), "")
+
+
+def not_negative(number: float) -> str:
+    return "" if number >= 0 else "must not be negative."
+
+
+def ttl(duration: str) -> str:
+    seconds = float(duration[:-1])
+    if 0 <= seconds <= MAX_TTL:
+        return ""
+    return f'must be "0s" to "{MAX_TTL}s", which is 28 days.'
+
+
+def number(value: Any) -> str:
+    if type(value) not in (int, float):
+        return "must be a number without quotes."
+    return "" if abs(value) <= EXACT_INTEGER else "loses digits on the way; send it as a text."
+
+
+def share(value: Any) -> str:
+    return number(value) or ("" if 0 <= value <= 1 else "must be from 0 to 1.")
+
+
+def text(value: Any) -> str:
+    return "" if type(value) is str else "must be a text in quotes."
+
+
+def one(value: Any) -> str:
+    """Apple's way to say yes."""
+    return "" if type(value) is int and value in (0, 1) else "must be 1 or 0."
+
+
+def texts_of(*known: str) -> Rule:
+    chosen = one_of(*known)
+    return lambda value: text(value) or chosen(value)

@@ -1,0 +1,79 @@
+"""How big a message is to FCM, platform by platform.
+
+Google publishes no formula. Counted are the UTF-8 bytes of keys and values of what the phone gets,
+after the platform's overrides; for iOS those of the JSON that goes to Apple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from notifications.discovery import Problem
+
+MAX_BYTES = 4_096
+MAX_BYTES_TO_A_TOPIC = 2_048
+NARROW_BYTES = 3_600  # from here on a longer name or link may be one too long
+
+PLATFORMS = {
+    "android": ("Android", ("android", "android_v2", "androidV2")),
+    "ios": ("iOS", ("apns",)),
+    "web": ("the web", ("webpush",)),
+}
+
+
+class TooBig(Problem):
+    """FCM takes no message of this size."""
+
+
+def problem(message: Mapping[str, Any]) -> TooBig | None:
+    """Whether FCM would call it too big, and on which platform."""
+    to_a_topic = "topic" in message or "condition" in message
+    most = MAX_BYTES_TO_A_TOPIC if to_a_topic else MAX_BYTES
+    # JSON is never shorter than the texts in it, so nearly every message is cleared by this line.
+    if len(orjson.dumps(message)) <= most:
+        return None
+    size, platform = max((size, name) for name, size in of(message).items())
+    if size <= most:
+        return None
+    return TooBig("message", f"{size:,} bytes on {platform}; FCM takes {most:,}. Shorten it.")
+
+
+def of(message: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes on each platform the message speaks to; one without blocks is for all alike."""
+    found = {
+        name: _bytes_on(message, message[block], apple=block == "apns")
+        for name, blocks in PLATFORMS.values()
+        for block in blocks
+        if block in message
+    }
+    return found or {"every phone": _bytes_on(message, {}, apple=False)}
+
+
+def _bytes_on(message: Mapping[str, Any], block: Mapping[str, Any], *, apple: bool) -> int:
+    if apple:
+        return len(orjson.dumps(_to_apple(message, block)))
+    shown = {**message.get("notification", {}), **block.get("notification", {})}
+    # The platform's own data replaces the common one, it does not join it.
+    return _text_bytes(block.get("data", message.get("data", {}))) + _text_bytes(shown)
+
+
+def _to_apple(message: Mapping[str, Any], apns: Mapping[str, Any]) -> dict[str, Any]:
+    own = apns.get("payload", {})
+    shown = message.get("notification", {})
+    alert = {name: shown[name] for name in ("title", "body") if name in shown}
+    aps = {**({"alert": alert} if alert else {}), **own.get("aps", {})}
+    return {**message.get("data", {}), **own, "aps": aps}
+
+
+def _text_bytes(value: Any) -> int:
+    """Of every key and every text inside."""
+    if isinstance(value, str):
+        return len(value.encode())
+    if isinstance(value, Mapping):
+        return sum(len(key.encode()) + _text_bytes(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return sum(map(_text_bytes, value))
+    return 0

@@ -1,0 +1,160 @@
+"""The whole message: what FCM would refuse it for, said before it is sent.
+
+Google's schema (`discovery.py`) tells fields and types. Its pages, its error texts and Apple tell
+the rest: rules for one value (`rules.py`), for values that depend on one another (here), and the
+size (`sizes.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from notifications import rules, sizes
+from notifications.discovery import Problem, compile_schema
+
+DEVICE_TARGETS = ("token", "fid")
+TARGETS = (*DEVICE_TARGETS, "topic", "condition")
+MOST_TOPICS_IN_A_CONDITION = 5
+SHOWN_BY_APPLE = ("alert", "badge", "sound")
+
+LABELLED = {"analyticsLabel": rules.label}
+ANDROID_NOTIFICATION = {
+    "color": rules.colour,
+    "image": rules.https,
+    "notificationCount": rules.not_negative,
+}
+ANDROID = {"data": rules.data_keys, "ttl": rules.ttl, "fcmOptions": LABELLED}
+RULES: dict[str, Any] = {
+    "topic": rules.topic,
+    "data": rules.data_keys,
+    "notification": {"image": rules.https},
+    "fcmOptions": LABELLED,
+    "android": {**ANDROID, "notification": ANDROID_NOTIFICATION},
+    "androidV2": {**ANDROID, "remoteNotification": {"notification": ANDROID_NOTIFICATION}},
+    "apns": {
+        "headers": {
+            "apns-collapse-id": rules.collapse_id,
+            "apns-priority": rules.one_of("10", "5", "1"),
+            "apns-expiration": rules.seconds_as_text,
+            "apns-push-type": rules.one_of("alert", "background"),
+        },
+        "payload": {
+            "aps": {
+                "badge": rules.number,
+                "content-available": rules.one,
+                "mutable-content": rules.one,
+                "category": rules.text,
+                "thread-id": rules.text,
+                "interruption-level": rules.texts_of(
+                    "passive", "active", "time-sensitive", "critical"
+                ),
+                "relevance-score": rules.share,
+            }
+        },
+        "fcmOptions": {**LABELLED, "image": rules.https},
+    },
+    "webpush": {
+        "data": rules.data_keys,
+        "headers": {
+            "TTL": rules.seconds_as_text,
+            "Urgency": rules.one_of("very-low", "low", "normal", "high"),
+            "Topic": rules.push_topic,
+        },
+        "notification": {"dir": rules.texts_of("auto", "ltr", "rtl"), "tag": rules.text},
+        "fcmOptions": {**LABELLED, "link": rules.https},
+    },
+}
+
+_field_problems = compile_schema("Message", RULES)
+
+
+def validate(message: Mapping[str, Any]) -> list[Problem]:
+    """Everything FCM would refuse, each with its field and what to do. Empty: it can go."""
+    broken = problems_of_fields(message)
+    # A message with a number for a text has no size to speak of.
+    too_big = None if broken else sizes.problem(message)
+    return [*broken, *([too_big] if too_big else [])]
+
+
+def problems_of_fields(message: Mapping[str, Any]) -> list[Problem]:
+    """All but the size."""
+    found = [problem.inside("message") for problem in _field_problems(message)]
+    return found or list(_together(message))
+
+
+def problems_of_texts(message: Mapping[str, Any]) -> list[Problem]:
+    """The little in which a message may differ from one of its kind that was found in order:
+    letters that JSON cannot carry, and the size. A tenth of the whole check.
+    """
+    try:
+        body = orjson.dumps(message)
+    except orjson.JSONEncodeError:
+        return problems_of_fields(message)
+    if b"\\u0000" in body:
+        return validate(message)
+    too_big = sizes.problem(message)
+    return [too_big] if too_big else []
+
+
+# --- Values that depend on one another ------------------------------------------------------------
+
+
+def _together(message: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _target(message)
+    if "name" in message:
+        yield Problem("message.name", "is FCM's to give; remove it.")
+    if "android" in message and ("androidV2" in message or "android_v2" in message):
+        yield Problem("message.androidV2", "and android exclude each other; remove one.")
+    if android := message.get("android"):
+        yield from _localised(android.get("notification", {}))
+        yield from _lights(android.get("notification", {}))
+    if apns := message.get("apns"):
+        yield from _silent_push(message, apns)
+
+
+def _target(message: Mapping[str, Any]) -> Iterator[Problem]:
+    given = [name for name in TARGETS if name in message]
+    if len(given) > 1:
+        yield Problem("message", f"has {' and '.join(given)}; it goes to exactly one of them.")
+    elif not given or not message[given[0]]:
+        yield Problem("message", "goes nowhere: set exactly one of token, fid, topic, condition.")
+    elif given == ["condition"]:
+        topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
+        if not 1 <= len(topics) <= MOST_TOPICS_IN_A_CONDITION:
+            words = "names 1 to 5 topics: 'a' in topics && ('b' in topics || 'c' in topics)."
+            yield Problem("message.condition", words)
+
+
+def _localised(notification: Mapping[str, Any]) -> Iterator[Problem]:
+    for text in ("title", "body"):
+        for arguments, key in (
+            (f"{text}LocArgs", f"{text}LocKey"),
+            (f"{text}_loc_args", f"{text}_loc_key"),
+        ):
+            if arguments in notification and key not in notification:
+                yield Problem(f"message.android.notification.{arguments}", f"needs {key} as well.")
+
+
+def _lights(notification: Mapping[str, Any]) -> Iterator[Problem]:
+    for lights, *needed in (
+        ("lightSettings", "color", "lightOnDuration", "lightOffDuration"),
+        ("light_settings", "color", "light_on_duration", "light_off_duration"),
+    ):
+        if missing := [n for n in needed if n not in notification.get(lights, needed)]:
+            yield Problem(f"message.android.notification.{lights}", f"needs {missing[0]} as well.")
+
+
+def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[Problem]:
+    """Apple takes a push that shows nothing at priority 5 only, and FCM refuses 10 at once."""
+    if message.get("notification"):
+        return
+    aps = apns.get("payload", {}).get("aps", {})
+    shows = any(name in aps for name in SHOWN_BY_APPLE)
+    # FCM says 10 where nothing is said.
+    if not shows and apns.get("headers", {}).get("apns-priority", "10") == "10":
+        words = 'must be "5": this message shows nothing on iOS.'
+        yield Problem("message.apns.headers.apns-priority", words)

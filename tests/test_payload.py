@@ -1,0 +1,165 @@
+"""What leaves for FCM: every option in its place, our keys in every set of data, one deadline."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from notifications import options, payload, validation
+from notifications.gateway import Message
+
+
+def message(platform: str = "android", **values: Any) -> Message:
+    given = options.read(platform, values.pop("options", {}))
+    defaults: dict[str, Any] = {"title": "Hi", "body": "There", "collapse_id": "carillon-81"}
+    return Message(
+        reference="81:7",
+        kind="token",
+        address="live1:APA91b",
+        platform=platform,
+        options=given,
+        **{**defaults, **values},
+    )
+
+
+def fcm(platform: str = "android", **values: Any) -> dict[str, Any]:
+    return payload.as_fcm(message(platform, **values))
+
+
+def block(platform: str, **values: Any) -> Any:
+    names = {"android": "android", "ios": "apns", "web": "webpush"}
+    return fcm(platform, **values)[names[platform]]
+
+
+ANDROID = {
+    "channel_id": "offers", "priority": "normal", "tag": "offer", "collapse_key": "o",
+    "click_action": "OPEN", "icon": "bell", "color": "#1A73E8", "sound": "bell.mp3",
+    "ticker": "Offer", "visibility": "private", "notification_count": 3, "sticky": True,
+    "local_only": True, "restricted_package_name": "com.example", "direct_boot_ok": True,
+    "data": {"screen": "offers"},
+}  # fmt: skip
+IOS = {
+    "badge": 3, "sound": "bell.caf", "mutable_content": True, "content_available": True,
+    "category": "OFFER", "thread_id": "offers", "interruption_level": "time-sensitive",
+    "relevance_score": 0.5, "collapse_id": "offer", "priority": 5, "data": {"screen": "offers"},
+}  # fmt: skip
+WEB = {
+    "icon": "https://example.com/i.png", "badge": "https://example.com/b.png",
+    "actions": [{"action": "open", "title": "Open", "icon": "https://example.com/o.png"}],
+    "urgency": "low", "topic": "offer", "tag": "offer", "dir": "rtl", "lang": "he",
+    "renotify": True, "require_interaction": True, "silent": True, "data": {"screen": "offers"},
+}  # fmt: skip
+EVERYTHING: dict[str, dict[str, Any]] = {"android": ANDROID, "ios": IOS, "web": WEB}
+
+
+def test_the_lists_above_leave_no_option_out() -> None:
+    for platform, known in options.PLATFORMS.items():
+        assert {*EVERYTHING[platform], "data_only"} == set(known)
+
+
+@pytest.mark.parametrize("platform", EVERYTHING)
+def test_every_option_at_once_is_a_message_in_order(platform: str) -> None:
+    full = fcm(
+        platform,
+        options=EVERYTHING[platform],
+        image="https://example.com/a.png",
+        link="https://example.com/a",
+        data={"screen": "home"},
+        analytics_label="spring-12",
+    )
+    assert validation.validate(full) == []
+    assert full["fcm_options"] == {"analytics_label": "spring-12"}
+
+
+def test_android_options_stand_where_fcm_reads_them() -> None:
+    android = block("android", options=ANDROID, ttl_seconds=60)
+    data = android.pop("data")
+    assert android == {
+        "priority": "NORMAL", "ttl": "60s", "collapse_key": "o",
+        "restricted_package_name": "com.example", "direct_boot_ok": True,
+        "notification": {
+            "tag": "offer", "channel_id": "offers", "click_action": "OPEN", "icon": "bell",
+            "color": "#1A73E8", "sound": "bell.mp3", "ticker": "Offer", "visibility": "PRIVATE",
+            "notification_count": 3, "sticky": True, "local_only": True,
+        },
+    }  # fmt: skip
+    assert data == {"screen": "offers", "carillon_id": "81:7"}
+
+
+def test_ios_options_stand_where_apple_reads_them() -> None:
+    apns = block("ios", options=IOS, ttl_seconds=60)
+    expires = int(apns["headers"].pop("apns-expiration"))
+    assert 55 <= expires - time.time() <= 61
+    assert apns["headers"] == {"apns-collapse-id": "offer", "apns-priority": "5"}
+    assert apns["payload"]["aps"] == {
+        "badge": 3, "sound": "bell.caf", "mutable-content": 1, "content-available": 1,
+        "category": "OFFER", "thread-id": "offers", "interruption-level": "time-sensitive",
+        "relevance-score": 0.5,
+    }  # fmt: skip
+
+
+def test_web_options_stand_where_browsers_read_them() -> None:
+    web = block("web", options=WEB, ttl_seconds=60, link="https://example.com/a")
+    assert web["headers"] == {"TTL": "60", "Urgency": "low", "Topic": "offer"}
+    assert web["fcm_options"] == {"link": "https://example.com/a"}
+    assert web["notification"] == {
+        "tag": "offer", "icon": WEB["icon"], "badge": WEB["badge"], "actions": WEB["actions"],
+        "dir": "rtl", "lang": "he", "renotify": True, "requireInteraction": True, "silent": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("platform", EVERYTHING)
+def test_a_platforms_own_data_keeps_the_link_and_our_key(platform: str) -> None:
+    own = {"data": {"screen": "own", "link": "lost://"}}
+    sent = block(platform, options=own, data={"screen": "common"}, link="shop://offers")
+    data = sent["payload"] if platform == "ios" else sent["data"]
+    ours = {"screen": "own", "link": "shop://offers", "carillon_id": "81:7"}
+    assert {key: data[key] for key in ours} == ours
+
+
+def test_a_second_copy_replaces_the_first_on_every_platform_unless_a_tag_says_otherwise() -> None:
+    assert block("android")["notification"]["tag"] == "carillon-81"
+    assert block("ios")["headers"]["apns-collapse-id"] == "carillon-81"
+    assert block("web")["notification"]["tag"] == "carillon-81"
+    assert block("android", options={"tag": "mine"})["notification"]["tag"] == "mine"
+
+
+def test_zero_removes_a_badge_and_an_empty_text_silences_the_default_sound() -> None:
+    aps = block("ios", options={"badge": 0, "sound": ""})["payload"]["aps"]
+    assert aps == {"badge": 0}
+    assert block("ios")["payload"]["aps"] == {"sound": "default"}
+
+
+@pytest.mark.parametrize("platform", EVERYTHING)
+def test_a_data_only_message_shows_nothing_itself_and_carries_its_texts(platform: str) -> None:
+    sent = fcm(platform, options={"data_only": True}, data={"screen": "home"}, link="shop://a")
+    assert "notification" not in sent
+    assert sent["data"] == {
+        "title": "Hi", "body": "There", "screen": "home", "link": "shop://a",
+        "carillon_id": "81:7",
+    }  # fmt: skip
+    assert validation.validate(sent) == []
+
+
+def test_ios_gets_a_data_only_message_at_the_one_priority_apple_takes() -> None:
+    apns = block("ios", options={"data_only": True})
+    assert apns["headers"]["apns-priority"] == "5"
+    assert apns["payload"]["aps"] == {"content-available": 1}
+
+
+@pytest.mark.parametrize(("left", "sent"), [(90, 90), (0, 0), (9_999_999, 2_419_200)])
+def test_one_deadline_becomes_the_three_that_platforms_know(left: int, sent: int) -> None:
+    now = time.time()
+    assert block("android", ttl_seconds=left)["ttl"] == f"{sent}s"
+    assert block("web", ttl_seconds=left)["headers"]["TTL"] == str(sent)
+    expires = int(block("ios", ttl_seconds=left)["headers"]["apns-expiration"])
+    assert 0 <= expires - int(now) - sent <= 2
+
+
+def test_texts_leave_as_raw_utf8() -> None:
+    body = payload.encode(message(title="안녕 🎉"))
+    assert "안녕 🎉".encode() in body and b"\\u" not in body
+    assert json.loads(body)["message"]["notification"]["title"] == "안녕 🎉"
