@@ -2,77 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import socket
+import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
-from emulator import account, certificates
+from emulator import account, arguments, certificates
+from emulator.alone import Alone
 from emulator.folder import Folder, Unusable
-from emulator.server import Emulator, allow_many_sockets, listen
-from emulator.settings import Settings
+from emulator.leader import Leader, fork_followers
+from emulator.ledger import Book
+from emulator.parts import Parts, Plan
+from emulator.phones import Phones
+from emulator.server import allow_many_sockets, listen
+from emulator.witness import Witness
 
 COULD_NOT_START = 2
 BROKE_DOWN = 1
 
 
 def main() -> int:
-    arguments = _arguments()
-    folder = Folder(arguments.dir)
+    wanted = arguments.read()
+    folder = Folder(wanted.dir)
     try:
         folder.create()
         certificates.prepare(folder, now=datetime.now(UTC))
-        if arguments.prepare:
-            account.prepare(folder, port=arguments.port)
+        if wanted.prepare:
+            account.prepare(folder, port=wanted.port)
             return 0
-        listener = listen(arguments.port)
-        account.prepare(folder, port=listener.getsockname()[1])
-        settings = Settings(latency_ms=arguments.latency_ms)
-        emulator = Emulator(folder, account.load(folder), settings)
+        listeners = listen(wanted.port, count=wanted.processes)
+        account.prepare(folder, port=listeners[0].getsockname()[1])
+        plan = Plan(
+            accounts=account.load(folder),
+            settings=arguments.settings(wanted),
+            processes=wanted.processes,
+            seed=wanted.seed,
+        )
         context = certificates.server_context(folder)
+        witness = Witness(folder.witness)
         allow_many_sockets()
     except Unusable as problem:
         return _complain(str(problem), COULD_NOT_START)
     except (OSError, ValueError) as problem:
-        return _complain(f"cannot use {arguments.dir}: {problem}", COULD_NOT_START)
+        return _complain(f"cannot use {wanted.dir}: {problem}", COULD_NOT_START)
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(emulator.serve(listener, context))
+        _serve(plan, witness, listeners, context)
     except OSError as problem:
         return _complain(f"stopped, the witness cannot be written: {problem}", BROKE_DOWN)
+    except RuntimeError as problem:
+        return _complain(f"stopped, {problem}", BROKE_DOWN)
     return 0
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m emulator", description="A stand-in for FCM, over HTTPS."
-    )
-    parser.add_argument("--dir", type=Path, required=True, help="its folder, made if missing")
-    parser.add_argument("--port", type=port, default=9099, help="0 takes a free one")
-    parser.add_argument("--latency-ms", type=milliseconds, default=60.0, help="of every answer")
-    parser.add_argument(
-        "--prepare", action="store_true", help="make certificates and service account, then exit"
-    )
-    arguments = parser.parse_args()
-    if arguments.prepare and not arguments.port:
-        parser.error("--prepare writes the port down, so it needs a real one")
-    return arguments
+def _serve(
+    plan: Plan, witness: Witness, listeners: list[socket.socket], context: ssl.SSLContext
+) -> None:
+    parts = Parts(plan)
+    book = Book(witness, Phones(plan.settings, seed=plan.seed), plan.settings)
+    if plan.processes == 1:
+        _run(Alone(parts, book).serve(listeners[0], context))
+        return
+    ends = fork_followers(parts, listeners, context, _run)
+    for listener in listeners[1:]:
+        listener.close()
+    _run(Leader(parts, book).lead(ends, listeners[0]))
 
 
-def port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{number} is not a port")
-    return number
-
-
-def milliseconds(text: str) -> float:
-    latency_ms = float(text)
-    if not 0 <= latency_ms <= 60_000:
-        raise argparse.ArgumentTypeError("from 0 to 60000 milliseconds")
-    return latency_ms
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(work)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,9 +1,14 @@
-"""The service account the emulator hands out: the one key its token endpoint trusts."""
+"""The service accounts the emulator hands out: the only keys its token endpoint trusts.
+
+One is for the project whose devices live here. The other is good as well, but for another project:
+with it a sender finds out what it does with the wrong key.
+"""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from emulator.folder import Folder, write
 
 PROJECT = "carillon-demo"
-EMAIL = f"carillon@{PROJECT}.iam.gserviceaccount.com"
+OTHER_PROJECT = "carillon-other"
 
 FIELDS = {"project_id", "client_email", "private_key_id", "private_key", "token_uri"}
 
@@ -28,21 +33,28 @@ class ServiceAccount:
 
 
 def prepare(folder: Folder, *, port: int) -> None:
-    """Make the account if there is none. Its key stays for ever, its token_uri follows the port."""
+    """Make the accounts that are missing. Their keys stay for ever, token_uri follows the port."""
     token_uri = f"https://127.0.0.1:{port}/token"
-    if not folder.service_account.exists():
-        _write(folder, _new_account(token_uri))
-        return
-    account = _read(folder)
-    if account["token_uri"] != token_uri:
-        _write(folder, account | {"token_uri": token_uri})
+    for file, project in _accounts(folder):
+        account = _read(file) if file.exists() else _new_account(project)
+        if account["token_uri"] != token_uri:
+            _write(file, account | {"token_uri": token_uri})
 
 
-def load(folder: Folder) -> ServiceAccount:
-    account = _read(folder)
+def load(folder: Folder) -> tuple[ServiceAccount, ...]:
+    """The account of the project whose devices live here, then the other one."""
+    return tuple(_load(file) for file, _ in _accounts(folder))
+
+
+def _accounts(folder: Folder) -> tuple[tuple[Path, str], ...]:
+    return (folder.service_account, PROJECT), (folder.wrong_account, OTHER_PROJECT)
+
+
+def _load(file: Path) -> ServiceAccount:
+    account = _read(file)
     key = serialization.load_pem_private_key(account["private_key"].encode(), password=None)
     if not isinstance(key, rsa.RSAPrivateKey):
-        raise ValueError(f"{folder.service_account} does not hold an RSA key")
+        raise ValueError(f"{file} does not hold an RSA key")
     return ServiceAccount(
         project=account["project_id"],
         email=account["client_email"],
@@ -52,7 +64,7 @@ def load(folder: Folder) -> ServiceAccount:
     )
 
 
-def _new_account(token_uri: str) -> dict[str, Any]:
+def _new_account(project: str) -> dict[str, Any]:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = key.private_bytes(
         serialization.Encoding.PEM,
@@ -61,23 +73,23 @@ def _new_account(token_uri: str) -> dict[str, Any]:
     )
     return {
         "type": "service_account",
-        "project_id": PROJECT,
+        "project_id": project,
         "private_key_id": secrets.token_hex(20),
         "private_key": pem.decode(),
-        "client_email": EMAIL,
+        "client_email": f"carillon@{project}.iam.gserviceaccount.com",
         "client_id": "100000000000000000001",
-        "token_uri": token_uri,
+        "token_uri": "",
         "universe_domain": "googleapis.com",
     }
 
 
-def _read(folder: Folder) -> dict[str, Any]:
-    account = orjson.loads(folder.service_account.read_bytes())
+def _read(file: Path) -> dict[str, Any]:
+    account = orjson.loads(file.read_bytes())
     if not isinstance(account, dict) or not account.keys() >= FIELDS:
-        raise ValueError(f"{folder.service_account} is not a service account")
+        raise ValueError(f"{file} is not a service account")
     return account
 
 
-def _write(folder: Folder, account: dict[str, Any]) -> None:
+def _write(file: Path, account: dict[str, Any]) -> None:
     content = orjson.dumps(account, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    write(folder.service_account, content, private=True)
+    write(file, content, private=True)

@@ -1,15 +1,17 @@
 """What becomes of a message for an address. The address says so itself, up to its first "-".
 
 So a test or a demo picks its answers by the tokens it registers, and nothing has to be scripted.
+Any word of `catalogue.py` is such a prefix; the table here adds what is not one lasting refusal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from emulator import answers
-from emulator.answers import Answer
+from emulator.catalogue import CATALOGUE, INTERNAL, QUOTA_EXCEEDED, SENDER_ID_MISMATCH, UNAVAILABLE
+from emulator.envelopes import Answer
 from emulator.exchange import ANSWER, CLOSE, RESET, Ending
+from emulator.shared import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Behaviour:
     name: str
     ending: Ending = ANSWER
     accepts: bool = False
-    answer: Answer | None = None
+    answer: Answer | None = None  # None: the answer of an accepted message
     only_first: bool = False
     seconds: float | None = None  # None: after the latency everything has
 
@@ -34,37 +36,60 @@ def at_first(behaviour: Behaviour) -> Behaviour:
 
 
 LIVE = Behaviour("ACCEPTED", accepts=True)
+DEAD = refuses(CATALOGUE["dead"])
+FOREIGN = refuses(SENDER_ID_MISMATCH)
 
-BEHAVIOURS = {
-    "dead": refuses(answers.UNREGISTERED),
-    "malformed": refuses(answers.MALFORMED),
-    "foreign": refuses(answers.SENDER_ID_MISMATCH),
-    "thirdparty": refuses(answers.THIRD_PARTY_AUTH_ERROR),
-    "flaky": at_first(refuses(answers.UNAVAILABLE)),
-    "throttled": at_first(refuses(answers.QUOTA_EXCEEDED)),
-    "broken": at_first(refuses(answers.INTERNAL)),
+BEHAVIOURS = {word: refuses(answer) for word, answer in CATALOGUE.items()} | {
+    "flaky": at_first(refuses(UNAVAILABLE)),
+    "throttled": at_first(refuses(QUOTA_EXCEEDED)),
+    "limited": at_first(refuses(CATALOGUE["devicerate"])),
+    "broken": at_first(refuses(INTERNAL)),
     "lost": at_first(Behaviour("LOST", CLOSE, accepts=True)),
     "reset": at_first(Behaviour("RESET", RESET)),
     "hang": Behaviour("SILENCE", CLOSE, seconds=120),
     "slow": replace(LIVE, seconds=3),
+    "other": FOREIGN,  # a device of the other project, see account.py
 }
+# Registered anew under another address once it has had a message: dead from then on.
+MOVING = "moving"
+# Known by one kind of target only, as an installation is that changed from one to the other.
+ONLY_AS = {"fidonly": "fid", "tokenonly": "token"}
+REMEMBERED = 1 << 20
 
 
 class Addresses:
     """The table, with a memory of which messages have had their first request."""
 
-    def __init__(self) -> None:
-        self._met: set[tuple[str, str | None]] = set()
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._met = Table(REMEMBERED, "")
 
-    def behaviour(self, address: str, message_id: str | None) -> Behaviour:
-        behaviour = BEHAVIOURS.get(address.partition("-")[0], LIVE)
-        if not behaviour.only_first:
-            return behaviour
-        message = (address, message_id)
-        if message in self._met:
+    def behaviour(
+        self, address: str, message_id: str | None, *, kind: str, project: str
+    ) -> Behaviour:
+        word = address.partition("-")[0]
+        if project != self._project:
+            return self._elsewhere(word)
+        behaviour = BEHAVIOURS.get(word, LIVE)
+        if behaviour is LIVE:
+            return self._live(address, word, kind)
+        if behaviour.only_first and self._has_met((address, message_id)):
             return LIVE
-        self._met.add(message)
         return behaviour
 
     def forget(self) -> None:
-        self._met.clear()
+        self._met.forget()
+
+    def _live(self, address: str, word: str, kind: str) -> Behaviour:
+        if word == MOVING and self._has_met(address):
+            return DEAD
+        return DEAD if ONLY_AS.get(word, kind) != kind else LIVE
+
+    def _elsewhere(self, word: str) -> Behaviour:
+        """The other project knows its own devices only; a malformed address is one to anybody."""
+        if word == "other":
+            return LIVE
+        return BEHAVIOURS[word] if word == "malformed" else FOREIGN
+
+    def _has_met(self, whom: str | tuple[str, str | None]) -> bool:
+        return self._met.find(whom)[1] is not None

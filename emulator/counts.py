@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass(slots=True)
 class Counts:
-    since: float
     requests: int = 0
     accepted: int = 0
     answers: Counter[str] = field(default_factory=Counter)
@@ -16,6 +17,7 @@ class Counts:
     tokens_issued: int = 0
     in_flight: int = 0
     peak_in_flight: int = 0
+    connections: int = 0  # open now
 
     def began(self) -> None:
         self.in_flight += 1
@@ -25,9 +27,23 @@ class Counts:
     def ended(self) -> None:
         self.in_flight -= 1
 
-    def reset(self, *, now: float) -> None:
-        """Start again, but for the requests in flight: those are a fact, not a memory."""
-        self.since = now
+    def reset(self) -> None:
+        """Start again, but for what is open and in flight: that is a fact, not a memory."""
         self.requests = self.accepted = self.token_requests = self.tokens_issued = 0
         self.answers.clear()
         self.peak_in_flight = self.in_flight
+
+    def values(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def together(counted: Iterable[dict[str, Any]]) -> Counts:
+    """What several processes have counted. Their peaks need not have been at one time."""
+    total = Counts()
+    for values in counted:
+        for name, value in values.items():
+            if name == "answers":
+                total.answers.update(value)
+            else:
+                setattr(total, name, getattr(total, name) + value)
+    return total

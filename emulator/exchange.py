@@ -23,10 +23,15 @@ class Ending(Enum):
     ANSWER = "the payload is written"
     CLOSE = "the connection is closed without an answer"
     RESET = "the connection is reset"
+    LAST = "the payload is written with Connection: close, and so it is"
+    CUT = "half of the payload is written, then the connection is reset"
+    TRICKLE = "the payload is written a few bytes at a time"
 
 
 # Looking a member up on its class is slow enough to show, three times a message.
-ANSWER, CLOSE, RESET = Ending
+ANSWER, CLOSE, RESET, LAST, CUT, TRICKLE = Ending
+
+PIECE_BYTES = 16  # of what trickles
 
 
 class Reaction(NamedTuple):
@@ -35,3 +40,4 @@ class Reaction(NamedTuple):
     payload: bytes = b""
     delay: float = 0.0
     ending: Ending = ANSWER
+    pause: float = 0.0  # seconds between two pieces of what trickles

@@ -6,75 +6,101 @@ answer. So a sender that dies while it waits has sent, as it would have with the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from emulator import messages
 from emulator.addresses import LIVE, Addresses, Behaviour
-from emulator.answers import Answer, Refused
 from emulator.counts import Counts
-from emulator.exchange import Reaction, Request
+from emulator.envelopes import Answer, Refused
+from emulator.exchange import PIECE_BYTES, TRICKLE, Reaction, Request
+from emulator.faults import SEND, Faults
+from emulator.latency import Latency
+from emulator.ledger import Ledger
 from emulator.messages import Message
 from emulator.oauth import TokenDesk
+from emulator.quotas import DeviceQuotas, ProjectQuota
 from emulator.replies import NO_HEADERS, reply
 from emulator.settings import Settings
-from emulator.witness import Witness
 
 
+@dataclass
 class Fcm:
-    def __init__(
-        self,
-        *,
-        desk: TokenDesk,
-        addresses: Addresses,
-        witness: Witness,
-        counts: Counts,
-        settings: Settings,
-    ) -> None:
-        self._desk = desk
-        self._addresses = addresses
-        self._witness = witness
-        self._counts = counts
-        self._settings = settings
-        self._sequence = 0
+    desk: TokenDesk
+    addresses: Addresses
+    faults: Faults
+    project_quota: ProjectQuota
+    device_quotas: DeviceQuotas
+    ledger: Ledger
+    counts: Counts
+    settings: Settings
+    latency: Latency
+    process: int = 0
+    processes: int = 1
+    _sequence: int = 0
 
     def send(self, request: Request, *, project: str, now: float) -> Reaction:
-        self._counts.requests += 1
+        self.counts.requests += 1
         try:
-            self._desk.admit(request.authorization, project=project, now=now)
-            message = messages.read(request.body)
+            self.desk.admit(request.authorization, project=project, now=now)
+            if self.settings.quota_per_minute is not None:
+                self.project_quota.take(project, now=now)
         except Refused as refused:
-            return self._refuse(refused.answer, now=now, delay=self._latency)
-        behaviour = LIVE
-        if message.is_for_a_device:
-            behaviour = self._addresses.behaviour(message.address, message.id)
-        delay = self._latency if behaviour.seconds is None else behaviour.seconds
-        if behaviour.answer:
-            return self._refuse(behaviour.answer, now=now, delay=delay)
+            return self._refuse(refused.answer, now=now)
+        try:
+            message = messages.read(request.body)
+            behaviour = self._behaviour(message, project=project, now=now)
+        except Refused as refused:
+            return self._refuse(refused.answer, now=now, metered=project)
         name = f"projects/{project}/messages/fake_message_id"
         if behaviour.accepts and not message.only_validate:
             name = self._accept(message, request, project=project, now=now)
-        self._counts.answers[_name_of(behaviour, message)] += 1
-        return Reaction(_accepted(name, now=now), delay, behaviour.ending)
+        if behaviour.answer:
+            return self._refuse(behaviour.answer, now=now, metered=project, behaviour=behaviour)
+        self.counts.answers[_name_of(behaviour, message)] += 1
+        return self.react(behaviour, _accepted(name, now=now))
 
-    @property
-    def _latency(self) -> float:
-        return self._settings.latency_ms / 1000
+    def _behaviour(self, message: Message, *, project: str, now: float) -> Behaviour:
+        if self.faults.scripted:
+            scripted = self.faults.meet(SEND, message.address, message.id, now=now)
+            if scripted:
+                return scripted
+        if not message.is_for_a_device:
+            return LIVE
+        behaviour = self.addresses.behaviour(
+            message.address, message.id, kind=message.kind, project=project
+        )
+        if behaviour.accepts and self.settings.device_quotas:
+            self.device_quotas.take(message.address, message.document, now=now)
+        return behaviour
 
-    def _refuse(self, answer: Answer, *, now: float, delay: float) -> Reaction:
-        self._counts.answers[answer.name] += 1
-        return Reaction(answer.reply.dated(now), delay)
+    def _refuse(
+        self, answer: Answer, *, now: float, metered: str = "", behaviour: Behaviour = LIVE
+    ) -> Reaction:
+        """The answer is a refusal. `metered` names the project whose quota has counted it."""
+        if metered and answer.status == 429 and self.settings.quota_per_minute is not None:
+            self.project_quota.give_back(metered)
+        self.counts.answers[answer.name] += 1
+        return self.react(behaviour, answer.reply.dated(now))
+
+    def react(self, behaviour: Behaviour, payload: bytes) -> Reaction:
+        if behaviour.ending is TRICKLE:
+            pause = (behaviour.seconds or 0) * PIECE_BYTES / len(payload)
+            return Reaction(payload, self.latency.seconds(), TRICKLE, pause)
+        delay = self.latency.seconds() if behaviour.seconds is None else behaviour.seconds
+        return Reaction(payload, delay, behaviour.ending)
 
     def _accept(self, message: Message, request: Request, *, project: str, now: float) -> str:
         """Witness the message; the name FCM gives it."""
-        self._counts.accepted += 1
+        self.counts.accepted += 1
         self._sequence += 1
-        name = f"projects/{project}/messages/0:{now * 1e6:.0f}%{self._sequence:016x}"
-        self._witness.add(
-            message, project=project, name=name, connection=request.connection, at=now
-        )
+        number = self._sequence * self.processes + self.process
+        name = f"projects/{project}/messages/0:{now * 1e6:.0f}%{number:016x}"
+        self.ledger.add(message, project=project, name=name, connection=request.connection, at=now)
         return name
 
 
 def _name_of(behaviour: Behaviour, message: Message) -> str:
-    if behaviour is LIVE and message.only_validate:
+    if message.only_validate and behaviour.name == LIVE.name:
         return "VALIDATED"
     return behaviour.name
 

@@ -21,6 +21,7 @@ class Folder:
         self.certificate = path / "server.pem"
         self.certificate_key = path / "server.key"
         self.service_account = path / "service-account.json"
+        self.wrong_account = path / "wrong-account.json"
         self.witness = path / "witness.jsonl"
 
     def create(self) -> None:

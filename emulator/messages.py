@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from emulator import rules, sizes
-from emulator.answers import Refused, invalid_json, not_json
+from emulator.answers import invalid_json, not_json
+from emulator.envelopes import Refused
 from emulator.schema import Violation, compile_schema
 
 _read_request = compile_schema("SendMessageRequest")
@@ -22,6 +23,7 @@ class Message(NamedTuple):
     title: str | None
     body: str | None
     only_validate: bool
+    document: dict[str, Any]
 
     @property
     def is_for_a_device(self) -> bool:
@@ -44,6 +46,7 @@ def read(body: bytes) -> Message:
         title=notification.get("title") or android.get("title"),
         body=notification.get("body") or android.get("body"),
         only_validate=request.get("validateOnly", False),
+        document=message,
     )
 
 

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
-from emulator.console import Console
+from emulator.catalogue import INTERNAL
 from emulator.exchange import Reaction, Request
+from emulator.faults import TOKEN, Faults
 from emulator.fcm import Fcm
 from emulator.oauth import TokenDesk
 from emulator.replies import Reply, google_page
 
 SEND = re.compile(rb"/v1/projects/([^/]+)/messages:send")
 
+# Method, target and body of a request that is not FCM's, to the reply; None if there is no door.
+Elsewhere = Callable[[bytes, bytes, bytes], Awaitable[Reply | None]]
+
 
 class Routes:
-    def __init__(self, *, fcm: Fcm, desk: TokenDesk, console: Console) -> None:
+    def __init__(self, *, fcm: Fcm, desk: TokenDesk, faults: Faults, elsewhere: Elsewhere) -> None:
         self._fcm = fcm
         self._desk = desk
-        self._console = console
+        self._faults = faults
+        self._elsewhere = elsewhere
 
-    def __call__(self, request: Request) -> Reaction:
+    def __call__(self, request: Request) -> Reaction | Awaitable[Reaction]:
         now = time.time()
-        path, _, query = request.target.partition(b"?")
+        path, _, _ = request.target.partition(b"?")
         send = SEND.fullmatch(path)
         if send and request.method == b"POST":
             project = unquote(send[1].decode("latin-1"))
             return self._fcm.send(request, project=project, now=now)
         if (request.method, path) == (b"POST", b"/token"):
+            return self._token(request, now=now)
+        return self._ask_elsewhere(request, path)
+
+    def _token(self, request: Request, *, now: float) -> Reaction:
+        scripted = self._faults.meet(TOKEN, "", None, now=now) if self._faults.scripted else None
+        if scripted is None:
             return Reaction(self._desk.issue(request.body, now=now).dated(now))
-        reply = self._console.answer(request, path, query, now=now) or _not_found(path)
-        payload = reply.dated(now)
+        reply = (scripted.answer or INTERNAL).reply
+        if scripted.accepts and not scripted.answer:
+            reply = self._desk.issue(request.body, now=now)
+        else:
+            self._desk.refuse()
+        return self._fcm.react(scripted, reply.dated(now))
+
+    async def _ask_elsewhere(self, request: Request, path: bytes) -> Reaction:
+        reply = await self._elsewhere(request.method, request.target, request.body)
+        reply = reply or _not_found(path)
+        payload = reply.dated(time.time())
         if request.method == b"HEAD":
             payload = payload.removesuffix(reply.body)
         return Reaction(payload)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.answers import INVALID_CONDITION, Refused, invalid_argument, invalid_json
+from emulator.answers import INVALID_CONDITION, invalid_argument, invalid_json
+from emulator.envelopes import Refused
 
 Section = dict[str, Any]
 Rule = Callable[[Any, str], None]

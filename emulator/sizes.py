@@ -10,7 +10,8 @@ from typing import Any
 
 import orjson
 
-from emulator.answers import Refused, too_big
+from emulator.answers import too_big
+from emulator.envelopes import Refused
 from emulator.rules import DEVICE_TARGETS
 
 DEVICE_BYTES = 4096

@@ -20,8 +20,8 @@ def shared_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runnin
 @pytest.fixture
 def emulator(shared_emulator: RunningEmulator) -> RunningEmulator:
     """One process for all tests, with a clean slate for each."""
-    shared_emulator.ask("POST", "/admin/reset")
-    shared_emulator.settings(latency_ms=1, token_seconds=3600)
+    shared_emulator.ask("POST", "/admin/reset", '{"settings": true}')
+    shared_emulator.settings(latency_ms=1)
     return shared_emulator
 
 

@@ -107,7 +107,7 @@ class RunningEmulator:
         counts: dict[str, Any] = self.ask("GET", "/admin/counts").json
         return counts
 
-    def settings(self, **wanted: float) -> Response:
+    def settings(self, **wanted: Any) -> Response:
         return self.ask("POST", "/admin/settings", json.dumps(wanted))
 
     def witnessed(self, **question: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from tests.emulator.conftest import Start
 from tests.emulator.running import REPOSITORY, run_to_its_end
 
-PRIVATE = ("ca.key", "server.key", "service-account.json")
+PRIVATE = ("ca.key", "server.key", "service-account.json", "wrong-account.json")
 
 
 def prepare(folder: Path, port: int = 9099) -> None:
