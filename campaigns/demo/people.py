@@ -50,7 +50,7 @@ COPY notifications_contact
 DEVICES = """
 COPY notifications_device
     (project_id, contact_id, kind, address, platform, app_version, registered_at, last_seen_at,
-     retired_reason) FROM STDIN
+     retired_reason, retired_by) FROM STDIN
 """
 
 
@@ -107,7 +107,7 @@ def _devices(
         platform = _pick(dice, PLATFORMS)
         seen = now - timedelta(days=min(250, dice.expovariate(1 / 12)))
         yield (project_id, contact_id, "token", _address(dice), platform, dice.choice(VERSIONS),
-               seen, seen, "")  # fmt: skip
+               seen, seen, "", "")  # fmt: skip
 
 
 def _address(dice: random.Random) -> str:
