@@ -18,6 +18,7 @@ import google.auth
 from google.auth import exceptions
 from google.oauth2 import service_account
 
+from notifications.attached_account import AttachedAccount
 from notifications.gateway import BadCredentials
 from notifications.token_endpoint import TokenEndpoint
 
@@ -138,7 +139,12 @@ class MachineKey(Minter):
         try:
             return google.auth.default(scopes=[SCOPE])[0]
         except exceptions.GoogleAuthError as error:
-            raise BadCredentials(NONE_HERE + str(error)[:200]) from error
+            # With a file that is named but cannot be used, another account would be a surprise.
+            named = "GOOGLE_APPLICATION_CREDENTIALS" in os.environ
+            attached = None if named else AttachedAccount.found(SCOPE)
+            if attached is None:
+                raise BadCredentials(NONE_HERE + str(error)[:200]) from error
+            return attached
 
 
 def _fingerprint(text: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from django.conf import LazySettings
 from notifications import dispatch, probe
 from notifications.credentials import ServiceAccount
 from notifications.gateway import Message, Permit, Verdict
+from notifications.minting import AccountKey
 from notifications.probe import in_plain_words
 from notifications.project import Project
 from tests.builders import make_project
@@ -139,7 +143,6 @@ def machine(fcm: Fcm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     file = tmp_path / "adc.json"
     file.write_text(json.dumps(fcm.service_account))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-    monkeypatch.setenv("NO_GCE_CHECK", "true")
     return file
 
 
@@ -176,3 +179,50 @@ def test_a_machine_without_credentials_says_so_with_the_ways_to_have_some(
         assert not found.ok
         assert "no application default credentials that work" in found.words
         assert "GOOGLE_APPLICATION_CREDENTIALS, or upload a key" in found.words
+
+
+@pytest.fixture
+def metadata(monkeypatch: pytest.MonkeyPatch, fcm: Fcm) -> Iterator[list[str]]:
+    """A metadata server as Google Cloud has one; what it was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            assert self.headers["Metadata-Flavor"] == "Google"
+            key = AccountKey(fcm.service_account, ca_file=str(fcm.ca_file))
+            body = "push@machine.iam.gserviceaccount.com"
+            if "/token" in self.path:
+                body = json.dumps({"access_token": key.mint().token, "expires_in": 3_599})
+            self.send_response(200)
+            self.send_header("Metadata-Flavor", "Google")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("GCE_METADATA_HOST", f"127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("HOME", "/nonexistent")  # nobody's own log-in with gcloud
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    yield asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_account_attached_to_a_cloud_machine_is_used(
+    db: None, fcm: Fcm, metadata: list[str]
+) -> None:
+    assert probe.probe(make_project(uses_default_credentials=True)).ok
+    assert metadata[-1].endswith(
+        "/default/token?scopes=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Ffirebase.messaging"
+    )
+
+
+def test_a_file_that_cannot_be_used_is_not_replaced_by_the_machines_account(
+    db: None, fcm: Fcm, metadata: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent.json")
+    assert not probe.probe(make_project(uses_default_credentials=True)).ok
+    assert metadata == []

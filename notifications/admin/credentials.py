@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
-from unfold.widgets import INPUT_CLASSES
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from notifications import credentials
 from notifications.admin.dialogs import Dialog
@@ -31,7 +31,8 @@ class CredentialsDialog(Dialog):
     file = forms.FileField(
         label="Service account (JSON file)",
         required=False,
-        widget=forms.FileInput({"class": " ".join(INPUT_CLASSES), "accept": ".json"}),
+        # Unfold's own: its script looks for this widget's parts beside every file input.
+        widget=UnfoldAdminFileFieldWidget({"accept": ".json"}),
         help_text="Firebase console → Project settings → Service accounts → Generate new private "
         "key. It is encrypted before it is stored, and never shown again.",
     )

@@ -129,7 +129,9 @@ class ProjectPage(Page):
 
 def told(request: HttpRequest, project: Project, found: Probe, *, before: str = "") -> HttpResponse:
     """Back to the project, with the probe's reply at the top."""
-    where = f"{project} sends to {'the emulator' if project.uses_emulator else 'FCM'}."
+    words = [before, found.words]
+    if found.ok:
+        words.append(f"{project} sends to {'the emulator' if project.uses_emulator else 'FCM'}.")
     say = messages.success if found.ok else messages.error
-    say(request, " ".join(part for part in (before, found.words, where) if part))
+    say(request, " ".join(words).strip())
     return HttpResponseClientRedirect(page_url(project))
