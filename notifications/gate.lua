@@ -6,7 +6,7 @@
 --   ceiling   the rate at which it fills. It climbs from a cold start (ramp), is cut when FCM pushes
 --             back (slowed), starts at the bottom after a closure, and never passes the full rate.
 --   saved     the part of the level that only urgent messages may have.
---   fairness  a reference far ahead of one that waits is held, until that one has caught up.
+--   fairness  a reference far ahead of one that waits is held to what that one leaves, until it has caught up.
 --   own rate  a bucket of each reference that has a limit of its own.
 --
 -- A lost state (FLUSHALL) is a cold start with an empty bucket: it costs time, never quota.
@@ -96,6 +96,8 @@ local function close(seconds)
   gate.closed_until = math.max(gate.closed_until, now + seconds * (1 + JITTER * ask.random))
   gate.level, gate.saved = 0, 0
   gate.ceiling, gate.why = floor, 'reopening'
+  gate.good, gate.bad = 0, 0
+  gate.deaf_until = gate.closed_until  -- what is still in flight tells what we know already
 end
 
 local function slow_down()
@@ -119,7 +121,9 @@ local function reference()
     or { at = now, served = gate.virtual, used = 0, waits_until = 0, held = now, level = 0 }
   local passed = now - ref.at
   ref.used = ref.used * math.exp(-passed / MEMORY)
-  if ask.own then ref.level = math.min(math.max(1, BURST * ask.own), ref.level + passed * ask.own) end
+  if ask.own then
+    ref.level = math.min(math.max(1, BURST * ask.own), ref.level + passed * ask.own)
+  end
   ref.at = now
   gate.refs[ask.reference] = ref
   return ref
@@ -146,8 +150,9 @@ local function grant(me)
   local worthwhile = math.floor(math.min(ask.wanted, step))
   if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(STEP * ask.own))) end
 
-  local fair = least + step - me.served
   local free = gate.level - gate.saved
+  local aside = free - others * step  -- what is left when everyone who waits has a step
+  local fair = math.max(aside, least + step - me.served)
   local may = math.max(0, math.min(free, fair))
   if ask.urgent then may = may + math.max(0, math.min(gate.saved, gate.level)) end
   local granted = math.floor(math.min(ask.wanted, may, own))
@@ -156,11 +161,11 @@ local function grant(me)
     granted = 0
     wait = math.max(0.005, (worthwhile - free) / gate.ceiling)
     if ask.own then wait = math.max(wait, (worthwhile - own) / ask.own) end
-    if fair < worthwhile then wait = math.max(wait, worthwhile * (others + 1) / gate.ceiling) end
+    if fair < worthwhile then wait = math.max(wait, (worthwhile - aside) / gate.ceiling) end
   end
   wait = math.min(LONGEST_WAIT, wait)
-  local cut_short = granted < math.floor(math.min(ask.wanted, own))
-  me.waits_until = cut_short and now + wait + GRACE or 0
+  -- A full grant does not end the waiting at once: served this time, it is behind all the same.
+  if granted < math.floor(math.min(ask.wanted, own)) then me.waits_until = now + wait + GRACE end
   if granted < ask.wanted then me.held = now end
   return granted, wait
 end
@@ -170,6 +175,7 @@ local function spend(me, granted)
   if ask.urgent then gate.saved = math.max(0, gate.saved - granted) end
   gate.used = gate.used + granted / MEMORY
   me.served = me.served + granted
+  if ask.own then me.level = me.level - granted end
   me.used = me.used + granted / MEMORY
 end
 

@@ -7,6 +7,7 @@ The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps 
 from __future__ import annotations
 
 import json
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -19,17 +20,22 @@ from typing import Any
 
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
 from redis.commands.core import Script
+from redis.retry import Retry
 
-from notifications.pacing_alone import Share, share_of
+from notifications.pacing_alone import share_of
 from notifications.project import Project
 
 HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours
 WITHOUT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 LONGEST_CLOSURE = 3_600.0
+FEW = 3  # 429s that prove nothing
 LONGEST_WAIT = 1.0  # a waiting sender looks at pause and lease at least this often
 WAIT_ALONE = 0.1
 SCRIPT = Path(__file__).with_name("gate.lua").read_text()
+
+logger = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 
@@ -71,7 +77,8 @@ class Heard:
         """Seconds for which nothing may leave. A few 429s among many answers only slow us down."""
         if self.retry_after:
             return min(self.retry_after, LONGEST_CLOSURE)
-        return WITHOUT_RETRY_AFTER if self.pushed_back > self.answered else 0.0
+        spent = self.pushed_back >= FEW and self.pushed_back > self.answered
+        return WITHOUT_RETRY_AFTER if spent else 0.0
 
 
 @dataclass(frozen=True)
@@ -109,20 +116,25 @@ class Gate:
         self.rate = rate
         self.lane = lane
         self.clock = clock
+        self._share = share_of(project.pk)
         self._untold = Heard()
 
     def take(self, wanted: int, heard: Heard) -> Grant:
         """Tell what came back, and ask for as many as `wanted`."""
         self._untold += heard
-        share = share_of(self.project.pk)
+        share = self._share
+        if heard.closes_for:
+            share.close(self._clock() + heard.closes_for)
         if share.away and self._clock() < share.ask_at:
-            return self._alone(share, wanted)
+            return self._alone(wanted)
         try:
             question = self._question(wanted, share.debt(full_rate(self.project)))
             granted, wait, limit, _, _ = _ask(self.project, question, timeout=1.0)
-        except redis.RedisError:
+        except redis.RedisError as error:
+            if not share.away:
+                logger.warning("Sending at this process's share: no gate in Redis. %s", error)
             share.lose_redis(self._clock())
-            return self._alone(share, wanted)
+            return self._alone(wanted)
         self._untold = Heard()
         share.find_redis()
         if limit is Limit.RETRY_AFTER:
@@ -131,7 +143,7 @@ class Gate:
 
     def _question(self, wanted: int, debt: int) -> dict[str, Any]:
         heard = self._untold
-        return _question(self.project, self.reference, self.rate) | {
+        return _question(self.project, self.reference, self.rate, self.clock) | {
             "wanted": wanted,
             "urgent": self.lane == "urgent",
             "answered": heard.answered,
@@ -139,17 +151,14 @@ class Gate:
             "closes_for": heard.closes_for,
             "spent": debt,
             "random": random.random(),  # Lua's own starts from the same seed at every call
-            **({"now": self.clock()} if self.clock else {}),
         }
 
-    def _alone(self, share: Share, wanted: int) -> Grant:
+    def _alone(self, wanted: int) -> Grant:
         now = self._clock()
-        if self._untold.closes_for:
-            share.close(now + self._untold.closes_for)
         rates = {"project": full_rate(self.project)}
         if self.rate:
             rates[self.reference] = self.rate
-        return Grant(share.take(wanted, rates, now), WAIT_ALONE, Limit.LOCAL)
+        return Grant(self._share.take(wanted, rates, now), WAIT_ALONE, Limit.LOCAL)
 
     def _clock(self) -> float:
         return self.clock() if self.clock else time.monotonic()
@@ -160,21 +169,29 @@ def full_rate(project: Project) -> float:
     return project.quota_per_minute * HEADROOM / 60
 
 
-def pace_of(project: Project, reference: str, rate: int | None) -> Pace:
+def pace_of(
+    project: Project, reference: str, rate: int | None, *, clock: Clock | None = None
+) -> Pace:
     """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
+    question = _question(project, reference, rate, clock)
     try:
-        _, _, limit, allowed, until = _ask(
-            project, _question(project, reference, rate), timeout=0.25
-        )
+        _, _, limit, allowed, until = _ask(project, question, timeout=0.25)
     except redis.RedisError:
         return Pace(min(full_rate(project), rate or full_rate(project)), Limit.LOCAL)
     return Pace(allowed, limit, datetime.fromtimestamp(until, UTC) if until else None)
 
 
-def _question(project: Project, reference: str, rate: int | None) -> dict[str, Any]:
-    own = {"own": rate} if rate else {}
-    full = full_rate(project)
-    return {"reference": reference, "full": full, "ramp": project.ramp_seconds, **own}
+def _question(
+    project: Project, reference: str, rate: int | None, clock: Clock | None
+) -> dict[str, Any]:
+    question = {
+        "reference": reference,
+        "full": full_rate(project),
+        "ramp": project.ramp_seconds,
+        "own": rate or None,
+        "now": clock() if clock else None,
+    }
+    return {name: value for name, value in question.items() if value is not None}
 
 
 def _ask(
@@ -189,7 +206,11 @@ def _ask(
 @cache
 def _script(timeout: float) -> Script:
     client = redis.Redis.from_url(
-        settings.GATE_URL, socket_timeout=timeout, socket_connect_timeout=timeout
+        settings.GATE_URL,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        # The client's own way is to try for seconds. Once more, for a socket that died unused.
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
     return client.register_script(SCRIPT)
 
