@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,15 @@ def test_a_key_that_works_is_said_to_and_nothing_is_sent(project: Project, fcm: 
     )
     assert fcm.witness() == []
     assert fcm.counts()["by_answer"] == {"INVALID_ARGUMENT": 1}
+
+
+def test_even_an_address_that_lives_gets_nothing(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "MESSAGE", replace(probe.MESSAGE, address="live1:APA91b"))
+    assert probe.probe(project).ok
+    assert fcm.counts()["by_answer"] == {"VALIDATED": 1}
+    assert fcm.witness() == []
 
 
 def test_a_probe_never_trusts_a_token_that_is_already_there(project: Project, fcm: Fcm) -> None:

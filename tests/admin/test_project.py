@@ -73,7 +73,7 @@ def test_a_key_that_cannot_work_is_refused_beside_its_field_and_not_shown_again(
     reply = give(desk, project, **{way: file(text) if way == "file" else text})
 
     assert words in text_of(reply)
-    assert fcm.service_account["private_key"][60:100] not in reply.content.decode()
+    assert fcm.service_account["private_key"][40:80] not in reply.content.decode()
     assert not ServiceAccount.objects.exists()
     assert not AuditEntry.objects.exists()
 
