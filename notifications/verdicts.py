@@ -1,8 +1,8 @@
 """From FCM's answer to a Verdict: one table, read top to bottom, the first row that fits wins.
 
 FCM speaks in several shapes: FcmError details, ErrorInfo from the API front end (the project's own
-429 is one), a bare status, or HTML. Only evidence about the very address may cost a device; an
-ambiguous 400 or a 404 page never does.
+429 is one), a parse error, a bare status, or HTML. Only evidence about the very address may cost a
+device; an ambiguous 400 or a 404 page never does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ class Answer:
     code: str = ""  # FcmError.errorCode, e.g. UNREGISTERED
     apns: str = ""  # ApnsError.reason
     fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
+    subjects: tuple[str, ...] = ()  # QuotaFailure.violations[]: whose quota it was
     text: str = ""
+
+
+APPLE_SAYS_GONE = ("Unregistered", "ExpiredToken", "BadDeviceToken")
+# About the key, the bundle or the environment set up in Firebase, not about the device.
+APPLE_DOUBTS_FIREBASE = (
+    *("InvalidProviderToken", "ExpiredProviderToken", "MissingProviderToken"),
+    *("BadEnvironmentKeyInToken", "BadCertificateEnvironment", "BadCertificate"),
+    *("DeviceTokenNotForTopic", "TopicDisallowed", "BadTopic", "MissingTopic"),
+)
 
 
 def _names_the_address(answer: Answer) -> bool:
@@ -35,22 +45,36 @@ def _names_the_address(answer: Answer) -> bool:
     return named or "not a valid FCM registration token" in answer.text
 
 
+def _names_the_device(answer: Answer) -> bool:
+    return any("device" in subject.lower() for subject in answer.subjects)
+
+
+def _could_not_be_read(answer: Answer) -> bool:
+    """The front end's parse error: the JSON itself is wrong, before FCM has seen a message."""
+    return not answer.code and answer.text.startswith(("Invalid JSON payload", "Invalid value at"))
+
+
 Row = tuple[Callable[[Answer], bool], Verdict, str]
 
 TABLE: list[Row] = [
     (lambda a: a.code == "UNREGISTERED", Verdict.DEAD_ADDRESS, "unregistered"),
-    (lambda a: a.apns in ("Unregistered", "BadDeviceToken"), Verdict.DEAD_ADDRESS, "unregistered"),
+    (lambda a: a.apns in APPLE_SAYS_GONE, Verdict.DEAD_ADDRESS, "unregistered"),
     (lambda a: a.http == 400 and _names_the_address(a), Verdict.BAD_ADDRESS, "malformed_address"),
     (lambda a: a.code == "SENDER_ID_MISMATCH", Verdict.FOREIGN_ADDRESS, "other_project"),
     (lambda a: a.http == 403 and "SenderId mismatch" in a.text, Verdict.FOREIGN_ADDRESS,
      "other_project"),
-    (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.BAD_MESSAGE,
+    (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
      "platform_key"),
+    (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key"),
     (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised"),
     (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden"),
     # A 404 without FcmError is a wrong project or URL: every device behind it may be well.
     (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project"),
+    # One device's own limit says nothing about the project's: its turn comes later, alone.
+    (lambda a: a.http == 429 and _names_the_device(a), Verdict.THROTTLED, "device_throttled"),
+    (lambda a: a.apns == "TooManyRequests", Verdict.THROTTLED, "device_throttled"),
     (lambda a: a.http == 429, Verdict.THROTTLED, "throttled"),
+    (lambda a: a.http == 400 and _could_not_be_read(a), Verdict.BAD_MESSAGE, "unreadable_message"),
     (lambda a: a.http == 400, Verdict.BAD_MESSAGE, "refused_message"),
     (lambda a: a.http == 503, Verdict.TRANSIENT, "unavailable"),
     (lambda a: a.http in (500, 502, 504, 408), Verdict.TRANSIENT, "server_error"),
@@ -76,6 +100,7 @@ def read(http: int, body: bytes) -> Answer:
             code=details.get("FcmError", {}).get("errorCode", ""),
             apns=details.get("ApnsError", {}).get("reason", ""),
             fields=tuple(_violated(details.get("BadRequest", {}))),
+            subjects=tuple(_exhausted(details.get("QuotaFailure", {}))),
             text=str(error.get("message", ""))[:500],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -84,6 +109,11 @@ def read(http: int, body: bytes) -> Answer:
 
 def _violated(bad_request: Mapping[str, Any]) -> list[str]:
     return [str(v.get("field", "")) for v in bad_request.get("fieldViolations", [])]
+
+
+def _exhausted(quota_failure: Mapping[str, Any]) -> list[str]:
+    violations = quota_failure.get("violations", [])
+    return [f"{v.get('subject', '')} {v.get('description', '')}" for v in violations]
 
 
 def retry_after(header: str | None, *, http: int, now: float) -> float | None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from campaigns.judging import AGAIN, REFUSED
 from campaigns.reasons import Reason
-from campaigns.settling import AGAIN, REFUSED, RETIRES
+from campaigns.settling import RETIRES
 from notifications.gateway import Verdict
 from notifications.verdicts import TABLE, classify, retry_after
 
@@ -36,6 +37,7 @@ def apns(status: int, reason: str) -> dict[str, Any]:
 
 
 INVALID = "INVALID_ARGUMENT"
+UNREADABLE = "Invalid value at 'message.data[0].value' (TYPE_STRING), 12"
 NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
 
 
@@ -63,7 +65,22 @@ NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
         ),
         (403, body(403, "PERMISSION_DENIED", message="SenderId mismatch"), Verdict.FOREIGN_ADDRESS),
         (403, body(403, "PERMISSION_DENIED"), Verdict.UNAUTHORISED),
-        (401, body(401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR")), Verdict.BAD_MESSAGE),
+        (401, body(401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR")), Verdict.PLATFORM_KEY),
+        (401, body(401, "UNAUTHENTICATED", fcm("APNS_AUTH_ERROR")), Verdict.PLATFORM_KEY),
+        (
+            400,
+            body(400, INVALID, fcm(INVALID), apns(403, "BadEnvironmentKeyInToken")),
+            Verdict.PLATFORM_KEY,
+        ),
+        (
+            400,
+            body(400, INVALID, fcm(INVALID), apns(400, "DeviceTokenNotForTopic")),
+            Verdict.PLATFORM_KEY,
+        ),
+        (400, body(400, INVALID, {"@type": BAD_REQUEST}, message=UNREADABLE), Verdict.BAD_MESSAGE),
+        (400, body(400, INVALID, fcm("UNSPECIFIED_ERROR")), Verdict.BAD_MESSAGE),
+        (500, body(500, "UNKNOWN", fcm("UNSPECIFIED_ERROR")), Verdict.TRANSIENT),
+        (408, b"", Verdict.TRANSIENT),
         (
             401,
             body(401, "UNAUTHENTICATED", {"@type": ERROR_INFO, "reason": "ACCESS_TOKEN_EXPIRED"}),
@@ -94,6 +111,45 @@ def test_every_shape_of_an_answer_has_its_verdict(
     http: int, answer: bytes, verdict: Verdict
 ) -> None:
     assert classify(http, answer)[0] is verdict
+
+
+QUOTA_FAILURE = "type.googleapis.com/google.rpc.QuotaFailure"
+
+
+@pytest.mark.parametrize(
+    ("http", "answer", "reason"),
+    [
+        (
+            429,
+            body(
+                429,
+                "RESOURCE_EXHAUSTED",
+                {"@type": QUOTA_FAILURE, "violations": [{"subject": "device:dXk1…"}]},
+                fcm("QUOTA_EXCEEDED"),
+            ),
+            "device_throttled",
+        ),
+        (
+            429,
+            body(
+                429,
+                "RESOURCE_EXHAUSTED",
+                {"@type": ERROR_INFO, "reason": "RATE_LIMIT_EXCEEDED"},
+                {"@type": QUOTA_FAILURE, "violations": [{"subject": "project:123"}]},
+            ),
+            "throttled",
+        ),
+        (429, body(429, "RESOURCE_EXHAUSTED", {"@type": QUOTA_FAILURE}), "throttled"),
+        (400, body(400, INVALID, message=UNREADABLE), "unreadable_message"),
+        (400, body(400, INVALID, fcm(INVALID), message=UNREADABLE), "refused_message"),
+        (403, body(403, "PERMISSION_DENIED"), "forbidden"),
+        (404, body(404, "NOT_FOUND"), "wrong_project"),
+    ],
+)
+def test_answers_that_ask_for_different_things_have_different_reasons(
+    http: int, answer: bytes, reason: str
+) -> None:
+    assert classify(http, answer)[1] == reason
 
 
 def test_every_reason_of_the_table_that_can_end_a_recipient_is_in_the_closed_list() -> None:
