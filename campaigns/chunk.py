@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import models, transaction
-from django.db.models import Count, Exists, F, Min, Q
+from django.db.models import Exists, F, Q
 from django.db.models.functions import Now
 
 from campaigns.run import Run
@@ -93,6 +93,15 @@ class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
+@dataclass(frozen=True)
+class Rest:
+    """Who of a chunk stays behind: free to go now, held back with their platform, or retrying."""
+
+    free: int
+    held: int
+    retry_at: datetime | None
+
+
 @dataclass
 class Claim:
     """A chunk held under a fence. Everything its holder writes goes through `held`."""
@@ -112,20 +121,19 @@ class Claim:
             raise Fenced
         return _wanted(self.run.pk, self.run.epoch).exists()
 
-    def hand_back(self) -> None:
-        """Close the chunk when every recipient is settled; else let it wait to be rung again."""
-        finished = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
-        if not finished.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None):
-            self.held.update(
-                state=Chunk.State.WAITING, lease_until=None, not_before=self._next_due()
-            )
+    def close(self) -> bool:
+        """Close the chunk if every recipient is settled."""
+        settled = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
+        return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
 
-    def _next_due(self) -> datetime | None:
-        """When ringing is worth it: once a retry is due, or now if anybody waits for none."""
-        self.chunk.refresh_from_db()
-        retries = self.chunk.retries.aggregate(count=Count("pk"), due=Min("not_before"))
-        due: datetime | None = retries["due"]
-        return due if retries["count"] == self.chunk.waiting else None
+    def hand_back(self, rest: Rest, *, opens_at: datetime | None) -> None:
+        """Let the chunk wait for its next turn: when the gate opens, or the first retry is due."""
+        only_held = rest.held and not rest.free and rest.retry_at is None
+        self.held.update(
+            state=Chunk.State.HELD if only_held else Chunk.State.WAITING,
+            lease_until=None,
+            not_before=opens_at if rest.free else rest.retry_at,
+        )
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

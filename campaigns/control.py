@@ -13,7 +13,7 @@ from campaigns.campaign import Campaign
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications import audit
+from notifications import audit, device
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
@@ -31,11 +31,12 @@ def pause(run: Run, *, by: str) -> None:
 
 
 def resume(run: Run, *, by: str) -> None:
-    """Go on from the rows. Quarantined chunks get another five leases."""
+    """Go on from the rows. Quarantined chunks get another five leases, held ones their turn."""
     with transaction.atomic():
         run.resume()
         # Queued ones too: their doorbells are of an older epoch and would wake nobody.
-        stopped = run.chunks.filter(state__in=(Chunk.State.QUARANTINED, Chunk.State.QUEUED))
+        states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
+        stopped = run.chunks.filter(state__in=states)
         stopped.update(state=Chunk.State.WAITING, lapses=0)
         _record(run, by, "resumed")
 
@@ -46,5 +47,15 @@ def cancel(run: Run, *, by: str) -> None:
         _record(run, by, "cancelled")
 
 
-def _record(run: Run, by: str, action: str) -> None:
-    audit.record(by, action, f"run {run.pk}", project=run.project, campaign=run.campaign.name)
+def restore_devices(run: Run, *, by: str) -> int:
+    """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
+    with transaction.atomic():
+        restored = device.restore(run.reference)
+        if restored:
+            _record(run, by, "restored devices", devices=restored)
+    return restored
+
+
+def _record(run: Run, by: str, action: str, **details: object) -> None:
+    about = {"campaign": run.campaign.name, **details}
+    audit.record(by, action, f"run {run.pk}", project=run.project, **about)

@@ -14,14 +14,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, Max, Q, Sum
+from django.db.models import F, Max, Q, QuerySet, Sum
 
-from campaigns import ledger
+from campaigns import breakers, ledger
 from campaigns.chunk import SIZE, Chunk, free_lapsed, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
 from campaigns.schedule import start_due
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+from notifications.device import Device
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
 OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
@@ -120,10 +121,27 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
         run.move_to(Run.State.FINISHED, finished_at=now, **_totals(run))
         return None
     Run.objects.filter(pk=run.pk).update(**_totals(run))
-    if not open_chunks.exclude(state=Chunk.State.QUARANTINED).exists():
-        run.pause(Cause.QUARANTINED, f"{open_chunks.count()} chunks are left.")
+    if trip := breakers.look_back(run):
+        run.pause(trip.cause, trip.detail)
+        return None
+    if not open_chunks.exclude(state__in=STUCK).exists():
+        _ask_a_person(run, open_chunks)
         return None
     return _next_wave(run, now)
+
+
+STUCK = (Chunk.State.QUARANTINED, Chunk.State.HELD)
+
+
+def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
+    """Everything else is done; what is left cannot go on by itself."""
+    held = stuck.filter(state=Chunk.State.HELD)
+    if held.exists():
+        waiting = sum(chunk.waiting for chunk in held)
+        platforms = " and ".join(Device.Platform(name).label for name in run.held_platforms)
+        run.pause(Cause.PLATFORM_KEY, f"{waiting:,} devices wait: {platforms}.")
+    else:
+        run.pause(Cause.QUARANTINED, f"{stuck.count()} chunks are left.")
 
 
 def _free_unheard(run: Run, now: datetime) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
 
 from campaigns.reasons import Cause
@@ -125,12 +125,22 @@ class Run(OfProject):
         return max(0, self.ttl_seconds - int(age.total_seconds()))
 
     @property
+    def deadline(self) -> datetime:
+        """Nothing is worth sending after it."""
+        return (self.started_at or self.scheduled_at) + timedelta(seconds=self.ttl_seconds)
+
+    @property
     def waiting(self) -> int:
         return (self.planned or 0) - self.accepted - self.rejected - self.skipped - self.unknown
 
     @property
     def unfinished(self) -> bool:
         return self.finished_at is None
+
+    @property
+    def reference(self) -> str:
+        """How the pace and the devices know us, without knowing what a run is."""
+        return f"run:{self.pk}"
 
     @property
     def collapse_id(self) -> str:
@@ -160,7 +170,23 @@ class Run(OfProject):
             When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
             default=Value(Run.State.PREPARING),
         )
-        self._move((Run.State.PAUSED,), "be resumed", state=back_to, cause="", cause_detail="")
+        self._move(
+            (Run.State.PAUSED,),
+            "be resumed",
+            state=back_to,
+            cause="",
+            cause_detail="",
+            held_platforms=[],
+            overruled=sorted({*self.overruled, self.cause} - {""}),
+        )
+
+    def hold_back(self, platform: str) -> None:
+        """Go on without a platform whose key Firebase lacks, until a person resumes."""
+        mine = Run.objects.filter(pk=self.pk, epoch=self.epoch)
+        mine.exclude(held_platforms__contains=[platform]).update(
+            held_platforms=Func(F("held_platforms"), Value(platform), function="array_append")
+        )
+        self.held_platforms = sorted({*self.held_platforms, platform})
 
     def cancel(self) -> None:
         """Nothing new starts. The rest of the recipients is closed as skipped by `advance`."""

@@ -10,30 +10,35 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from campaigns import settling
+from campaigns import breakers, settling
 from campaigns.chunk import Claim, claim
+from campaigns.judging import Final, Status, unsent
 from campaigns.ledger import Window
+from campaigns.left import Left, left_to_send, rest_of
 from campaigns.reasons import Cause, Reason
 from campaigns.rendering import Unrenderable, render
 from campaigns.run import Run
-from campaigns.settling import Final, Left, left_to_send
 from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 
 WINDOW = 200
 IN_FLIGHT = 3
+TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Lease 30 s, less the longest request (15 s) and a margin: nothing starts that could end after it.
 START_SECONDS = 12.0
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
+WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
 
 @dataclass
@@ -52,6 +57,18 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
     return Sending(granted).work() if granted else {}
 
 
+def whom(claim: Claim) -> list[Left]:
+    """Who is tried now. Under `hold`, whom a dead worker may have sent to is unknown instead."""
+    everybody = left_to_send(claim)
+    if claim.run.on_unknown == Run.OnUnknown.RESEND:
+        return everybody
+    ambiguous = [left for left in everybody if left.ambiguous]
+    if ambiguous:
+        held = [Final(left, Status.UNKNOWN, Reason.INTERRUPTED) for left in ambiguous]
+        settling.settle(claim, None, {}, [], held)
+    return [left for left in everybody if not left.ambiguous]
+
+
 class Sending:
     """A claim at work."""
 
@@ -62,9 +79,12 @@ class Sending:
         self.permit = Permit(START_SECONDS)
         self.budget_ends = time.monotonic() + BUDGET_SECONDS
         self.looked_at = time.monotonic()
-        self.limits = pacing.limits_of(
-            self.run.project, reference=f"run:{self.run.pk}", rate=self.run.rate_per_second
+        self.gate = pacing.Gate(
+            self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
         )
+        self.heard = pacing.Heard()
+        self.opens_at: datetime | None = None
+        self.proven = breakers.proven(self.run)
         self.in_flight: deque[InFlight] = deque()
         self.left: deque[Left] = deque()
 
@@ -72,13 +92,14 @@ class Sending:
         try:
             self.gateway = gateway_of(self.run.project)
         except BadCredentials as error:
-            self._trouble(Cause.BAD_CREDENTIALS, str(error))
+            self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
-            self.left.extend(left_to_send(self.claim))
+            self.left.extend(whom(self.claim))
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
-            self.claim.hand_back()
+            if not self.claim.close():
+                self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
         finally:
             # Fenced, a dead database, a time limit: whatever ended us, nothing more may start.
             self.permit.withdraw()
@@ -90,15 +111,23 @@ class Sending:
     # --- Out -------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        while self.left and len(self.in_flight) < IN_FLIGHT and not self.permit.withdrawn:
-            granted, wait = pacing.take(min(WINDOW, len(self.left)), self.limits)
-            if granted:
-                self._open([self.left.popleft() for _ in range(granted)])
+        window, at_once = (WINDOW, IN_FLIGHT) if self.proven else (TRIAL, 1)
+        while self.left and len(self.in_flight) < at_once and not self.permit.withdrawn:
+            heard, self.heard = self.heard, pacing.Heard()
+            grant = self.gate.take(min(window, len(self.left)), heard)
+            if grant.granted:
+                self._open([self.left.popleft() for _ in range(grant.granted)])
             elif self.in_flight:
                 return  # settle meanwhile
+            elif grant.wait > WORTH_WAITING:
+                self._come_back_in(grant.wait)
             else:
-                time.sleep(min(wait, LOOK_EVERY))
+                time.sleep(min(grant.wait, LOOK_EVERY))
             self._look()
+
+    def _come_back_in(self, seconds: float) -> None:
+        self.opens_at = timezone.now() + timedelta(seconds=seconds)
+        self.permit.withdraw()
 
     def _open(self, readers: list[Left]) -> None:
         """Render, write the intent, let the requests go. In this order: F3 depends on it."""
@@ -132,24 +161,40 @@ class Sending:
                         ttl_seconds=ttl,
                     )
                 )
-            except Unrenderable as skip:
-                flight.finals.append(settling.skipped(left, skip.reason, str(skip)))
+            except Unrenderable as problem:
+                flight.finals.append(unsent(left, problem.reason, str(problem)))
         return messages
 
     # --- Back ------------------------------------------------------------------------------------
 
     def _settle_oldest(self) -> None:
+        """Believe the answers, or stop: what speaks against us is nobody's final outcome."""
         if not self.in_flight:
             return
         flight = self.in_flight.popleft()
         outcomes = self._outcomes(flight)
-        self.settled += settling.settle(
-            self.claim, flight.window, flight.readers, outcomes, flight.finals
-        )
-        refused = next((o for o in outcomes if o.verdict is Verdict.UNAUTHORISED), None)
-        if refused:
-            no_key = refused.reason == "bad_credentials"
-            self._trouble(Cause.BAD_CREDENTIALS if no_key else Cause.UNAUTHORISED, refused.detail)
+        self.heard += _heard(outcomes)
+        self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
+        held = self._hold_back(flight.readers, outcomes)
+        trip = breakers.look(self.claim, outcomes, flight.finals)
+        spared = {*held, *(trip.spared if trip else ())}
+        believed = [outcome for outcome in outcomes if outcome.reason not in spared]
+        finals = [final for final in flight.finals if final.reason not in spared]
+        self.settled += settling.settle(self.claim, flight.window, flight.readers, believed, finals)
+        if trip:
+            self._pause(trip.cause, trip.detail)
+        if flight.window and not (trip and trip.cause is Cause.DEAD_ADDRESSES):
+            settling.retire_dead(self.run, flight.window, flight.readers, believed)
+
+    def _hold_back(self, readers: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
+        """Go on without a platform whose key Firebase lacks; its people keep waiting."""
+        platforms = breakers.platforms_to_hold(self.run, readers, outcomes)
+        for platform in platforms:
+            self.run.hold_back(platform)
+        if not platforms:
+            return []
+        self.left = deque(left for left in self.left if left.reader.platform not in platforms)
+        return [Reason.PLATFORM_KEY]
 
     def _outcomes(self, flight: InFlight) -> list[Outcome]:
         """Wait for the window's answers, looking at the run and our lease meanwhile."""
@@ -161,7 +206,7 @@ class Sending:
                     raise  # the gateway's own, not our waiting
                 self._look()
             except BadCredentials as error:  # raised before the first request left
-                self._trouble(Cause.BAD_CREDENTIALS, str(error))
+                self._pause(Cause.BAD_CREDENTIALS, str(error))
                 return []
         return []
 
@@ -180,9 +225,26 @@ class Sending:
             self.permit.withdraw()
         return not self.permit.withdrawn
 
-    def _trouble(self, cause: Cause, detail: str) -> None:
+    def _pause(self, cause: Cause, detail: str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
         with suppress(Run.DoesNotExist, Run.InvalidMove):
             # Of our epoch only: a late answer must not pause what was mended and resumed since.
             Run.objects.get(pk=self.run.pk, epoch=self.run.epoch).pause(cause, detail)
+
+
+def _heard(outcomes: list[Outcome]) -> pacing.Heard:
+    """What a window's answers say of our pace. A device's own limit says nothing of it."""
+    count = Counter(outcome.verdict for outcome in outcomes)
+    pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
+    unavailable = [outcome for outcome in outcomes if outcome.reason == Reason.UNAVAILABLE]
+    failing = count[Verdict.TRANSIENT] + count[Verdict.UNANSWERED]
+    # One server of many that says “later” is no reason to stop; most of them are.
+    out_of_service = unavailable if len(unavailable) > len(outcomes) / 2 else []
+    waits = [each.retry_after or 0.0 for each in (*pushed_back, *out_of_service)]
+    return pacing.Heard(
+        answered=len(outcomes) - count[Verdict.UNSENT] - len(pushed_back) - failing,
+        pushed_back=len(pushed_back),
+        failing=failing,
+        retry_after=max(waits, default=None),
+    )

@@ -1,19 +1,16 @@
-"""Settling: who of a chunk has no outcome yet, and what each answer makes of a recipient.
+"""Settling: writing what became of a window.
 
-A window settles in one transaction: the fence is checked, the deliveries are appended by COPY, the
-retries and the chunk's sums are moved, and dead devices retired. All of it, or nothing.
+One transaction: the fence is checked, the deliveries are appended by COPY, the retries and the
+chunk's sums are moved. All of it, or nothing; dead devices are retired right after.
 """
 
 from __future__ import annotations
 
-import json
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -21,158 +18,15 @@ from django.db.models import F, Value
 from django.utils import timezone
 
 from campaigns.chunk import Claim, Fenced
+from campaigns.judging import Final, judge
 from campaigns.ledger import Delivery, Retry, Window
-from campaigns.reasons import Reason
-from campaigns.rendering import Reader
+from campaigns.left import Left
 from campaigns.run import Run
 from notifications import device
 from notifications.gateway import Outcome, Verdict
 
-Status = Delivery.Status
-TRIES = 6  # after 10, 20, 40, 80 and 160 s: five minutes, and the first not before 10 s
-FIRST_WAIT = 10.0
-PATIENCE_SECONDS = 15.0
-LONGEST_WAIT = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """A recipient without an outcome, and what is known of earlier tries."""
-
-    seq: int
-    device_id: int
-    reader: Reader
-    tries: int
-    ambiguous: bool
-    gone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Final:
-    """A delivery about to be written."""
-
-    left: Left
-    status: Delivery.Status
-    reason: str = ""
-    detail: str = ""
-    message_id: str = ""
-
-
-def skipped(left: Left, reason: Reason, detail: str) -> Final:
-    # Whoever may have got it already is not “skipped”, whatever keeps us from trying again.
-    status = Status.UNKNOWN if left.ambiguous else Status.SKIPPED
-    return Final(left, status, reason, detail)
-
-
-# --- Who is left ----------------------------------------------------------------------------------
-
-LEFT_TO_SEND = """
-SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
-    c.timezone, COALESCE(t.tries, 0), COALESCE(t.ambiguous, FALSE) OR i.seq IS NOT NULL,
-    -- An address that moved to another person since must not carry this person's text.
-    d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
-FROM campaigns_recipient r
-LEFT JOIN campaigns_retry t ON t.run_id = r.run_id AND t.seq = r.seq
-LEFT JOIN (
-    SELECT DISTINCT unnest(seqs) AS seq FROM campaigns_window
-    WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
-) i ON i.seq = r.seq
-LEFT JOIN notifications_device d ON d.id = r.device_id
-LEFT JOIN notifications_contact c ON c.id = r.contact_id
-WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
-    AND NOT EXISTS (SELECT 1 FROM campaigns_delivery x WHERE x.run_id = r.run_id AND x.seq = r.seq)
-    AND (t.not_before IS NULL OR t.not_before <= now())
-ORDER BY r.seq
-"""
-
-
-def left_to_send(claim: Claim) -> list[Left]:
-    """Everybody of the chunk who may be tried now. Under `hold`, the ambiguous become unknown."""
-    chunk = claim.chunk
-    with connection.cursor() as cursor:
-        cursor.execute(
-            LEFT_TO_SEND,
-            {
-                "run": chunk.run_id,
-                "chunk": chunk.pk,
-                "fence": chunk.attempt,
-                "first": chunk.first_seq,
-                "last": chunk.last_seq,
-            },
-        )
-        everybody = [_left(chunk.run_id, row) for row in cursor.fetchall()]
-    if claim.run.on_unknown == Run.OnUnknown.RESEND:
-        return everybody
-    ambiguous = [left for left in everybody if left.ambiguous]
-    if ambiguous:
-        held = [Final(left, Status.UNKNOWN, Reason.INTERRUPTED) for left in ambiguous]
-        settle(claim, None, {}, [], held)
-    return [left for left in everybody if not left.ambiguous]
-
-
-def _left(run_id: int, row: tuple[Any, ...]) -> Left:
-    (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
-     tries, ambiguous, gone) = row  # fmt: skip
-    reader = Reader(
-        reference=f"{run_id}:{seq}",
-        external_id=external_id,
-        # Not orjson: it refuses the huge numbers that PostgreSQL keeps.
-        attributes=json.loads(attributes) if attributes else {},
-        locale=locale or "",
-        timezone=zone,
-        kind=kind,
-        address=address,
-        platform=platform,
-    )
-    return Left(seq, device_id, reader, tries, ambiguous, gone)
-
-
-# --- What an answer means -------------------------------------------------------------------------
-
-REFUSED = {
-    Verdict.DEAD_ADDRESS,
-    Verdict.BAD_ADDRESS,
-    Verdict.FOREIGN_ADDRESS,
-    Verdict.BAD_MESSAGE,
-}
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
-AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
-
-
-def judge(left: Left, outcome: Outcome, *, on_unknown: str, now: datetime) -> Final | Retry | None:
-    """A final row, a retry with its due time, or None: the recipient just stays waiting."""
-    if outcome.verdict is Verdict.ACCEPTED:
-        return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
-    if outcome.verdict in REFUSED:
-        return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
-    if outcome.verdict not in AGAIN:
-        return None
-    unanswered = outcome.verdict is Verdict.UNANSWERED
-    if unanswered and on_unknown == Run.OnUnknown.HOLD:
-        return Final(left, Status.UNKNOWN, outcome.reason, outcome.detail)
-    ambiguous = left.ambiguous or unanswered
-    if left.tries + 1 >= TRIES:
-        status = Status.UNKNOWN if ambiguous else Status.REJECTED
-        return Final(left, status, outcome.reason, outcome.detail)
-    return Retry(
-        seq=left.seq,
-        tries=left.tries + 1,
-        not_before=now + _wait(left.tries, outcome.retry_after),
-        reason=outcome.reason,
-        ambiguous=ambiguous,
-    )
-
-
-def _wait(tries: int, retry_after: float | None) -> timedelta:
-    """FCM's own word when it gave one, else doubling from 10 s; with jitter, against marching.
-
-    Its word too must grow with the tries: six answers of “Retry-After: 0” would be used up at once.
-    """
-    seconds = FIRST_WAIT * 2**tries if retry_after is None else max(retry_after, 2.0**tries)
-    return timedelta(seconds=min(seconds, LONGEST_WAIT) * random.uniform(1.0, 1.25))
-
-
-# --- Settling a window ----------------------------------------------------------------------------
+PATIENCE_SECONDS = 15.0
 
 
 def settle(
@@ -190,14 +44,12 @@ def settle(
     finals, retries = list(finals), []
     for outcome in outcomes:
         left = readers[outcome.reference]
-        judged = judge(left, outcome, on_unknown=claim.run.on_unknown, now=now)
+        judged = judge(left, outcome, claim.run, now)
         if isinstance(judged, Final):
             finals.append(judged)
         elif judged is not None:
             retries.append(judged)
     _patiently(claim, finals, lambda: _write(claim, window, finals, retries, now))
-    if window is not None:
-        _retire(outcomes, readers, sent_at=window.opened_at, now=now)
     return Counter(final.status.value for final in finals)
 
 
@@ -237,14 +89,16 @@ def _written(claim: Claim, finals: list[Final]) -> bool:
     return ours.exists()
 
 
-def _retire(
-    outcomes: list[Outcome], readers: Mapping[str, Left], *, sent_at: datetime, now: datetime
+def retire_dead(
+    run: Run, window: Window, readers: Mapping[str, Left], outcomes: list[Outcome]
 ) -> None:
     """After the deliveries are safe: a device held by somebody else must not cost them."""
     for reason in sorted({o.reason for o in outcomes if o.verdict in RETIRES}):
         dead = [o for o in outcomes if o.verdict in RETIRES and o.reason == reason]
         ids = [readers[outcome.reference].device_id for outcome in dead]
-        device.retire(ids, reason=reason, sent_at=sent_at, now=now)
+        device.retire(
+            ids, reason=reason, by=run.reference, sent_at=window.opened_at, now=timezone.now()
+        )
 
 
 def _add_up(claim: Claim, finals: list[Final]) -> None:

@@ -94,7 +94,9 @@ class Device(OfProject):
         return self.retired_at is None
 
 
-def retire(device_ids: Iterable[int], *, reason: str, sent_at: datetime, now: datetime) -> int:
+def retire(
+    device_ids: Iterable[int], *, reason: str, by: str = "", sent_at: datetime, now: datetime
+) -> int:
     """Retire devices FCM called dead, unless the app registered the address again since.
 
     A row somebody else holds is left alone: a dead address is met again at the next push.
@@ -104,4 +106,15 @@ def retire(device_ids: Iterable[int], *, reason: str, sent_at: datetime, now: da
             pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
         )
         free = list(dead.select_for_update(skip_locked=True).values_list("pk", flat=True))
-        return Device.objects.filter(pk__in=free).update(retired_at=now, retired_reason=reason)
+        return Device.objects.filter(pk__in=free).update(
+            retired_at=now, retired_reason=reason, retired_by=by
+        )
+
+
+def retired_by(by: str) -> models.QuerySet[Device]:
+    return Device.objects.filter(retired_by=by, retired_at__isnull=False)
+
+
+def restore(by: str) -> int:
+    """Take back everything that was retired by this sending."""
+    return retired_by(by).update(retired_at=None, retired_reason="", retired_by="")

@@ -142,8 +142,8 @@ WHERE d.project_id = %(project)s ORDER BY d.id FOR UPDATE OF d
 REGISTER = """
 INSERT INTO notifications_device AS d
     (project_id, contact_id, kind, address, platform, app_version, registered_at, last_seen_at,
-     retired_reason)
-SELECT %(project)s, contact_id, kind, address, platform, app_version, %(now)s, %(now)s, ''
+     retired_reason, retired_by)
+SELECT %(project)s, contact_id, kind, address, platform, app_version, %(now)s, %(now)s, '', ''
 FROM unnest(%(contacts)s::bigint[], %(kinds)s::text[], %(addresses)s::text[],
     %(platforms)s::text[], %(versions)s::text[])
     AS given (contact_id, kind, address, platform, app_version)
@@ -155,7 +155,8 @@ ON CONFLICT (project_id, kind, address) DO UPDATE SET
     registered_at = EXCLUDED.registered_at,
     last_seen_at = EXCLUDED.last_seen_at,
     retired_at = NULL,
-    retired_reason = ''
+    retired_reason = '',
+    retired_by = ''
 """
 
 

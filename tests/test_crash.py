@@ -176,7 +176,7 @@ def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: P
     run.pause(Cause.UNAUTHORISED)
     run.resume()
 
-    sending.Sending(claim)._trouble(Cause.UNAUTHORISED, "refused")
+    sending.Sending(claim)._pause(Cause.UNAUTHORISED, "refused")
 
     run.refresh_from_db()
     assert run.state == "sending"

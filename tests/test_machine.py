@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import chunk, engine, reports, sending, settling
+from campaigns import chunk, control, engine, reports, sending
 from campaigns.chunk import Chunk, Fenced
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
@@ -34,6 +34,7 @@ ANSWERS = {
     Verdict.ACCEPTED: "",
     Verdict.DEAD_ADDRESS: "unregistered",
     Verdict.FOREIGN_ADDRESS: "other_project",
+    Verdict.PLATFORM_KEY: "platform_key",
     Verdict.BAD_MESSAGE: "refused_message",
     Verdict.TRANSIENT: "unavailable",
     Verdict.THROTTLED: "throttled",
@@ -105,7 +106,7 @@ class Life(RuleBasedStateMachine):
         claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
         if claim is None:
             return
-        left = [each for each in settling.left_to_send(claim) if not each.gone][:2]
+        left = [each for each in sending.whom(claim) if not each.gone][:2]
         Window.objects.create(
             run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
             seqs=[each.seq for each in left], opened_at=self.now,
@@ -137,7 +138,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def resume(self) -> None:
-        self._try(lambda: self.run.resume())
+        self._try(lambda: control.resume(self.run, by="user:alice"))
 
     @rule(chance=st.integers(0, 9))
     def cancel(self, chance: int) -> None:

@@ -9,24 +9,16 @@ from django.conf import settings
 
 from campaigns import reports
 from campaigns.admin import forecast
+from campaigns.admin.next_step import NEXT_STEP
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
+from notifications import device
+from notifications.device import Device
 
 BARS = ("accepted", "rejected", "skipped", "unknown", "waiting")
 SHOWN_WAVES = 8
 SHOWN_CHUNKS = 50
-# What a person can do about a pause; the cause itself says what happened.
-NEXT_STEP = {
-    Cause.BY_HAND: "Resume when you are ready, or cancel: whoever is left then gets nothing.",
-    Cause.LATE: "Resume to send it now, late as it is. Cancel if it makes no sense any more.",
-    Cause.BAD_CREDENTIALS: "Open the project, set a working service account, then resume here.",
-    Cause.UNAUTHORISED: "Give the service account the role “Firebase Cloud Messaging API Admin” in "
-    "the Google Cloud console, then resume here.",
-    Cause.QUARANTINED: "Look at the workers' log for these chunks. Resuming gives them five more "
-    "tries; cancelling closes them.",
-    Cause.BROKEN: "Show this to an engineer. Resume once it is mended, or cancel.",
-}
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
@@ -57,6 +49,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         ],
         "quarantined": run.chunks.filter(state=Chunk.State.QUARANTINED)[:SHOWN_CHUNKS],
         "pause": pause_in_words(run),
+        "held": [Device.Platform(name).label for name in run.held_platforms],
         "seen": seen(run, totals),
     }
 
@@ -97,12 +90,13 @@ def pause_in_words(run: Run) -> dict[str, str]:
 def verbs(run: Run) -> list[str]:
     """The moves a person can make from this state."""
     state = Run.State
-    return {
+    moves = {
         state.SCHEDULED: ["pause", "cancel"],
         state.PREPARING: ["pause", "cancel"],
         state.SENDING: ["pause", "cancel"],
         state.PAUSED: ["resume", "cancel"],
     }.get(state(run.state), [])
+    return [*moves, "restore"] if device.retired_by(run.reference).exists() else moves
 
 
 def flower_url(run: Run) -> str:

@@ -21,6 +21,7 @@ from campaigns.admin import deliveries, live, overview
 from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.words import sentence
 from campaigns.run import Run
+from notifications import device
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import ReadOnlyPage, actor, page_url
 from notifications.admin.unfolded import action, display
@@ -41,6 +42,14 @@ class CancelDialog(Dialog):
         return {"run": run, "totals": reports.totals_of(run)}
 
 
+class RestoreDialog(Dialog):
+    template = "admin/campaigns/run/restore.html"
+
+    def context(self) -> dict[str, Any]:
+        run = Run.objects.get(pk=self.object_id or 0)
+        return {"devices": device.retired_by(run.reference).count()}
+
+
 @admin.register(Run)
 class RunPage(ReadOnlyPage):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
@@ -49,7 +58,7 @@ class RunPage(ReadOnlyPage):
     search_fields = ["campaign__name"]
     search_help_text = "Name of the campaign"
     sortable_by = ()
-    actions_detail = ["pause", "resume", "cancel"]
+    actions_detail = ["pause", "resume", "cancel", "restore"]
     empty_text = "Launching a campaign makes a run; here you watch it."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
@@ -189,6 +198,17 @@ class RunPage(ReadOnlyPage):
     )
     def cancel(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         return self._move(request, form, object_id, control.cancel, "cancelled")
+
+    @action(
+        description="Take back retired devices",
+        icon="undo",
+        permissions=MAY,
+        dialog=ask("Take back retired devices?", form=RestoreDialog, button="Take them back"),
+    )
+    def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        run = Run.objects.select_related("project", "campaign").get(pk=object_id)
+        restored = control.restore_devices(run, by=actor(request))
+        return done(request, f"{restored:,} devices receive pushes again.", to=page_url(run))
 
     def _move(
         self,

@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.admin.live import NEXT_STEP
+from campaigns.admin.next_step import NEXT_STEP
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery
 from campaigns.reasons import Cause
 from campaigns.run import Run
+from notifications.device import Device
 from notifications.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_people, make_run
@@ -195,3 +196,30 @@ def test_a_run_of_nobody_and_one_not_prepared_are_shown_without_a_crash(
     later = timezone.now() + timedelta(hours=2)
     waiting = make_run(project, advanced=False, schedule_kind="at", at=later)
     assert "Starts by itself on" in desk.open("campaigns_run_change", waiting.pk)
+
+
+def test_a_run_that_retired_devices_offers_to_take_them_back(desk: Desk, project: Project) -> None:
+    device, other = make_people(project, 2)
+    run = make_run(project)
+    retired = {"retired_at": timezone.now(), "retired_reason": "unregistered"}
+    Device.objects.filter(pk=device.pk).update(**retired, retired_by=run.reference)
+    Device.objects.filter(pk=other.pk).update(**retired)
+    assert "Take back retired devices" in desk.open("campaigns_run_change", run.pk)
+
+    assert "1 device that this run retired" in desk.open("campaigns_run_restore", run.pk)
+    desk.confirm("campaigns_run_restore", run.pk)
+
+    assert list(Device.objects.filter(retired_at=None)) == [device]
+    assert "Take back retired devices" not in desk.open("campaigns_run_change", run.pk)
+
+
+def test_a_platform_that_is_held_back_is_named_while_the_others_go_on(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    run.hold_back("ios")
+
+    text = desk.open("campaigns_run_change", run.pk)
+
+    assert "iOS held back. Firebase refuses all of these devices" in text

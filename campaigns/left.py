@@ -1,0 +1,108 @@
+"""Who of a chunk has no outcome yet: read once per claim, joined with the person and the device."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from campaigns.chunk import Claim, Rest
+from campaigns.rendering import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A recipient without an outcome, and what is known of earlier tries."""
+
+    seq: int
+    device_id: int
+    reader: Reader
+    tries: int
+    first_tried_at: datetime | None
+    ambiguous: bool
+    gone: bool
+
+
+# Without an outcome, and not on a platform that is held back (but a vanished device is settled).
+UNSETTLED = """
+FROM campaigns_recipient r
+LEFT JOIN campaigns_retry t ON t.run_id = r.run_id AND t.seq = r.seq
+LEFT JOIN notifications_device d ON d.id = r.device_id
+{joins}
+WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
+    AND NOT EXISTS (SELECT 1 FROM campaigns_delivery x WHERE x.run_id = r.run_id AND x.seq = r.seq)
+"""
+HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
+
+TO_SEND = f"""
+SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
+    c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
+    COALESCE(t.ambiguous, FALSE) OR i.seq IS NOT NULL,
+    -- An address that moved to another person since must not carry this person's text.
+    d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
+{
+    UNSETTLED.format(
+        joins='''
+LEFT JOIN (
+    SELECT DISTINCT unnest(seqs) AS seq FROM campaigns_window
+    WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
+) i ON i.seq = r.seq
+LEFT JOIN notifications_contact c ON c.id = r.contact_id
+'''
+    )
+}
+    AND (t.not_before IS NULL OR t.not_before <= now()) AND NOT {HELD}
+ORDER BY r.seq
+"""
+
+REST = f"""
+SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WHERE {HELD}),
+    min(t.not_before) FILTER (WHERE NOT {HELD})
+{UNSETTLED.format(joins="")}
+"""
+
+
+def left_to_send(claim: Claim) -> list[Left]:
+    """Everybody of the chunk who may be tried now."""
+    with connection.cursor() as cursor:
+        cursor.execute(TO_SEND, _values(claim))
+        return [_left(claim.run.pk, row) for row in cursor.fetchall()]
+
+
+def rest_of(claim: Claim) -> Rest:
+    """Who stays behind when the chunk is handed back, and from when on ringing is worth it."""
+    with connection.cursor() as cursor:
+        cursor.execute(REST, _values(claim))
+        return Rest(*cursor.fetchone())
+
+
+def _values(claim: Claim) -> dict[str, Any]:
+    chunk = claim.chunk
+    return {
+        "run": chunk.run_id,
+        "chunk": chunk.pk,
+        "fence": chunk.attempt,
+        "first": chunk.first_seq,
+        "last": chunk.last_seq,
+        "held": claim.run.held_platforms,
+    }
+
+
+def _left(run_id: int, row: tuple[Any, ...]) -> Left:
+    (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
+     tries, first_tried_at, ambiguous, gone) = row  # fmt: skip
+    reader = Reader(
+        reference=f"{run_id}:{seq}",
+        external_id=external_id,
+        # Not orjson: it refuses the huge numbers that PostgreSQL keeps.
+        attributes=json.loads(attributes) if attributes else {},
+        locale=locale or "",
+        timezone=zone,
+        kind=kind,
+        address=address,
+        platform=platform,
+    )
+    return Left(seq, device_id, reader, tries, first_tried_at, ambiguous, gone)

@@ -1,0 +1,207 @@
+"""When the answers say that it is us, the run pauses for a person and nobody pays for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control, engine, reports, sending
+from campaigns.ledger import Delivery
+from campaigns.run import Run
+from notifications.audit import AuditEntry
+from notifications.device import Device
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.fcm import Fcm
+
+
+def work(run: Run) -> Run:
+    """Send chunk after chunk, with a look in between, until nothing is rung any more."""
+    while True:
+        queued = run.chunks.filter(state="queued").order_by("number").first()
+        if queued:
+            sending.send(run.pk, queued.number, run.epoch)
+        rung = engine.advance(run.pk, now=timezone.now())
+        run.refresh_from_db()
+        idle = rung is None and not run.chunks.filter(state="queued").exists()
+        if idle or run.state == "paused":
+            return run
+
+
+def addresses(**counts: int) -> list[str]:
+    return [f"{kind}-{number}:APA91b" for kind, count in counts.items() for number in range(count)]
+
+
+def test_a_key_of_another_project_stops_the_run_within_one_trial_window(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, addresses(foreign=1_500))
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "other_project")
+    assert "100 of 100" in run.cause_detail
+    assert fcm.counts()["requests"] == sending.TRIAL
+    assert reports.totals_of(run).waiting == 1_500, "nobody pays for our wrong key"
+    assert not Device.objects.filter(retired_at__isnull=False).exists()
+
+
+def test_once_the_key_is_right_everybody_of_a_stopped_run_is_sent_to(
+    project: Project, fcm: Fcm
+) -> None:
+    people = make_people(project, addresses(foreign=150))
+    run = work(make_run(project))
+    for device in people:
+        device.address = f"live{device.pk}:APA91b"
+    Device.objects.bulk_update(people, ["address"])
+
+    control.resume(run, by="user:alice")
+    run = work(run)
+
+    assert run.state == "finished"
+    assert reports.totals_of(run).accepted == 150
+
+
+def test_a_few_foreign_addresses_among_many_are_refused_alone(project: Project, fcm: Fcm) -> None:
+    make_people(project, addresses(live=1_200, foreign=11))
+
+    run = work(make_run(project))
+
+    assert run.state == "finished"
+    assert reports.reasons_of(run) == {"other_project": 11}
+
+
+def test_foreign_addresses_spread_thinly_are_found_in_the_rows(project: Project, fcm: Fcm) -> None:
+    make_people(project, [a for n in range(40) for a in (f"foreign-{n}:x", *[""] * 60)])
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "other_project")
+
+
+def test_a_text_that_fcm_refuses_for_everybody_stops_after_a_hundred(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 300)
+    run = make_run(project)
+    Run.objects.update(content={**run.content, "body": "too long " * 600})
+
+    run = work(run)
+
+    assert (run.state, run.cause) == ("paused", "refused_message")
+    assert fcm.counts()["requests"] == 0
+    assert reports.totals_of(run).waiting == 300
+
+
+def test_many_dead_addresses_stop_the_run_before_they_cost_the_devices(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, addresses(dead=200, live=800))
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+    assert not Device.objects.filter(retired_at__isnull=False).exists()
+    assert reports.reasons_of(run) == {"unregistered": 100}, "FCM's word stands in the rows"
+
+
+def test_a_person_who_resumes_overrules_the_breaker(project: Project, fcm: Fcm) -> None:
+    make_people(project, addresses(dead=200, live=800))
+    run = work(make_run(project))
+
+    control.resume(run, by="user:alice")
+    run = work(run)
+
+    assert run.state == "finished"
+    assert reports.totals_of(run).accepted == 800
+    assert Device.objects.filter(retired_at__isnull=False).count() == 100, "those seen since"
+
+
+def test_ten_times_the_usual_share_of_dead_addresses_stops_a_run(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.breakers.USUAL_FROM", 1_000)
+    make_people(project, addresses(live=1_099, dead=1))
+    assert work(make_run(project)).state == "finished"
+    make_people(project, [a for n in range(30) for a in (f"dead-{n}x:y", *[""] * 40)])
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+    assert "usual here is 0.1%" in run.cause_detail
+
+
+def test_what_a_run_retired_can_be_taken_back_at_once(project: Project, fcm: Fcm) -> None:
+    make_people(project, addresses(dead=3, live=100))
+    run = work(make_run(project))
+    by_hand = Device.objects.filter(retired_at=None).first()
+    assert by_hand is not None
+    Device.objects.filter(pk=by_hand.pk).update(retired_at=timezone.now(), retired_reason="by hand")
+
+    assert control.restore_devices(run, by="user:alice") == 3
+
+    retired = Device.objects.filter(retired_at__isnull=False)
+    assert list(retired.values_list("pk", flat=True)) == [by_hand.pk]
+    entry = AuditEntry.objects.get(action="restored devices")
+    assert entry.detail["devices"] == 3
+    assert control.restore_devices(run, by="user:alice") == 0
+    assert AuditEntry.objects.filter(action="restored devices").count() == 1
+
+
+def make_phones(project: Project, platform: str, given: Any) -> list[Device]:
+    phones = make_people(project, given)
+    Device.objects.filter(pk__in=[phone.pk for phone in phones]).update(platform=platform)
+    return phones
+
+
+def test_a_missing_apns_key_stops_ios_and_nothing_else(project: Project, fcm: Fcm) -> None:
+    make_phones(project, "ios", addresses(thirdparty=40))
+    make_people(project, 200)
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "platform_key")
+    assert run.cause_detail == "40 devices wait: iOS."
+    totals = reports.totals_of(run)
+    assert (totals.accepted, totals.waiting) == (200, 40)
+    assert not Device.objects.filter(retired_at__isnull=False).exists()
+
+
+def test_with_the_key_in_place_the_held_platform_goes_out(project: Project, fcm: Fcm) -> None:
+    phones = make_phones(project, "ios", addresses(thirdparty=40))
+    make_people(project, 200)
+    run = work(make_run(project))
+    for phone in phones:
+        phone.address, phone.platform = f"live{phone.pk}:APA91b", "ios"
+    Device.objects.bulk_update(phones, ["address", "platform"])
+
+    control.resume(run, by="user:alice")
+    run = work(run)
+
+    assert run.state == "finished"
+    assert reports.totals_of(run).accepted == 240
+    assert len({record["address"] for record in fcm.witness()}) == 240
+
+
+def test_one_odd_device_does_not_stop_its_platform(project: Project, fcm: Fcm) -> None:
+    make_phones(project, "ios", addresses(live=20, thirdparty=1))
+
+    run = work(make_run(project))
+
+    assert run.state == "finished"
+    assert Delivery.objects.get(run_id=run.pk, status="rejected").reason == "platform_key"
+
+
+def test_a_cancelled_run_closes_what_it_held_back(project: Project, fcm: Fcm) -> None:
+    make_phones(project, "ios", addresses(thirdparty=20))
+    make_people(project, 5)
+    run = work(make_run(project))
+
+    control.cancel(run, by="user:alice")
+    run = work(run)
+
+    assert reports.recount(run).as_dict() == {
+        "planned": 25, "accepted": 5, "rejected": 0, "skipped": 20, "unknown": 0, "waiting": 0,
+    }  # fmt: skip
