@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import zlib
 from collections import Counter, deque
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import orjson
 
 from emulator.settings import Settings
 
-MOST_WAITING = 500_000
-MOST_CONNECTIONS = 8
+MOST_WAITING = 100_000  # for each connection
+CONNECTIONS = 8
 MOST_ATTEMPTS = 4
 RETRY_SECONDS = 1.0
 ANSWER_SECONDS = 10.0
 
 Event = tuple[str, str, int]  # message id, event, attempts so far
+Queue = deque[Event]
 
 
 class Line:
     """One connection to the platform, opened when it is needed."""
 
-    def __init__(self, to: SplitResult) -> None:
-        self._to = to
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._to = urlsplit(url)
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, body: bytes) -> int:
@@ -77,36 +80,44 @@ class Beacon:
     def __init__(self, settings: Settings) -> None:
         self.did: Counter[str] = Counter()
         self._settings = settings
-        self._waiting: deque[Event] = deque(maxlen=MOST_WAITING)
-        self._callers: set[asyncio.Task[None]] = set()
+        self._queues: list[Queue] = [deque(maxlen=MOST_WAITING) for _ in range(CONNECTIONS)]
+        self._callers: dict[int, asyncio.Task[None]] = {}
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return sum(map(len, self._queues))
 
     def tell(self, message_id: str, event: str) -> None:
-        self._waiting.append((message_id, event, 0))
-        if len(self._callers) < MOST_CONNECTIONS:
-            caller = asyncio.get_running_loop().create_task(self._call())
-            self._callers.add(caller)
-            caller.add_done_callback(self._callers.discard)
+        # What becomes of one message is told over one line, so in the order it happened.
+        number = zlib.crc32(message_id.encode()) % CONNECTIONS
+        self._queues[number].append((message_id, event, 0))
+        if number not in self._callers:
+            caller = asyncio.get_running_loop().create_task(self._call(self._queues[number]))
+            self._callers[number] = caller
+            caller.add_done_callback(lambda _: self._callers.pop(number))
 
     def forget(self) -> None:
-        self._waiting.clear()
+        for queue in self._queues:
+            queue.clear()
         self.did.clear()
 
-    async def _call(self) -> None:
-        url = self._settings.beacon_url
-        if not url:
-            self._waiting.clear()
-            return
-        line = Line(urlsplit(url))
+    async def _call(self, queue: Queue) -> None:
+        line: Line | None = None
         try:
-            while self._waiting:
-                await self._tell(line, *self._waiting.popleft())
+            while queue:
+                url = self._settings.beacon_url
+                if not url:
+                    queue.clear()
+                    break
+                if line is None or line.url != url:
+                    line = Line(url)
+                await self._tell(line, queue, *queue.popleft())
         finally:
-            line.close()
+            if line:
+                line.close()
 
-    async def _tell(self, line: Line, message_id: str, event: str, attempts: int) -> None:
+    async def _tell(
+        self, line: Line, queue: Queue, message_id: str, event: str, attempts: int
+    ) -> None:
         try:
             status = await line.post(orjson.dumps({"id": message_id, "event": event}))
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
@@ -115,6 +126,6 @@ class Beacon:
             self.did["told"] += 1
         elif attempts + 1 < MOST_ATTEMPTS and (status == 429 or not 400 <= status < 500):
             await asyncio.sleep(RETRY_SECONDS)
-            self._waiting.append((message_id, event, attempts + 1))
+            queue.append((message_id, event, attempts + 1))
         else:
             self.did["refused" if status else "unheard"] += 1

@@ -64,33 +64,35 @@ class Fault:
     def script(self) -> dict[str, Any]:
         return asdict(self)
 
+    def is_at(self, door: str) -> bool:
+        return self.door == door or self.kind == "outage"
+
     def is_on(self, now: float) -> bool:
         return self.begins_at <= now and (self.ends_at is None or now < self.ends_at)
 
     def behaviour(self) -> Behaviour:
-        accepts = self.accepted
-        match self.kind:
-            case "answer":
-                answer = _answer(self.answer)
-                if self.retry_after is not None:
-                    answer = answer.retry_after(self.retry_after)
-                return Behaviour(answer.name, accepts=accepts, answer=answer)
-            case "hang":
-                return Behaviour("SILENCE", CLOSE, accepts, seconds=self.seconds)
-            case "drop":
-                return Behaviour("LOST" if accepts else "DROPPED", CLOSE, accepts)
-            case "truncated" | "empty":
-                answer = TRUNCATED if self.kind == "truncated" else EMPTY
-                return Behaviour(answer.name, accepts=accepts, answer=answer)
-            case "slow":
-                return Behaviour(LIVE.name, accepts=True, seconds=self.seconds)
-            case "trickle":
-                return Behaviour("TRICKLE", TRICKLE, accepts=True, seconds=self.seconds)
-            case "close":
-                return Behaviour(LIVE.name, LAST, accepts=True)
-            case "cut":
-                return Behaviour("CUT", CUT, accepts)
-        return Behaviour(self.kind.upper(), RESET, accepts)
+        """What it does to a request; to those of `WEATHER` that never happens."""
+        if self.kind == "answer":
+            return self._refusal()
+        accepts, seconds = self.accepted, self.seconds
+        behaviours = {
+            "hang": Behaviour("SILENCE", CLOSE, accepts, seconds=seconds),
+            "drop": Behaviour("LOST" if accepts else "DROPPED", CLOSE, accepts),
+            "cut": Behaviour("CUT", CUT, accepts),
+            "truncated": Behaviour(TRUNCATED.name, accepts=accepts, answer=TRUNCATED),
+            "empty": Behaviour(EMPTY.name, accepts=accepts, answer=EMPTY),
+            "slow": Behaviour(LIVE.name, accepts=True, seconds=seconds),
+            "trickle": Behaviour("TRICKLE", TRICKLE, accepts=True, seconds=seconds),
+            "close": Behaviour(LIVE.name, LAST, accepts=True),
+            "outage": Behaviour("OUTAGE", RESET, seconds=0.0),
+        }
+        return behaviours.get(self.kind, Behaviour("RESET", RESET, accepts))
+
+    def _refusal(self) -> Behaviour:
+        answer = _answer(self.answer)
+        if self.retry_after is not None:
+            answer = answer.retry_after(self.retry_after)
+        return Behaviour(answer.name, accepts=self.accepted, answer=answer)
 
 
 def read(script: Any, *, number: int, now: float) -> Fault:

@@ -54,7 +54,7 @@ class Faults:
         """What the first fault that fits does to this request; None if there is none."""
         for rule in self._rules:
             fault = rule.fault
-            if fault.door == door and fault.is_on(now) and self._hits(rule, address, message_id):
+            if fault.is_at(door) and fault.is_on(now) and self._hits(rule, address, message_id):
                 self.hits.add(fault.id % MOST_FAULTS)
                 return rule.behaviour
         return None

@@ -67,6 +67,8 @@ class Leader:
             stop_children()
             await asyncio.gather(*followers)  # to their end: what they accepted last is in it
             self._book.witness.close()
+            for child in children:
+                os.waitpid(child, 0)
 
     async def _hear(self, wire: Wire, is_ready: asyncio.Event) -> None:
         while (heard := await wire.hear()) is not None:

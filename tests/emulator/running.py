@@ -142,6 +142,15 @@ class RunningEmulator:
         token: str = self.exchange(self.assertion(**changed)).json["access_token"]
         return token
 
+    def wrong_token(self) -> str:
+        """Of the good account of another project."""
+        wrong = json.loads((self.folder / "wrong-account.json").read_text())
+        right, self.account = self.account, wrong
+        try:
+            return self.token()
+        finally:
+            self.account = right
+
     # --- sending
 
     def send(

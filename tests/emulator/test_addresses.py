@@ -140,3 +140,72 @@ def test_a_silent_address_keeps_the_connection_and_accepts_nothing(
 def test_a_slow_address_is_accepted_in_the_end(emulator: RunningEmulator) -> None:
     assert send(emulator, "slow-1").status == 200
     assert len(emulator.witnessed()) == 1
+
+
+# --- what Apple says, behind FCM's back
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "code", "apns"),
+    [
+        ("deadios-1", 404, "UNREGISTERED", (410, "Unregistered")),
+        ("disabledios-1", 400, "INVALID_ARGUMENT", (410, "Unregistered")),
+        ("badios-1", 400, "INVALID_ARGUMENT", (400, "BadDeviceToken")),
+        ("wrongenv-1", 401, "THIRD_PARTY_AUTH_ERROR", (403, "BadEnvironmentKeyInToken")),
+    ],
+)
+def test_an_ios_address_carries_apples_verdict(
+    emulator: RunningEmulator, address: str, status: int, code: str, apns: tuple[int, str]
+) -> None:
+    refused = send(emulator, address)
+    assert (refused.status, refused.error_codes) == (status, [code])
+    error = detail(refused, "ApnsError")
+    assert (error["statusCode"], error["reason"]) == apns
+
+
+# --- devices that register anew
+
+
+def test_a_moving_device_takes_one_message_and_is_dead_from_then_on(
+    emulator: RunningEmulator,
+) -> None:
+    statuses = [send(emulator, "moving-1", f"1:{n}").status for n in range(3)]
+    assert statuses == [200, 404, 404]
+    assert [record["id"] for record in emulator.witnessed()] == ["1:0"]
+
+
+@pytest.mark.parametrize("kind", ["fid", "token"])
+def test_an_installation_is_known_by_one_kind_of_target_only(
+    emulator: RunningEmulator, kind: str
+) -> None:
+    other = {"fid": "token", "token": "fid"}[kind]
+    assert emulator.send({kind: f"{kind}only-1"}).status == 200
+    assert emulator.send({other: f"{kind}only-1"}).error_codes == ["UNREGISTERED"]
+
+
+# --- the other project
+
+
+def test_the_wrong_account_gets_a_token_that_cannot_send_for_this_project(
+    emulator: RunningEmulator,
+) -> None:
+    refused = emulator.send({"token": "a"}, token=emulator.wrong_token())
+    assert (refused.status, refused.error_codes) == (403, [])
+    assert detail(refused, "ErrorInfo")["reason"] == "IAM_PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize(
+    ("address", "status"), [("a", 403), ("dead-1", 403), ("malformed-1", 400), ("other-1", 200)]
+)
+def test_for_its_own_project_it_finds_none_of_these_devices(
+    emulator: RunningEmulator, address: str, status: int
+) -> None:
+    sent = emulator.send({"token": address}, token=emulator.wrong_token(), project="carillon-other")
+    assert sent.status == status
+    if status == 403:
+        assert sent.error_codes == ["SENDER_ID_MISMATCH"]
+    assert len(emulator.witnessed()) == (status == 200)
+
+
+def test_a_device_of_the_other_project_is_foreign_here(emulator: RunningEmulator) -> None:
+    assert send(emulator, "other-1").error_codes == ["SENDER_ID_MISMATCH"]

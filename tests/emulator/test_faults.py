@@ -132,6 +132,7 @@ def test_an_idle_connection_is_closed(emulator: RunningEmulator) -> None:
 
 def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulator) -> None:
     emulator.settings(latency_ms=30_000)
+    token, message = emulator.token(), '{"message": {"token": "a"}}'
     lost: list[BaseException] = []
 
     def wait_for_an_answer() -> None:
@@ -147,8 +148,9 @@ def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulat
     outage = script(emulator, kind="outage")
     sender.join(10)
     assert len(lost) == 1
-    with pytest.raises((OSError, http.client.HTTPException)):
-        send(emulator, message_id="1:2")
+    for door in ("/token", "/v1/projects/carillon-demo/messages:send"):
+        with pytest.raises((OSError, http.client.HTTPException)):
+            emulator.ask("POST", door, message, {"Authorization": f"Bearer {token}"})
     emulator.settings(latency_ms=1)
     emulator.ask("DELETE", f"/admin/faults?id={outage['id']}")
     assert send(emulator, message_id="1:3").status == 200
@@ -210,9 +212,8 @@ def test_a_share_of_the_requests_is_the_same_for_the_same_seed() -> None:
 
 def test_a_share_of_the_addresses_is_always_the_same_ones() -> None:
     faults = scripted({"kind": "reset", "share": 20, "each": "address"})
-    times = Counter(
-        f"device{n}" for n in range(1_000) for _ in range(3) if met(faults, f"device{n}")
-    )
+    addresses = [f"device{number}" for number in range(1_000)] * 3
+    times = Counter(address for address in addresses if met(faults, address))
     assert 150 < len(times) < 250
     assert set(times.values()) == {3}
 

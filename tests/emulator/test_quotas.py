@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,9 +71,7 @@ def test_the_bucket_refills_whole_once_a_minute() -> None:
     bucket = quota(6)
     refills = [second for second in range(180) if take_all(bucket, NOON + second)]
     assert refills[0] == 0
-    assert [later - earlier for earlier, later in zip(refills[1:], refills[2:], strict=False)] == (
-        [60] * (len(refills) - 2)
-    )
+    assert {later - earlier for earlier, later in pairwise(refills[1:])} == {60}
     assert len(refills) >= 3
 
 
