@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from campaigns.ledger import Delivery, Retry
 from campaigns.left import Left
 from campaigns.reasons import Reason
+from campaigns.rendering import Unrenderable
 from campaigns.run import Run
 from notifications.gateway import Outcome, Verdict
 
@@ -25,8 +26,6 @@ REFUSED = {
     Verdict.BAD_MESSAGE,
 }
 AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
-# Ours, found before anything left: still “rejected”, as FCM would have said it.
-AGAINST_FCMS_RULES = {Reason.INVALID_MESSAGE, Reason.TOO_LONG}
 
 GIVE_UP_AFTER = timedelta(minutes=60)
 FIRST_WAIT = 10.0
@@ -45,12 +44,12 @@ class Final:
     message_id: str = ""
 
 
-def unsent(left: Left, reason: Reason, detail: str) -> Final:
+def unsent(left: Left, problem: Unrenderable) -> Final:
     """No request leaves for this recipient, and this is why."""
+    status = Status.REJECTED if problem.rejected else Status.SKIPPED
     if left.ambiguous:  # whoever may have got it already is neither skipped nor rejected
-        return Final(left, Status.UNKNOWN, reason, detail)
-    status = Status.REJECTED if reason in AGAINST_FCMS_RULES else Status.SKIPPED
-    return Final(left, status, reason, detail)
+        status = Status.UNKNOWN
+    return Final(left, status, problem.reason, problem.detail)
 
 
 def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry | None:

@@ -25,7 +25,7 @@ from campaigns.judging import Final, Status, unsent
 from campaigns.ledger import Window
 from campaigns.left import Left, left_to_send, rest_of
 from campaigns.reasons import Cause, Reason
-from campaigns.rendering import Unrenderable, render
+from campaigns.rendering import Renderer, Unrenderable
 from campaigns.run import Run
 from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
@@ -79,6 +79,11 @@ class Sending:
         self.permit = Permit(START_SECONDS)
         self.budget_ends = time.monotonic() + BUDGET_SECONDS
         self.looked_at = time.monotonic()
+        self.renderer = Renderer(
+            self.run.content,
+            collapse_id=self.run.collapse_id,
+            analytics_label=self.run.analytics_label,
+        )
         self.gate = pacing.Gate(
             self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
         )
@@ -98,6 +103,7 @@ class Sending:
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
+            self.gate.take(0, self.heard)  # the last window's answers are news to everybody else
             if not self.claim.close():
                 self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
         finally:
@@ -153,16 +159,9 @@ class Sending:
                     raise Unrenderable(Reason.DEVICE_GONE, "")
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
-                messages.append(
-                    render(
-                        self.run.content,
-                        left.reader,
-                        collapse_id=self.run.collapse_id,
-                        ttl_seconds=ttl,
-                    )
-                )
+                messages.append(self.renderer.render(left.reader, ttl_seconds=ttl))
             except Unrenderable as problem:
-                flight.finals.append(unsent(left, problem.reason, str(problem)))
+                flight.finals.append(unsent(left, problem))
         return messages
 
     # --- Back ------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class FcmGateway:
     ) -> None:
         self._url = f"{endpoint}/v1/projects/{firebase_project_id}/messages:send"
         self._tokens = tokens
+        self._closed_until = 0.0
         self._slots = asyncio.Semaphore(connections)
         tls = ssl.create_default_context(cafile=ca_file)
         self._session = aiohttp.ClientSession(
@@ -70,7 +71,8 @@ class FcmGateway:
     ) -> Outcome:
         try:
             token = await self._tokens.current()
-            if not permit.valid:  # asked last: a slot and a token may take their time
+            # Asked last: a slot and a token may take their time.
+            if not permit.valid or time.monotonic() < self._closed_until:
                 return _outcome(message, Verdict.UNSENT, "")
             status, headers, body = await self._post(payload.encode(message), token)
         except BadCredentials as error:
@@ -91,6 +93,10 @@ class FcmGateway:
             self._tokens.reject(token)
             return await self._attempt(message, permit, fresh_token_allowed=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
+        if reason == "throttled" and wait:
+            # The whole project was told to wait. What has not left yet would only be refused too,
+            # and the gate hears of it when this window has settled.
+            self._closed_until = time.monotonic() + wait
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
     async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
