@@ -49,6 +49,17 @@ def _names_the_device(answer: Answer) -> bool:
     return any("device" in subject.lower() for subject in answer.subjects)
 
 
+CODES = (
+    *("INVALID_ARGUMENT", "UNREGISTERED", "SENDER_ID_MISMATCH", "QUOTA_EXCEEDED", "UNAVAILABLE"),
+    *("INTERNAL", "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"),
+)
+
+
+def _says_nothing_known(answer: Answer) -> bool:
+    """UNSPECIFIED_ERROR, or a code younger than this table: no evidence against anybody."""
+    return bool(answer.code) and answer.code not in CODES
+
+
 def _could_not_be_read(answer: Answer) -> bool:
     """The front end's parse error: the JSON itself is wrong, before FCM has seen a message."""
     return not answer.code and answer.text.startswith(("Invalid JSON payload", "Invalid value at"))
@@ -66,6 +77,7 @@ TABLE: list[Row] = [
     (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
      "platform_key"),
     (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key"),
+    (_says_nothing_known, Verdict.TRANSIENT, "unknown_answer"),
     (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised"),
     (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden"),
     # A 404 without FcmError is a wrong project or URL: every device behind it may be well.

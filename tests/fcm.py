@@ -24,6 +24,7 @@ class Fcm:
         self.url = self.process.stdout.readline().split()[-1]
         assert self.url.startswith("https://"), "the emulator did not start"
         self.tls = ssl.create_default_context(cafile=str(self.ca_file))
+        self._defaults = dict(self._ask("/admin/settings"))
 
     @property
     def ca_file(self) -> Path:
@@ -32,6 +33,11 @@ class Fcm:
     @property
     def service_account(self) -> dict[str, Any]:
         return dict(json.loads((self.folder / "service-account.json").read_text()))
+
+    @property
+    def wrong_account(self) -> dict[str, Any]:
+        """A working key of another Firebase project."""
+        return dict(json.loads((self.folder / "wrong-account.json").read_text()))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -48,6 +54,13 @@ class Fcm:
         """What each address really received, in order."""
         return list(self._ask("/admin/witness?limit=10000")["records"])
 
+    def change(self, **settings: Any) -> None:
+        self._ask("/admin/settings", settings)
+
+    def script(self, kind: str, **fault: Any) -> None:
+        """Let something go wrong from now on."""
+        self._ask("/admin/faults", {"kind": kind, **fault})
+
     def slow_down(self, latency_ms: int) -> None:
         self._ask("/admin/settings", {"latency_ms": latency_ms})
 
@@ -60,7 +73,7 @@ class Fcm:
 
     def reset(self, *, latency_ms: int = 5) -> None:
         self._ask("/admin/reset", {})
-        self.slow_down(latency_ms)
+        self.change(**self._defaults | {"latency_ms": latency_ms})
 
     def stop(self) -> None:
         self.process.terminate()

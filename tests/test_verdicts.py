@@ -78,7 +78,8 @@ NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
             Verdict.PLATFORM_KEY,
         ),
         (400, body(400, INVALID, {"@type": BAD_REQUEST}, message=UNREADABLE), Verdict.BAD_MESSAGE),
-        (400, body(400, INVALID, fcm("UNSPECIFIED_ERROR")), Verdict.BAD_MESSAGE),
+        (400, body(400, INVALID, fcm("UNSPECIFIED_ERROR")), Verdict.TRANSIENT),
+        (400, body(400, "FAILED_PRECONDITION", fcm("NEW_IN_2027")), Verdict.TRANSIENT),
         (500, body(500, "UNKNOWN", fcm("UNSPECIFIED_ERROR")), Verdict.TRANSIENT),
         (408, b"", Verdict.TRANSIENT),
         (
