@@ -91,13 +91,17 @@ class Renderer:
         return sheet
 
 
+RULED = {
+    "image": ("message.notification.image", rules.image),
+    "link": ("message.data.link", rules.link),
+}
 Fill = Callable[[Mapping[str, Any]], Any]
 
 
 class Sheet:
     """The content in one language for one platform: what all share, and what each has their own.
 
-    The whole check costs half as much as rendering, and its answer is nearly always the same: the
+    The whole check costs a third of rendering, and its answer would nearly always be the same: the
     first person's message is checked in full, and of the next ones what may differ from it.
     """
 
@@ -110,8 +114,9 @@ class Sheet:
         if "options" in self._shared:
             self._shared["options"] = self._options(self._shared["options"])
         self._says_something = bool(written["title"] or written["body"])
-        # FCM has no rule for a title, a body or a value of the data but their letters and size.
-        self._ruled = not self._fills.keys().isdisjoint({"image", "link", "options"})
+        # Options are held to their rules as they are read. FCM has none for a title, a body or a
+        # value of the data but their letters and size. That leaves what a phone fetches or opens.
+        self._ruled = [(name, *RULED[name]) for name in RULED if name in self._fills]
         self._in_order = False
 
     def filled_for(self, reader: Reader) -> dict[str, Any]:
@@ -127,11 +132,12 @@ class Sheet:
         """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
         if self._says_something and not (message.title.strip() or message.body.strip()):
             raise Unrenderable(Reason.TEMPLATE_ERROR, "title and body are empty for this person")
-        if words := rules.link(message.link) if self._ruled else "":
-            raise _refusal(Problem("message.data.link", words))
+        for name, field, rule in self._ruled:
+            if words := rule(getattr(message, name)):
+                raise _refusal(Problem(field, words))
         fcm = payload.as_fcm(message)
-        full = self._ruled or not self._in_order
-        if found := (validation.validate if full else validation.problems_of_texts)(fcm):
+        judge = validation.problems_of_texts if self._in_order else validation.validate
+        if found := judge(fcm):
             raise _refusal(found[0])
         self._in_order = True
 

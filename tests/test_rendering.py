@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from campaigns import liquid
 from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable, render
 from campaigns.template import Template
-from notifications import payload, sizes
+from notifications import payload, sizes, validation
 from notifications.gateway import Message
 
 
@@ -162,6 +163,37 @@ def test_a_persons_value_that_breaks_a_rule_rejects_that_person_and_names_the_fi
             renderer.render(reader(platform=platform, **{**good, **attributes}), ttl_seconds=60)
         assert refusal.value.reason == Reason.INVALID_MESSAGE and refusal.value.rejected
         assert said in refusal.value.detail
+
+
+VALUES = st.sampled_from(
+    ["", "1", "http://x", "https://x/ü", "https:///", "javascript:1", "#12aBcD", "high", "low",
+     "é" * 40, "a\x00", "\\u0000", " ", "{{ x }}", "x" * 2_000, "https://[", "-1", "١"]
+)  # fmt: skip
+NAMES = [f"v{number}" for number in range(8)]
+PERSONAL = {
+    "android": {"color": "{{ v4 | default: '' }}", "priority": "{{ v5 | default: 'high' }}",
+                "notification_count": "{{ v6 | default: 0 }}", "data": {"a": "{{ v7 }}"}},
+    "ios": {"badge": "{{ v4 | default: 0 }}", "collapse_id": "{{ v5 | default: '' }}",
+            "interruption_level": "{{ v6 | default: '' }}", "data": {"a": "{{ v7 }}"}},
+    "web": {"icon": "{{ v4 | default: '' }}", "urgency": "{{ v5 | default: '' }}",
+            "topic": "{{ v6 | default: '' }}", "actions": [{"action": "a", "title": "{{ v7 }}"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("platform", PERSONAL)
+@given(people=st.lists(st.fixed_dictionaries(dict.fromkeys(NAMES, VALUES)), max_size=20))
+def test_checked_in_part_or_in_full_the_answer_is_the_same(
+    platform: str, people: list[dict[str, str]]
+) -> None:
+    texts = {name: f"{{{{ {value} | default: '' }}}}" for name, value in
+             {"body": "v0", "image": "v1", "link": "v2"}.items()}  # fmt: skip
+    frozen = content(title="x", data={"d": "{{ v3 }}"}, options=PERSONAL, **texts)
+    renderer = Renderer(frozen, collapse_id="carillon-81", analytics_label="spring-1")
+    renderer.render(reader(platform=platform, v3="1", v7="1"), ttl_seconds=60)
+    for person in people:
+        with suppress(Unrenderable):
+            message = renderer.render(reader(platform=platform, **person), ttl_seconds=60)
+            assert validation.validate(payload.as_fcm(message)) == []
 
 
 def test_of_many_people_only_those_over_the_limit_are_rejected() -> None:

@@ -24,7 +24,7 @@ class TemplateForm(ModelForm):
         required=False,
         widget=CodeArea(rows=6),
         help_text=f"Channel, badge, sound, buttons, e.g. {options.EXAMPLE}. Texts may hold "
-        "variables. All options are listed beside the form.",
+        "variables. All of them are listed below.",
     )
     locales = JSONText(
         label="Other languages",

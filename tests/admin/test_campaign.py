@@ -17,6 +17,7 @@ from tests.builders import (
     make_audience,
     make_campaign,
     make_contact,
+    make_device,
     make_people,
     make_project,
     make_run,
@@ -228,3 +229,42 @@ def test_a_campaign_with_runs_is_not_deleted(desk: Desk, project: Project) -> No
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
     assert f"It is used by run {run.pk}." in page
     assert Campaign.objects.filter(pk=run.campaign_id).exists()
+
+
+# --- What FCM would say ---------------------------------------------------------------------------
+
+
+def test_the_dialog_names_how_many_of_the_longest_would_be_rejected(
+    desk: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project, name="Été à Séoul", template={"body": "{{ story }}"})
+    for number, story in enumerate(["short", "é" * 1_000, "é" * 2_040, "é" * 2_045]):
+        person = {"first_name": "Ada", "story": story}
+        make_device(make_contact(project, external_id=f"p{number}", attributes=person))
+    make_device(make_contact(project, external_id="p9", attributes={"first_name": "Ada"}))
+    page = desk.open("campaigns_campaign_launch", campaign.pk)
+    assert (
+        "2 of the 5 devices looked at, of the people with the longest values, would be rejected: "
+        "message: 4,1" in page
+    )
+    assert "FCM takes 4,096. Shorten it. (p3)." in page
+    assert "1 of the 5 devices" in page and "would be skipped" in page and "(p9)." in page
+    assert f"ete-a-seoul-{campaign.pk}" in page
+    reply = desk.confirm("campaigns_campaign_launch", campaign.pk)  # a few are no obstacle
+    assert reply.status_code in (200, 302) and campaign.runs.exists()
+
+
+def test_a_message_fcm_takes_for_nobody_is_not_launched(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project, template={"link": "{{ url }}"})
+    make_device(make_contact(project, attributes={"first_name": "Ada", "url": "http://x"}))
+    page = desk.open("campaigns_campaign_launch", campaign.pk)
+    assert "FCM would refuse it for everybody looked at. message.data.link: must be https" in page
+    desk.confirm("campaigns_campaign_launch", campaign.pk)
+    assert not campaign.runs.exists()
+
+
+def test_an_analytics_label_firebase_would_drop_is_refused(desk: Desk, project: Project) -> None:
+    page = desk.save("campaigns_campaign_add", **form(project, analytics_label="two words"))
+    assert "no spaces" in page and not Campaign.objects.exists()
+    desk.save("campaigns_campaign_add", **form(project, analytics_label="two-words"))
+    assert Campaign.objects.get().label == "two-words"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from campaigns.template import Template
+from notifications.options import PLATFORMS
 from notifications.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_contact, make_template
@@ -40,6 +41,12 @@ def test_saving_keeps_texts_data_and_languages(desk: Desk, project: Project) -> 
         ("link", "javascript:alert(1)", "must be https://"),
         ("data", '{"from": "x"}', "from: this key is reserved"),
         ("data", '{"a": 1,}', "line 1, column 9"),
+        ("data", '{"n": 5}', "n: FCM takes texts only; write it in quotes."),
+        ("body", "é" * 2_100, "bytes on iOS; FCM takes 4,096. Shorten it."),
+        ("options", '{"ios": {"bagde": 1}}', "ios.bagde: no such option; use badge,"),
+        ("options", '{"ios": {"badge": true}}', "ios.badge: must be a whole number"),
+        ("options", '{"android": {"color": "red"}}', "android.color: must be a colour such as"),
+        ("options", '{"web": {"actions": [{"action": "a"}]}}', "web.actions[0]: needs title"),
         ("locales", '{"ko": {"titel": "x"}}', "ko: unknown key titel"),
         ("locales", '{"ko": {"title": "{{ x"}}', "ko.title: line 1, column"),
     ],
@@ -60,6 +67,36 @@ def test_the_preview_shows_the_text_for_the_person_named(desk: Desk, project: Pr
     assert "Hi Linus See you" in text and "On tap: https://shop/u2" in text
     assert "of 4,096 bytes" in text
     assert "“ghost” is nobody in Shop." in preview(desk, project, preview_person="ghost")
+
+
+def test_saving_keeps_options(desk: Desk, project: Project) -> None:
+    options = '{"ios": {"badge": "{{ unread }}"}, "android": {"channel_id": "offers"}}'
+    desk.save("campaigns_template_add", **form(options=options))
+    assert Template.objects.get().options == {
+        "ios": {"badge": "{{ unread }}"}, "android": {"channel_id": "offers"},
+    }  # fmt: skip
+
+
+def test_the_preview_shows_each_platforms_message_and_who_would_refuse_it(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"first_name": "Ada", "unread": "many"})
+    options = '{"ios": {"badge": "{{ unread }}"}, "android": {"channel_id": "offers"}}'
+    android = preview(desk, project, options=options)
+    assert '"channel_id": "offers"' in android and "bytes on Android" in android
+    assert "iOS would be rejected" in android and "Web would be" not in android
+
+    ios = preview(desk, project, options=options, preview_platform="ios")
+    assert "options.ios.badge: must be a whole number from 0 to 99,999, not “many”" in ios
+    assert '"apns"' in preview(desk, project, preview_platform="ios")
+    assert '"android"' in preview(desk, project, preview_platform="windows")
+
+
+def test_the_page_lists_every_option_with_its_words(desk: Desk, project: Project) -> None:
+    page = desk.open("campaigns_template_add")
+    for known in PLATFORMS.values():
+        for name, option in known.items():
+            assert f"{name} {option.words}" in page
 
 
 def test_the_preview_finds_somebody_by_itself_and_survives_an_empty_project(

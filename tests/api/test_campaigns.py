@@ -11,7 +11,15 @@ from campaigns.campaign import Campaign
 from notifications.audit import AuditEntry
 from notifications.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign, make_project, make_run, make_template
+from tests.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_project,
+    make_run,
+    make_template,
+)
 
 
 @pytest.fixture
@@ -139,6 +147,26 @@ def test_another_projects_audience_and_template_cannot_be_used(
     response = alice.post("campaigns", {**intent, **theirs})
     assert sorted(fields_at_fault(response)) == ["audience", "template"]
     assert not Campaign.objects.exists()
+
+
+def test_a_label_is_kept_and_one_firebase_would_drop_is_refused(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    made = alice.post("campaigns", {**intent, "analytics_label": "autumn~1"})
+    assert made.json()["analytics_label"] == "autumn~1"
+    for wrong in ("two words", "한글", "x" * 51):
+        answer = alice.post("campaigns", {**intent, "analytics_label": wrong})
+        assert answer.status_code == 400
+        assert fields_at_fault(answer) == ["analytics_label"]
+
+
+def test_what_fcm_would_take_for_nobody_is_not_launched(alice: Caller, ours: Project) -> None:
+    campaign = make_campaign(ours, template={"link": "{{ url }}"})
+    make_device(make_contact(ours, attributes={"first_name": "Ada", "url": "http://x"}))
+    answer = alice.post(f"campaigns/{campaign.pk}/launch", {})
+    assert answer.status_code == 422
+    assert fields_at_fault(answer) == ["template"]
+    assert "message.data.link" in answer.json()["errors"][0]["message"]
 
 
 def test_put_returns_what_is_left_out_to_the_default(

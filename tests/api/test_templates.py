@@ -19,6 +19,7 @@ TEXTS: dict[str, Any] = {
     "body": "See you in {{ city }}",
     "link": "https://example.com/run",
     "data": {"screen": "event"},
+    "options": {"android": {"channel_id": "events"}, "ios": {"badge": "{{ unread }}"}},
     "locales": {"ko": {"title": "{{ first_name }}님"}},
 }
 
@@ -41,6 +42,11 @@ def test_a_template_is_saved_and_shown_as_it_came(alice: Caller) -> None:
         ({"data": {"a": 1}}, "data"),
         ({"data": {"a\x00": "b"}}, "data"),
         ({"data": []}, "data"),
+        ({"options": {"windows": {}}}, "options"),
+        ({"options": {"ios": {"badge": "{{ unread"}}}, "options"),
+        ({"options": {"android": {"data": {"n": 1}}}}, "options"),
+        ({"options": {"ios": {"data": {"carillon_id": "1"}}}}, "options"),
+        ({"body": "é" * 2_100}, "body"),
         ({"locales": {"ko": {"titel": "x"}}}, "locales"),
         ({"locales": {"ko": {"data": {"from": "x"}}}}, "locales"),
         ({"subject": "x"}, "subject"),
@@ -80,6 +86,7 @@ def test_the_preview_is_the_message_for_the_device_used_last(alice: Caller, ours
     assert message["data"]["screen"] == "event"
     assert message["data"]["link"] == "https://example.com/run"
     assert message["android"]["ttl"] == "86400s"
+    assert message["android"]["notification"]["channel_id"] == "events"
 
 
 def test_a_person_a_launch_would_skip_is_refused_with_the_reason(
@@ -92,6 +99,19 @@ def test_a_person_a_launch_would_skip_is_refused_with_the_reason(
     assert answer.status_code == 422
     assert answer.json()["reason"] == "missing_value"
     assert "city" in answer.json()["detail"]
+
+
+def test_a_person_whose_message_fcm_would_refuse_is_refused_with_the_field(
+    alice: Caller, ours: Project
+) -> None:
+    template = make_template(ours, options={"ios": {"badge": "{{ unread }}"}})
+    contact = make_contact(ours, attributes={"first_name": "Ada", "unread": "many"})
+    make_device(contact, platform="ios")
+    answer = alice.post(f"templates/{template.pk}/preview", {"contact": contact.external_id})
+    assert answer.status_code == 422
+    assert answer.json()["reason"] == "invalid_message"
+    assert "would reject this person" in answer.json()["detail"]
+    assert "options.ios.badge" in answer.json()["errors"][0]["message"]
 
 
 def test_a_preview_needs_a_person_who_can_be_reached(
