@@ -54,6 +54,11 @@ class Fcm:
         """What each address really received, in order."""
         return list(self._ask("/admin/witness?limit=10000")["records"])
 
+    def everything_witnessed(self) -> list[dict[str, Any]]:
+        """Also what is too old to be remembered, from the file."""
+        lines = (self.folder / "witness.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
     def change(self, **settings: Any) -> None:
         self._ask("/admin/settings", settings)
 
