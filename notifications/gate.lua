@@ -21,6 +21,7 @@ local CUT = 0.7         -- what is left of the rate after a cut
 local CUT_PAUSE = 5     -- seconds between cuts: what is in flight still tells of the old rate
 local PATIENCE = 0.1    -- share of refused and failed answers that we bear
 local FEW = 3           -- refused or failed answers that prove nothing
+local LONGEST_DEBT = 2  -- seconds of the rate for which others' spending can keep us shut
 local GRACE = 0.25      -- seconds that a waiting reference may be late to come back
 local LONGEST_WAIT = 1  -- after which everyone who waits asks again
 local AT_WORK = 5       -- seconds since its last question that a reference counts as sending
@@ -46,7 +47,7 @@ local function remembered()
   if gate and gate.at - now <= 1 then return gate end
   -- Never seen, flushed, or the clock went back so far that what we remember means nothing.
   return {
-    at = now, level = 0, saved = 0, used = 0, closed_until = 0, virtual = 0, refs = {},
+    at = now, level = 0, saved = 0, used = 0, spare = 0, closed_until = 0, virtual = 0, refs = {},
     ceiling = ask.ramp > 0 and floor or full, why = ask.ramp > 0 and 'ramp' or 'quota',
     good = 0, bad = 0, deaf_until = 0,
   }
@@ -84,7 +85,9 @@ local function pass_time()
   local faded = math.exp(-(now - gate.at) / MEMORY)
   gate.used, gate.good, gate.bad = gate.used * faded, gate.good * faded, gate.bad * faded
   move_ceiling(open)
-  gate.level = math.min(burst(), gate.level + open * rate)
+  local level = gate.level + open * rate
+  gate.level = math.min(burst(), level)
+  gate.spare = gate.spare * faded + level - gate.level
   gate.saved = math.min(RESERVE * burst(), gate.saved + RESERVE * open * rate)
   gate.at = now
   for name, ref in pairs(gate.refs) do
@@ -94,7 +97,6 @@ end
 
 local function close(seconds)
   gate.closed_until = math.max(gate.closed_until, now + seconds * (1 + JITTER * ask.random))
-  gate.level, gate.saved = 0, 0
   gate.ceiling, gate.why = floor, 'reopening'
   gate.good, gate.bad = 0, 0
   gate.deaf_until = gate.closed_until  -- what is still in flight tells what we know already
@@ -108,8 +110,14 @@ local function slow_down()
   gate.deaf_until = now + CUT_PAUSE
 end
 
+-- Spent by a process that could not reach us. What the bucket could not hold meanwhile pays first.
+local function settle_debt(spent)
+  local paid = math.min(spent, gate.spare)
+  gate.spare = gate.spare - paid
+  gate.level = math.max(-LONGEST_DEBT * full, gate.level - (spent - paid))
+end
+
 local function hear()
-  gate.level = gate.level - ask.spent  -- by processes that could not reach us for a while
   if ask.closes_for > 0 then return close(ask.closes_for) end
   if now < gate.deaf_until then return end
   gate.good, gate.bad = gate.good + ask.answered, gate.bad + ask.bad
@@ -211,6 +219,7 @@ end
 pass_time()
 if not ask.wanted then return answer(0, 0) end  -- a page only looks; nothing is kept
 
+settle_debt(ask.spent)
 hear()
 local me = reference()
 local granted, wait = 0, gate.closed_until - now

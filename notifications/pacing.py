@@ -128,8 +128,7 @@ class Gate:
         if share.away and self._clock() < share.ask_at:
             return self._alone(wanted)
         try:
-            question = self._question(wanted, share.debt(full_rate(self.project)))
-            granted, wait, limit, _, _ = _ask(self.project, question, timeout=1.0)
+            granted, wait, limit, _, _ = _ask(self.project, self._question(wanted), timeout=1.0)
         except redis.RedisError as error:
             if not share.away:
                 logger.warning("Sending at this process's share: no gate in Redis. %s", error)
@@ -141,7 +140,7 @@ class Gate:
             share.close(self._clock() + wait)
         return Grant(granted, min(wait, LONGEST_WAIT), limit)
 
-    def _question(self, wanted: int, debt: int) -> dict[str, Any]:
+    def _question(self, wanted: int) -> dict[str, Any]:
         heard = self._untold
         return _question(self.project, self.reference, self.rate, self.clock) | {
             "wanted": wanted,
@@ -149,7 +148,7 @@ class Gate:
             "answered": heard.answered,
             "bad": heard.pushed_back + heard.failing,
             "closes_for": heard.closes_for,
-            "spent": debt,
+            "spent": self._share.spent,
             "random": random.random(),  # Lua's own starts from the same seed at every call
         }
 

@@ -30,7 +30,7 @@ class Share:
     away: bool = False
     ask_at: float = 0.0
     closed_until: float = 0.0
-    spent: int = 0
+    spent: int = 0  # without the gate's knowledge: told when Redis is back
     buckets: dict[str, Bucket] = field(default_factory=dict)
 
     def lose_redis(self, now: float) -> None:
@@ -44,10 +44,6 @@ class Share:
 
     def close(self, until: float) -> None:
         self.closed_until = max(self.closed_until, until)
-
-    def debt(self, full_rate: float) -> int:
-        """What we spent while Redis' bucket filled as well, which holds one second's worth."""
-        return min(self.spent, int(BURST_SECONDS * full_rate / settings.WORKERS) + 1)
 
     def take(self, wanted: int, rates: Mapping[str, float], now: float) -> int:
         if now < self.closed_until:

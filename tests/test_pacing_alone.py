@@ -65,6 +65,15 @@ def test_what_was_heard_meanwhile_is_told_when_redis_is_back(fleet: Fleet) -> No
     assert other.gate.take(10, NOTHING).limit is Limit.RETRY_AFTER
 
 
+def test_a_redis_that_comes_and_goes_gives_no_second_twice(fleet: Fleet) -> None:
+    fleet.add("run:1", count=4, patience=0.5)
+    for _ in range(40):
+        fleet.run(1.0)
+        with redis_away():
+            fleet.run(1.1)
+    assert fleet.most_in_a_minute() <= 24_000 + 3 * 400
+
+
 # --- The page -------------------------------------------------------------------------------------
 
 
