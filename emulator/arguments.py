@@ -24,14 +24,15 @@ testing a sender of your own
   1. python -m emulator --dir /tmp/fcm          and keep it running
   2. give your sender these, in place of Google's:
        endpoint         https://127.0.0.1:9099/v1/projects/carillon-demo/messages:send
-       service account  /tmp/fcm/service-account.json   (its token_uri is https://127.0.0.1:9099/token)
-       trusted CA       /tmp/fcm/ca.pem                  (many clients read SSL_CERT_FILE or
-                                                          REQUESTS_CA_BUNDLE)
+       service account  /tmp/fcm/service-account.json
+       token URI        https://127.0.0.1:9099/token    (the service account names it already)
+       trusted CA       /tmp/fcm/ca.pem   (many clients read SSL_CERT_FILE or REQUESTS_CA_BUNDLE)
   3. send. Any token is a live device, unless its beginning says otherwise:
        dead-1  malformed-1  foreign-1  thirdparty-1      always refused, as Google refuses them
        flaky-1  throttled-1  broken-1  lost-1  reset-1   only the first time
        hang-1  slow-1                                    no answer, a late one
-     every refusal known:  %(answers)s
+     and every refusal there is, by its own word:
+       %(answers)s
   4. read what was really accepted:  /tmp/fcm/witness.jsonl, one JSON line each
      (put {"data": {"carillon_id": "1:7"}} into a message to have its repeats counted)
 
@@ -43,7 +44,7 @@ while it runs
   GET  /admin/witness         the latest messages; ?id= ?address= ?limit=
   POST /admin/settings        {"latency_ms": 100, "latency_p99_ms": 1500, "quota_per_minute": 6000}
   POST /admin/faults          {"kind": "answer", "answer": "unavailable", "share": 5, "for": 30}
-                              kinds: %(kinds)s
+                              %(kinds)s
                               whom: prefix, address, share (percent), each (request or address),
                               times, first_only; when: after, for (seconds); and seed, seconds,
                               accepted (the message counts all the same), retry_after, door (token)
@@ -85,7 +86,7 @@ def _guide() -> str:
     defaults = Settings().values().items()
     return GUIDE % {
         "answers": _wrapped(", ".join(CATALOGUE), indent=7),
-        "kinds": _wrapped(", ".join(KINDS), indent=30),
+        "kinds": _wrapped("kinds: " + ", ".join(KINDS), indent=30),
         "settings": "\n  ".join(
             f"{name:<20} {orjson.dumps(value).decode()}" for name, value in defaults
         ),
@@ -93,7 +94,7 @@ def _guide() -> str:
 
 
 def _wrapped(text: str, *, indent: int) -> str:
-    return textwrap.fill(text, 92 - indent, subsequent_indent=" " * indent)
+    return textwrap.fill(text, 96 - indent).replace("\n", "\n" + " " * indent)
 
 
 def settings(wanted: argparse.Namespace) -> Settings:

@@ -1,0 +1,55 @@
+"""The console page in a real browser, on a phone's screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.emulator.running import RunningEmulator
+
+
+@pytest.fixture
+def page(emulator: RunningEmulator) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"],
+        )
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto(emulator.url)
+        expect(page.get_by_text("Counting since")).to_be_visible()
+        yield page
+        browser.close()
+
+
+def test_a_person_scripts_a_fault_watches_it_and_removes_it(
+    page: Page, emulator: RunningEmulator
+) -> None:
+    page.get_by_label("What goes wrong").select_option("answer")
+    page.locator("[name=answer]").select_option("internal")
+    page.get_by_label("Addresses that begin with").fill("ios")
+    page.get_by_role("button", name="Script this fault").click()
+    expect(page.get_by_text("internal, of ios…")).to_be_visible()
+    assert emulator.send({"token": "ios:1"}).status == 500
+    expect(page.get_by_text("on, hits: 1")).to_be_visible()
+    expect(page.locator("#answers")).to_contain_text("INTERNAL")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("None is scripted")).to_be_visible()
+    assert emulator.send({"token": "ios:1"}).status == 200
+
+
+def test_a_wrong_fault_is_explained_where_it_was_scripted(page: Page) -> None:
+    page.get_by_label("What goes wrong").select_option("stall")
+    page.get_by_role("button", name="Script this fault").click()
+    expect(page.get_by_role("alert").first).to_contain_text("say for how long")
+
+
+def test_settings_change_from_the_page(page: Page, emulator: RunningEmulator) -> None:
+    page.get_by_label("Quota a minute").fill("6000")
+    page.get_by_role("button", name="Change").click()
+    while emulator.ask("GET", "/admin/settings").json["quota_per_minute"] != 6000:
+        pass
