@@ -44,9 +44,10 @@ class Look:
         for reason in dict.fromkeys(one.reason for one in self.refused):
             those = [one for one in self.refused if one.reason == reason]
             fate = "rejected" if those[0].rejected else "skipped"
+            example = f"{those[0].external_id}: {those[0].detail.removeprefix('message: ')}"
             yield (
-                f"{len(those):,} of the {self.devices:,} devices looked at, of the people with the "
-                f"longest values, would be {fate}: {those[0].detail} ({those[0].external_id})."
+                f"{len(those):,} of the {self.devices:,} devices of the people with the longest "
+                f"values would be {fate}, e.g. {example}"
             )
 
 

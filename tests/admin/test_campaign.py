@@ -244,11 +244,11 @@ def test_the_dialog_names_how_many_of_the_longest_would_be_rejected(
     make_device(make_contact(project, external_id="p9", attributes={"first_name": "Ada"}))
     page = desk.open("campaigns_campaign_launch", campaign.pk)
     assert (
-        "2 of the 5 devices looked at, of the people with the longest values, would be rejected: "
-        "message: 4,1" in page
+        "2 of the 5 devices of the people with the longest values would be rejected, e.g. p3: 4,1"
+        in page
     )
-    assert "FCM takes 4,096. Shorten it. (p3)." in page
-    assert "1 of the 5 devices" in page and "would be skipped" in page and "(p9)." in page
+    assert "bytes on Android; FCM takes 4,096. Shorten it." in page
+    assert "1 of the 5 devices" in page and "would be skipped, e.g. p9: " in page
     assert f"ete-a-seoul-{campaign.pk}" in page
     reply = desk.confirm("campaigns_campaign_launch", campaign.pk)  # a few are no obstacle
     assert reply.status_code in (200, 302) and campaign.runs.exists()
