@@ -14,7 +14,6 @@
 local BURST = 1         -- seconds of the rate that a bucket holds
 local STEP = 0.25       -- seconds of the rate that are worth a window: no crumbs, no long waits
 local RESERVE = 0.1     -- of the bucket and of the rate: the urgent lane
-local FLOOR = 0.05      -- of the full rate: where a ramp begins
 local RECOVERY = 60     -- seconds from the floor to the full rate where no ramp is configured
 local MEMORY = 5        -- seconds over which rates and verdicts are averaged
 local CUT = 0.7         -- what is left of the rate after a cut
@@ -30,8 +29,7 @@ local JITTER = 0.1      -- of a closure: a fleet must not come back on the dot
 local NEVER = math.huge
 
 local ask = cjson.decode(ARGV[1])
-local full = ask.full
-local floor = math.min(full, math.max(1, FLOOR * full))
+local full, floor = ask.full, ask.floor  -- the rates of a warm gate and of a cold one
 
 local function clock()
   if ask.now then return ask.now end  -- tests alone hand time in
@@ -68,7 +66,7 @@ local function move_ceiling(passed)
   if gate.why == 'ramp' and ask.ramp == 0 then
     gate.ceiling = full
   elseif gate.ceiling > top then
-    gate.ceiling = math.max(top, gate.ceiling - passed * slope())
+    gate.ceiling, gate.why = math.max(top, gate.ceiling - passed * slope()), 'ramp'
   else
     gate.ceiling = math.min(top, gate.ceiling + passed * slope())
   end

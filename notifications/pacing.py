@@ -27,11 +27,11 @@ from redis.retry import Retry
 from notifications.pacing_alone import share_of
 from notifications.project import Project
 
+COLD = 0.05  # of the full rate: where a ramp begins
 HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours
 WITHOUT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 LONGEST_CLOSURE = 3_600.0
 FEW = 3  # 429s that prove nothing
-LONGEST_WAIT = 1.0  # a waiting sender looks at pause and lease at least this often
 WAIT_ALONE = 0.1
 SCRIPT = Path(__file__).with_name("gate.lua").read_text()
 
@@ -83,7 +83,10 @@ class Heard:
 
 @dataclass(frozen=True)
 class Grant:
-    """How many may leave now; when none may, how long to wait before asking again."""
+    """How many may leave now; when none may, how long to wait before asking again.
+
+    More than a second only while the gate is closed.
+    """
 
     granted: int
     wait: float
@@ -138,7 +141,7 @@ class Gate:
         share.find_redis()
         if limit is Limit.RETRY_AFTER:
             share.close(self._clock() + wait)
-        return Grant(granted, min(wait, LONGEST_WAIT), limit)
+        return Grant(granted, wait, limit)
 
     def _question(self, wanted: int) -> dict[str, Any]:
         heard = self._untold
@@ -157,7 +160,8 @@ class Gate:
         rates = {"project": full_rate(self.project)}
         if self.rate:
             rates[self.reference] = self.rate
-        return Grant(self._share.take(wanted, rates, now), WAIT_ALONE, Limit.LOCAL)
+        granted = self._share.take(wanted, rates, now)
+        return Grant(granted, max(WAIT_ALONE, self._share.closed_until - now), Limit.LOCAL)
 
     def _clock(self) -> float:
         return self.clock() if self.clock else time.monotonic()
@@ -166,6 +170,11 @@ class Gate:
 def full_rate(project: Project) -> float:
     """Messages a second when nothing else limits."""
     return project.quota_per_minute * HEADROOM / 60
+
+
+def cold_rate(project: Project) -> float:
+    """Where a ramp begins: the first message must not wait for it."""
+    return min(full_rate(project), max(1.0, COLD * full_rate(project)))
 
 
 def pace_of(
@@ -186,6 +195,7 @@ def _question(
     question = {
         "reference": reference,
         "full": full_rate(project),
+        "floor": cold_rate(project),
         "ramp": project.ramp_seconds,
         "own": rate or None,
         "now": clock() if clock else None,
@@ -212,13 +222,3 @@ def _script(timeout: float) -> Script:
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
     return client.register_script(SCRIPT)
-
-
-def limits_of(project: Project, *, reference: str, rate: int | None) -> Gate:
-    """The old door, until its last user has a Gate."""
-    return Gate(project, reference=reference, rate=rate)
-
-
-def take(wanted: int, gate: Gate) -> tuple[int, float]:
-    grant = gate.take(wanted, Heard())
-    return grant.granted, grant.wait
