@@ -24,7 +24,6 @@ class Fcm:
         self.url = self.process.stdout.readline().split()[-1]
         assert self.url.startswith("https://"), "the emulator did not start"
         self.tls = ssl.create_default_context(cafile=str(self.ca_file))
-        self._defaults = dict(self._ask("/admin/settings"))
 
     @property
     def ca_file(self) -> Path:
@@ -77,8 +76,8 @@ class Fcm:
         self._ask("/admin/revoke", {})
 
     def reset(self, *, latency_ms: int = 5) -> None:
-        self._ask("/admin/reset", {})
-        self.change(**self._defaults | {"latency_ms": latency_ms})
+        self._ask("/admin/reset", {"settings": True})
+        self.slow_down(latency_ms)
 
     def stop(self) -> None:
         self.process.terminate()
