@@ -30,9 +30,9 @@ FROM notifications_contact, generate_series(1, %(copies)s) n
 DEVICES = """
 INSERT INTO notifications_device
     (project_id, contact_id, kind, address, platform, app_version, registered_at, last_seen_at,
-     retired_reason)
+     retired_reason, retired_by)
 SELECT project_id, id, 'token', 'copy' || id || ':APA91b', 'android', '5.1.3', created_at,
-    created_at, ''
+    created_at, '', ''
 FROM notifications_contact WHERE external_id LIKE '%%-%%'
 """
 
