@@ -57,6 +57,8 @@ now = math.max(now, gate.at)
 -- At least two: a tenth is reserved, and the rest must still hold one message.
 local function burst() return math.max(2, BURST * gate.ceiling) end
 local function slope() return full / (ask.ramp > 0 and ask.ramp or RECOVERY) end
+-- Seconds over which the gate's own use is averaged. It must keep up with a short ramp.
+local lag = ask.ramp > 0 and math.min(MEMORY, ask.ramp / 12) or MEMORY
 local function at_work(ref) return ref and now - ref.at < AT_WORK end
 
 -- A ceiling that nobody uses sinks as it rose: a trickle does not keep the gate warm for a flood.
@@ -81,7 +83,8 @@ local function pass_time()
   local rate = math.min(full, gate.ceiling)
   local open = math.max(0, now - math.max(gate.at, gate.closed_until))
   local faded = math.exp(-(now - gate.at) / MEMORY)
-  gate.used, gate.good, gate.bad = gate.used * faded, gate.good * faded, gate.bad * faded
+  gate.good, gate.bad = gate.good * faded, gate.bad * faded
+  gate.used = gate.used * math.exp(-(now - gate.at) / lag)
   move_ceiling(open)
   local level = gate.level + open * rate
   gate.level = math.min(burst(), level)
@@ -179,7 +182,7 @@ end
 local function spend(me, granted)
   gate.level = gate.level - granted
   if ask.urgent then gate.saved = math.max(0, gate.saved - granted) end
-  gate.used = gate.used + granted / MEMORY
+  gate.used = gate.used + granted / lag
   me.served = me.served + granted
   if ask.own then me.level = me.level - granted end
   me.used = me.used + granted / MEMORY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from django.db import connection
 from campaigns.engine import ONE_WORKER
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.device import Device
-from notifications.pacing import HEADROOM
+from notifications.moments import in_words
+from notifications.pacing import cold_rate, full_rate
 from notifications.project import Project
 
 
@@ -31,13 +33,22 @@ class Reach:
 
 @dataclass(frozen=True)
 class Pace:
-    """The lowest of three limits, and which one it is."""
+    """The lowest of three limits, which one it is, and the climb to it from a cold start."""
 
     rate: float
     limit: str
+    start: float = 0.0
+    climb: float = 0.0  # messages a second, gained each second; 0: at once
 
     def seconds(self, devices: int) -> float:
-        return devices / self.rate
+        if not self.climb or self.start >= self.rate:
+            return devices / self.rate
+        climbing = (self.rate - self.start) / self.climb
+        climbed = climbing * (self.start + self.rate) / 2
+        if devices > climbed:
+            return climbing + (devices - climbed) / self.rate
+        # start · t + climb · t² / 2 = devices
+        return (math.sqrt(self.start**2 + 2 * self.climb * devices) - self.start) / self.climb
 
 
 # People first, then their sum: counting distinct people in one step sorts every device, and takes
@@ -71,14 +82,20 @@ def reach(project_id: int, tree: dict[str, Any]) -> Reach:
 
 
 def pace(project: Project, rate_per_second: int | None) -> Pace:
+    """Of one run alone, from a cold start: others of the project may take their part."""
     limits = [
-        Pace(project.quota_per_minute * HEADROOM / 60, "80 % of the project's FCM quota"),
-        Pace(float(ONE_WORKER * settings.WORKERS), _workers(settings.WORKERS)),
+        (full_rate(project), "80 % of the project's FCM quota"),
+        (float(ONE_WORKER * settings.WORKERS), in_workers(settings.WORKERS)),
     ]
     if rate_per_second:
-        limits.append(Pace(float(rate_per_second), "the campaign's own rate"))
-    return min(limits, key=lambda limit: limit.rate)
+        limits.append((float(rate_per_second), "the campaign's own rate"))
+    rate, limit = min(limits)
+    start = cold_rate(project)
+    if not project.ramp_seconds or start >= rate:
+        return Pace(rate, limit)
+    climb = full_rate(project) / project.ramp_seconds
+    return Pace(rate, f"{limit}, reached in {in_words((rate - start) / climb)}", start, climb)
 
 
-def _workers(count: int) -> str:
+def in_workers(count: int) -> str:
     return f"{count} worker process{'' if count == 1 else 'es'}"

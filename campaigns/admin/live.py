@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from campaigns import reports
-from campaigns.admin import forecast
+from campaigns.admin import pace
 from campaigns.admin.next_step import NEXT_STEP
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
@@ -37,7 +37,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
                 progress.reasons, reports.in_plain_words(progress.reasons), strict=True
             )
         ],
-        "pace": forecast.pace(run.project, run.rate_per_second),
+        "pace": pace.in_plain_words(run, now),
         "elapsed": _elapsed(run, now),
         "left": progress.eta_at - now if progress.eta_at else None,
         "waves": reports.waves_of(run)[:SHOWN_WAVES],

@@ -1,0 +1,127 @@
+"""How long a launch takes, and the live page's reason for its rate."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import LazySettings
+
+from campaigns.admin import forecast, pace
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from notifications.pacing import Gate, Heard, Limit, cold_rate, full_rate
+from notifications.project import Project
+from tests.admin.desk import Desk
+from tests.builders import make_people, make_run
+from tests.fleet import Fleet, redis_away
+
+
+@pytest.fixture
+def run(project: Project) -> Run:
+    project.quota_per_minute, project.ramp_seconds = 6_000, 0
+    project.save()
+    make_people(project, 9)
+    return make_run(project)
+
+
+def ask(run: Run, heard: Heard | None = None) -> None:
+    """What its workers do all the time."""
+    gate = Gate(run.project, reference=run.reference, rate=run.rate_per_second)
+    gate.take(100, heard or Heard())
+
+
+def test_the_page_says_that_the_quota_is_the_limit(desk: Desk, run: Run) -> None:
+    ask(run)
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 80: 80 % of the project's FCM quota." in text
+
+
+def test_the_page_says_that_the_campaigns_own_rate_is(desk: Desk, run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(rate_per_second=20)
+    run.refresh_from_db()
+    ask(run)
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 20: the campaign's own rate." in text
+
+
+def test_the_page_says_that_it_starts_gently_and_until_when(desk: Desk, run: Run) -> None:
+    Project.objects.update(ramp_seconds=600)
+    run.project.refresh_from_db()
+    ask(run)
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 4 for now: it starts gently, and may reach 80 in 9 min" in text
+
+
+def test_the_page_says_until_when_fcm_asked_us_to_wait(desk: Desk, run: Run) -> None:
+    ask(run, Heard(pushed_back=1, retry_after=300))
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "Nothing leaves before " in text and ": FCM asked us to wait." in text
+
+
+def test_the_page_says_that_failures_slowed_it(desk: Desk, run: Run) -> None:
+    ask(run, Heard(answered=5, failing=5))
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 4 for now: slowed down, because FCM refused or failed too often." in text
+
+
+def test_the_page_does_not_need_redis_and_says_so(desk: Desk, run: Run) -> None:
+    with redis_away():
+        text = desk.open("campaigns_run_change", run.pk)
+    assert "Redis does not answer, and each worker keeps to its own share." in text
+
+
+def test_a_run_that_nobody_sends_is_not_said_to_be_held(desk: Desk, run: Run) -> None:
+    assert "Nobody is sending at this moment. At most 80." in desk.open(
+        "campaigns_run_change", run.pk
+    )
+    run.pause(Cause.BY_HAND, "by ada")
+    assert "Paused: nothing leaves." in desk.open("campaigns_run_change", run.pk)
+    run.move_to(Run.State.CANCELLED)
+    assert "At most" not in desk.open("campaigns_run_change", run.pk)
+
+
+def test_every_limit_has_its_words() -> None:
+    assert set(pace.WORDS) == set(Limit)
+
+
+# --- Before the launch ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rate", "ramp", "said"),
+    [
+        (None, 0, "80 % of the project's FCM quota"),
+        (20, 0, "the campaign's own rate"),
+        (None, 60, "80 % of the project's FCM quota, reached in 57 s"),
+        (20, 60, "the campaign's own rate, reached in 12 s"),
+        (3, 60, "the campaign's own rate"),
+    ],
+)
+def test_the_forecast_names_the_lowest_limit_and_the_climb_to_it(
+    rate: int | None, ramp: int, said: str
+) -> None:
+    project = Project(quota_per_minute=6_000, ramp_seconds=ramp)
+    assert forecast.pace(project, rate).limit == said
+
+
+def test_the_forecast_takes_the_workers_into_account(settings: LazySettings) -> None:
+    settings.WORKERS = 1
+    assert forecast.pace(Project(ramp_seconds=0), None).limit == "1 worker process"
+
+
+@pytest.mark.parametrize("rate", [None, 50])
+@pytest.mark.parametrize("ramp", [0, 5, 20, 60])
+@pytest.mark.parametrize("devices", [40, 600, 3_000])
+def test_the_gate_keeps_to_the_forecast(devices: int, ramp: int, rate: int | None) -> None:
+    project = Project(pk=1, quota_per_minute=6_000, ramp_seconds=ramp)
+    foretold = forecast.pace(project, rate).seconds(devices)
+    fleet = Fleet(project)
+    fleet.add("run:1", count=2, rate=rate)
+    fleet.run(foretold + 2)
+    sent = sum(count for _, count in fleet.grants["run:1"])
+    assert devices * 0.98 <= sent <= devices + 5 * (rate or full_rate(project))
+
+
+def test_a_small_launch_does_not_wait_for_the_ramp() -> None:
+    project = Project(quota_per_minute=600_000, ramp_seconds=60)
+    assert cold_rate(project) == 400
+    assert forecast.pace(project, None).seconds(100) < 1
