@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
@@ -28,12 +29,20 @@ class Campaign(OfProject):
     class Schedule(models.TextChoices):
         NOW = "now", "As soon as it is launched"
         AT = "at", "At a time"
+        RECURRING = "recurring", "Again and again"
+
+    class Repeat(models.TextChoices):
+        DAILY = "daily", "Every day"
+        WEEKLY = "weekly", "Every week"
+        MONTHLY = "monthly", "Every month"
 
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="campaigns")
     schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
     at = models.DateTimeField(null=True, blank=True)
+    repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
+    until = models.DateTimeField("ends", null=True, blank=True)
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]
     )
@@ -65,6 +74,8 @@ class Campaign(OfProject):
         blank=True,
         help_text="Names this campaign in Firebase's reports. Empty: made from its name.",
     )
+    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -74,6 +85,10 @@ class Campaign(OfProject):
             models.CheckConstraint(
                 condition=Q(schedule_kind="now") | Q(at__isnull=False),
                 name="a_scheduled_campaign_has_a_time",
+            ),
+            models.CheckConstraint(
+                condition=~Q(schedule_kind="recurring") | ~Q(repeat=""),
+                name="a_recurring_campaign_repeats",
             ),
             models.CheckConstraint(
                 condition=Q(rate_per_second__isnull=True) | Q(rate_per_second__gte=1),

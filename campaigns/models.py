@@ -10,6 +10,7 @@ from campaigns.ledger import Delivery as Delivery
 from campaigns.ledger import Recipient as Recipient
 from campaigns.ledger import Retry as Retry
 from campaigns.ledger import Window as Window
+from campaigns.revision import TemplateRevision as TemplateRevision
 from campaigns.run import Run as Run
 from campaigns.run import Wave as Wave
 from campaigns.schedule import Tick as Tick
