@@ -134,7 +134,12 @@ class DevicePage(Page):
     )
     def retire(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         return self._move(
-            request, form, object_id, retired_at=timezone.now(), retired_reason=BY_HAND, retired_by=""
+            request,
+            form,
+            object_id,
+            retired_at=timezone.now(),
+            retired_reason=BY_HAND,
+            retired_by="",
         )
 
     @action(
@@ -148,7 +153,9 @@ class DevicePage(Page):
         ),
     )
     def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(request, form, object_id, retired_at=None, retired_reason="", retired_by="")
+        return self._move(
+            request, form, object_id, retired_at=None, retired_reason="", retired_by=""
+        )
 
     def _move(
         self, request: HttpRequest, form: Dialog, object_id: str, **values: Any
