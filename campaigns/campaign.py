@@ -9,9 +9,12 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
-from campaigns import labels, outlook
+from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
+from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
 from campaigns.run import Run
 from campaigns.template import Template
@@ -20,7 +23,7 @@ from notifications.project import OfProject
 from notifications.rules import MAX_TTL
 from notifications.zones import validate_zone
 
-ONCE = "once"
+WHEN = ("schedule_kind", "at", "repeat", "until", "timezone")
 
 
 class Campaign(OfProject):
@@ -124,6 +127,10 @@ class Campaign(OfProject):
         problems: dict[str, str] = {}
         if self.schedule_kind == self.Schedule.AT and self.at is None:
             problems["at"] = "Choose a time, or launch it now."
+        if self.schedule_kind == self.Schedule.RECURRING:
+            problems |= self._rhythm_problems()
+        if self.pk and self.series and self._when_has_changed():
+            problems["schedule_kind"] = str(STANDS)
         for name in ("audience", "template"):
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
@@ -133,18 +140,43 @@ class Campaign(OfProject):
         if problems:
             raise ValidationError(problems)
 
+    def _rhythm_problems(self) -> dict[str, str]:
+        if self.at is None:
+            return {"at": _("Choose the first time.")}
+        # A rhythm is kept by the minute.
+        self.at = self.at.replace(second=0, microsecond=0)
+        if not self.repeat:
+            return {"repeat": _("Choose every day, every week or every month.")}
+        if self.until is not None and self.until < self.at:
+            return {"until": _("It would end before its first time.")}
+        return {}
+
+    def _when_has_changed(self) -> bool:
+        saved = Campaign.objects.values_list(*WHEN).get(pk=self.pk)
+        return any(getattr(self, name) != was for name, was in zip(WHEN, saved, strict=True))
+
     @property
     def label(self) -> str:
         """What Firebase's reports call it."""
         return self.analytics_label or labels.made_from(self.name, self.pk)
 
+    @property
+    def series(self) -> Run | None:
+        """The last run of a campaign that was launched to repeat, unless somebody stopped it."""
+        last = recurrence.last_run(self.pk)
+        return None if last is None or recurrence.stopped(last) else last
+
     def current_run(self) -> Run | None:
         """The run that holds this campaign's occurrence, if it was launched."""
+        if self.schedule_kind == self.Schedule.RECURRING:
+            return self.series
         given_back = Q(state=Run.State.CANCELLED, started_at__isnull=True)
         return self.runs.exclude(given_back).order_by("-id").first()
 
     def launch(self, *, by: str, now: datetime) -> Run:
         """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
+        if self.schedule_kind == self.Schedule.RECURRING and (run := self.series):
+            raise Campaign.AlreadyLaunched(run)
         if problems := self.problems(now):
             raise Campaign.NotReady(problems)
         try:
@@ -166,6 +198,10 @@ class Campaign(OfProject):
                 problems[name] = f"{checked}: {' '.join(error.messages)}"
         if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
             problems["at"] = "This time has passed. Choose a later one, or launch it now."
+        if self.schedule_kind == self.Schedule.RECURRING and not recurrence.coming(self, now, 1):
+            problems["until"] = _("Its end has passed. Choose a later one, or none.")
+        if not (self.template.title or self.template.body):
+            problems["template"] = _("It says nothing yet: write a title and a text.")
         if not problems and (look := self.look()).hopeless:
             problems["template"] = f"{self.template}: FCM would refuse it for everybody looked at. "
             problems["template"] += look.refused[0].detail
@@ -191,12 +227,13 @@ class Campaign(OfProject):
         return copy
 
     def _freeze(self, by: str, now: datetime) -> Run:
-        later = self.schedule_kind == self.Schedule.AT
+        at = self._due(now)
+        repeats = self.schedule_kind == self.Schedule.RECURRING
         return Run.objects.create(
             project_id=self.project_id,
             campaign=self,
-            occurrence=ONCE,
-            state=Run.State.SCHEDULED if later else Run.State.PREPARING,
+            occurrence=recurrence.name_of(at) if at and repeats else ONCE,
+            state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.template.frozen(),
             rules=self.audience.effective_rules,
             on_unknown=self.on_unknown,
@@ -204,6 +241,18 @@ class Campaign(OfProject):
             ttl_seconds=self.ttl_seconds,
             analytics_label=self.label,
             max_lateness_seconds=self.max_lateness_seconds,
-            scheduled_at=self.at if later and self.at else now,
+            scheduled_at=at or now,
             launched_by=by,
         )
+
+    def _due(self, now: datetime) -> datetime | None:
+        """When its next run is to start; None: at once."""
+        if self.schedule_kind == self.Schedule.NOW:
+            return None
+        if self.schedule_kind == self.Schedule.AT:
+            return self.at
+        return recurrence.coming(self, now, 1)[0]
+
+
+# What a launch froze is not moved by an edit; whoever may launch stops the series first.
+STANDS = _lazy("It repeats already. Stop it first; then its times can be changed.")

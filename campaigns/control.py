@@ -47,6 +47,14 @@ def cancel(run: Run, *, by: str) -> None:
         _record(run, by, "cancelled")
 
 
+def stop(campaign: Campaign, *, by: str) -> None:
+    """End a series: its next run is cancelled, and none follows. Raises Run.InvalidMove."""
+    run = campaign.series
+    if run is None or run.started_at is not None:
+        raise Run.InvalidMove(f"“{campaign}” has no run waiting: nothing repeats.")
+    cancel(run, by=by)
+
+
 def restore_devices(run: Run, *, by: str) -> int:
     """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
     with transaction.atomic():

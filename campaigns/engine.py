@@ -20,7 +20,7 @@ from campaigns import breakers, ledger
 from campaigns.chunk import SIZE, Chunk, free_lapsed, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
-from campaigns.schedule import start_due
+from campaigns.schedule import plan_series, start_due
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.device import Device
 
@@ -44,6 +44,7 @@ class Ring:
 
 def sweep(now: datetime) -> list[int]:
     """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
+    plan_series(now)
     start_due(now)
     moving = Run.objects.filter(finished_at__isnull=True).exclude(state=Run.State.SCHEDULED)
     return list(moving.order_by("pk").values_list("pk", flat=True))

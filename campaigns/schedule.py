@@ -1,15 +1,32 @@
-"""Schedule: which runs are due, and which are due too late to start without asking."""
+"""Schedule: which runs are due, which too late to start without asking, and what repeats."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice, takewhile
 
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
+from django.db.models import OuterRef, Q, Subquery
 
+from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
+from campaigns.recurrence import (
+    ONCE,
+    Rhythm,
+    one_before_is_going,
+    repeated,
+    rhythm_of,
+    stopped,
+)
 from campaigns.run import Run
+from notifications import audit
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 20
+COUNTED = 1_000  # missed occurrences; nobody wants a larger number
 
 
 class Tick(models.Model):
@@ -42,12 +59,64 @@ def start_due(now: datetime) -> list[int]:
 
 
 def _start(run: Run, now: datetime) -> bool:
+    if before := one_before_is_going(run):
+        # Two runs of one series at once would ring the same phones twice.
+        why = f"Left out: run {before.pk} of this campaign was still {before.state}."
+        run.move_to(Run.State.CANCELLED, finished_at=now, cause_detail=why)
+        return False
     late = now - run.scheduled_at
     if late > timedelta(seconds=run.max_lateness_seconds):
         run.pause(Cause.LATE, f"It was due {_in_words(late)} ago.")
         return False
     run.move_to(Run.State.PREPARING)
     return True
+
+
+def plan_series(now: datetime) -> list[Run]:
+    """The next run of every series whose last one is due. Two sweeps at once make one.
+
+    If the process dies here: what is committed stands, the next sweep makes the rest.
+    """
+    planned = []
+    for last in _due_series(now):
+        try:
+            planned.append(_following(last, now))
+        except Exception:  # one series that cannot go on must not hold up what else is due
+            log.exception("campaign=%s has no next run", last.campaign_id)
+    return [run for run in planned if run]
+
+
+def _due_series(now: datetime) -> Iterator[Run]:
+    """The last run of each series that may go on."""
+    goes_on = Q(until=None) | Q(until__gt=now)
+    repeating = Campaign.objects.filter(goes_on, schedule_kind="recurring", archived_at=None)
+    runs = Run.objects.filter(campaign=OuterRef("pk")).exclude(occurrence=ONCE)
+    newest = Subquery(runs.order_by("-scheduled_at", "-pk").values("pk")[:1])
+    found = Run.objects.filter(pk__in=repeating.annotate(last=newest).values("last"))
+    due = found.filter(scheduled_at__lte=now).select_related("campaign", "project")
+    return (run for run in due.order_by("scheduled_at") if not stopped(run))
+
+
+def _following(last: Run, now: datetime) -> Run | None:
+    rhythm = rhythm_of(last.campaign)
+    at = rhythm.next_after(max(now, last.scheduled_at))
+    if at is None:
+        return None
+    try:
+        with transaction.atomic():
+            run = repeated(last, at)
+            if missed := _missed(rhythm, last.scheduled_at, now):
+                # We were down. One late run asks a person; the others would only repeat it.
+                about = {"campaign": last.campaign.name, "occurrences": missed}
+                audit.record("carillon", "left out", f"run {run.pk}", project=run.project, **about)
+            return run
+    except IntegrityError:
+        return None  # another sweep was faster
+
+
+def _missed(rhythm: Rhythm, since: datetime, now: datetime) -> int:
+    passed = takewhile(lambda at: at <= now, rhythm.after(since))
+    return sum(1 for _ in islice(passed, COUNTED))
 
 
 def _in_words(duration: timedelta) -> str:

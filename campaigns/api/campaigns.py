@@ -143,7 +143,8 @@ class CampaignById(ApiView):
 
 
 def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
-    anytime = {"schedule_kind": "now", "at": None, "timezone": campaign.project.timezone}
+    zone = campaign.project.timezone
+    anytime = {"schedule_kind": "now", **schedules.NEVER, "timezone": zone}
     schedule = given.pop("schedule", anytime)
     for name, value in {**DEFAULTS, **given, **schedule}.items():
         setattr(campaign, name, value)

@@ -1,4 +1,4 @@
-"""When: `{"kind": "now"}` or `{"kind": "at", "at": …}`, as people and programs write a time."""
+"""When: now, at a time, or again and again, as people and programs write a time."""
 
 from __future__ import annotations
 
@@ -17,60 +17,78 @@ TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
 YEARS = range(2000, 2101)
+TAKEN = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
+KIND_OF = {"at": "at", "repeat": "recurring", "until": "recurring"}
+NEVER = {"at": None, "repeat": "", "until": None}
 
 
 class ScheduleSerializer(StrictSerializer):
-    kind = serializers.CharField(help_text="now or at")
+    kind = serializers.CharField(help_text="now, at or recurring")
     at = serializers.CharField(
         required=False, help_text="RFC 3339 with an offset, or a local time together with timezone."
     )
     timezone = serializers.CharField(
         max_length=64, required=False, validators=[validate_zone], help_text="An IANA name."
     )
+    repeat = serializers.ChoiceField(
+        choices=Campaign.Repeat.choices,
+        required=False,
+        help_text="Of recurring: daily, weekly or monthly, at the time of the first one (`at`).",
+    )
+    until = serializers.CharField(
+        required=False, allow_null=True, help_text="Of recurring: its end, like `at`."
+    )
 
     def validate_kind(self, kind: str) -> str:
-        if kind == "recurring":
-            raise serializers.ValidationError("Recurring is not available yet; use now or at.")
         if kind not in Campaign.Schedule.values:
-            raise serializers.ValidationError("Use now or at.")
+            raise serializers.ValidationError("Use now, at or recurring.")
         return kind
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The campaign's own fields."""
-        zone = attrs.get("timezone", self.context["project"].timezone)
+        zone = attrs.get("timezone")
+        own = {"schedule_kind": attrs["kind"], "timezone": zone or self.context["project"].timezone}
+        for name in {"at", "repeat", "until"} - set(TAKEN[attrs["kind"]]):
+            if name in attrs:
+                _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
         if attrs["kind"] == Campaign.Schedule.NOW:
-            if "at" in attrs:
-                raise serializers.ValidationError({"at": "Leave it out, or use the kind at."})
-            return {"schedule_kind": Campaign.Schedule.NOW, "at": None, "timezone": zone}
+            return {**own, **NEVER}
         if "at" not in attrs:
-            raise serializers.ValidationError({"at": "Say when."})
-        at = _moment(attrs["at"], attrs.get("timezone"))
-        return {"schedule_kind": Campaign.Schedule.AT, "at": at, "timezone": zone}
+            _refuse("at", "Say when.")
+        own |= {**NEVER, "at": _moment("at", attrs["at"], zone)}
+        if attrs["kind"] == Campaign.Schedule.RECURRING:
+            if "repeat" not in attrs:
+                _refuse("repeat", "Say daily, weekly or monthly.")
+            own["repeat"] = attrs["repeat"]
+            if attrs.get("until") is not None:
+                own["until"] = _moment("until", attrs["until"], zone)
+        return own
 
 
 def shown(campaign: Campaign) -> dict[str, Any]:
-    if campaign.schedule_kind == Campaign.Schedule.NOW:
-        return {"kind": "now", "timezone": campaign.timezone}
-    return {"kind": "at", "at": campaign.at, "timezone": campaign.timezone}
+    """What would be written to have it so."""
+    names = TAKEN[campaign.schedule_kind]
+    values = {name: getattr(campaign, name) for name in names}
+    return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
 
 
-def _moment(text: str, zone: str | None) -> datetime:
+def _moment(name: str, text: str, zone: str | None) -> datetime:
     try:
         moment = datetime.fromisoformat(text.upper()) if TIME.fullmatch(text) else None
     except ValueError:
         moment = None
     if moment is None or moment.year not in YEARS:
-        _refuse("Not a time in RFC 3339, e.g. 2026-05-31T09:00:00+09:00.")
+        _refuse(name, "Not a time in RFC 3339, e.g. 2026-05-31T09:00:00+09:00.")
     if moment.tzinfo is not None:
         return moment.astimezone(UTC)
     if zone is None:
-        _refuse("Without an offset nobody knows when that is: add one, or a timezone.")
+        _refuse(name, "Without an offset nobody knows when that is: add one, or a timezone.")
     # The first of two, when a clock is set back: fold is 0.
     at = moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     if at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != moment:
-        _refuse(f"There is no such time in {zone}: clocks are set forward over it.")
+        _refuse(name, f"There is no such time in {zone}: clocks are set forward over it.")
     return at
 
 
-def _refuse(message: str) -> NoReturn:
-    raise serializers.ValidationError({"at": message})
+def _refuse(name: str, message: str) -> NoReturn:
+    raise serializers.ValidationError({name: message})

@@ -76,7 +76,22 @@ def test_a_time_is_given_with_an_offset_or_with_a_zone(
     ("schedule", "field"),
     [
         ({"kind": "recurring", "cron": "0 9 * * *"}, "schedule.cron"),
-        ({"kind": "recurring"}, "schedule.kind"),
+        ({"kind": "recurring"}, "schedule.at"),
+        ({"kind": "recurring", "at": "2030-05-31T09:00:00Z"}, "schedule.repeat"),
+        (
+            {"kind": "recurring", "at": "2030-05-31T09:00:00Z", "repeat": "hourly"},
+            "schedule.repeat",
+        ),
+        (
+            {
+                "kind": "recurring",
+                "at": "2030-05-31T09:00:00Z",
+                "repeat": "daily",
+                "until": "2030-05-30T09:00:00Z",
+            },
+            "until",
+        ),
+        ({"kind": "at", "at": "2030-05-31T09:00:00Z", "repeat": "daily"}, "schedule.repeat"),
         ({"kind": "sometimes"}, "schedule.kind"),
         ({"kind": []}, "schedule.kind"),
         ({}, "schedule.kind"),
@@ -107,9 +122,26 @@ def test_a_time_that_cannot_be_kept_is_refused(
     assert not Campaign.objects.exists()
 
 
-def test_recurring_is_refused_in_plain_words(alice: Caller, intent: dict[str, Any]) -> None:
-    response = alice.post("campaigns", {**intent, "schedule": {"kind": "recurring"}})
-    assert "not available yet" in response.json()["errors"][0]["message"]
+def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its_first_time(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    weekly = {
+        "kind": "recurring",
+        "at": "2030-05-31T00:00:00Z",
+        "repeat": "weekly",
+        "until": "2030-12-31T00:00:00Z",
+        "timezone": "Asia/Seoul",
+    }
+    made = alice.post("campaigns", {**intent, "schedule": weekly})
+    assert made.status_code == 201, made.content
+    assert made.json()["schedule"] == weekly
+    run = alice.post(f"campaigns/{made.json()['id']}/launch")
+    assert (run.status_code, run.json()["state"]) == (202, "scheduled")
+
+    moved = {**intent, "schedule": {**weekly, "repeat": "daily"}}
+    refused = alice.put(f"campaigns/{made.json()['id']}", moved)
+    assert refused.status_code == 400
+    assert "Stop it first" in refused.json()["errors"][0]["message"]
 
 
 @pytest.mark.parametrize(
