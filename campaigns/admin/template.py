@@ -12,10 +12,11 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from campaigns.admin import preview
+from campaigns.admin.places import shown
+from campaigns.admin.revisions import WithRevisions
 from campaigns.admin.template_form import TemplateForm, unsaved
 from campaigns.template import Template
 from notifications.admin.keyset import row_id
-from notifications.admin.page import Page
 from notifications.admin.unfolded import display
 from notifications.device import Device
 from notifications.options import PLATFORMS
@@ -23,13 +24,14 @@ from notifications.project import Project
 
 
 @admin.register(Template)
-class TemplatePage(Page):
+class TemplatePage(WithRevisions):
     form = TemplateForm
     list_display = ["name", "reads", "languages", "used"]
     list_select_related = ["project"]
     search_fields = ["name", "title"]
     search_help_text = "Name or title"
-    fields = ["project", "name", "title", "body", "image", "link", "data", "options", "locales"]
+    fields = ["project", "name", "title", "body", "image", "link", "data", "options", "locales",
+              "seen"]  # fmt: skip
     empty_text = "A template is the text people read, with their name and language in it."
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -59,6 +61,13 @@ class TemplatePage(Page):
         context["platforms"] = [
             (label, PLATFORMS[name].items()) for name, label in Device.Platform.choices
         ]
+        template = context.get("original")
+        if template is not None:
+            context |= self.history(template)
+        form = context["adminform"].form
+        context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
+        if meanwhile is not None:
+            context |= {"taken": shown(meanwhile.taken), "disputed": shown(meanwhile.disputed)}
         return super().render_change_form(request, context, *args, **kw)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 
-from campaigns import options
+from campaigns import options, revision
+from campaigns.admin import meanwhile
+from campaigns.admin.meanwhile import Meanwhile, Seen
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
@@ -14,6 +17,7 @@ from notifications.admin.widgets import CodeArea, LineInput, PlainArea
 
 
 class TemplateForm(ModelForm):
+    seen = Seen(required=False)
     data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
         required=False,
         widget=CodeArea(rows=4),
@@ -49,6 +53,31 @@ class TemplateForm(ModelForm):
             "title": "Ask for what is known of a person: {{ first_name | default: 'there' }}",
             "image": "An https address; phones show it large.",
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.meanwhile: Meanwhile | None = None
+        if self.instance.pk:
+            self.initial["seen"] = revision.newest_number(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.instance.pk:
+            self._meet(cleaned)
+        return cleaned
+
+    def _meet(self, cleaned: dict[str, Any]) -> None:
+        """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""
+        found = meanwhile.look(self.instance, cleaned.get("seen"), cleaned)
+        if found is None:
+            return
+        self.meanwhile, merged = found
+        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # Form.data, see above
+        shown["seen"] = str(self.meanwhile.last.number)
+        for name in {change.path[0] for change in self.meanwhile.taken}:
+            shown[name] = self.fields[name].prepare_value(merged.content[name])
+        self.data = shown
+        self.add_error(None, _("Nothing is saved yet. See below what was saved meanwhile."))
 
 
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from campaigns import revision
 from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
@@ -76,7 +77,9 @@ class Templates(ApiView):
     @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
     def post(self, request: Request) -> Response:
         template = Template(project=self.project, **self.given(TemplateSerializer))
-        save(template)
+        with transaction.atomic():
+            save(template)
+            revision.keep(template, by=self.actor)
         return Response(TemplateSerializer(template).data, status=201)
 
 
@@ -90,7 +93,6 @@ class TemplateById(ApiView):
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. Launched runs keep the text they were launched with."""
-        template = self.find(Template, pk)
         nothing: dict[str, Any] = {
             "image": "",
             "link": "",
@@ -98,9 +100,15 @@ class TemplateById(ApiView):
             "options": {},
             "locales": {},
         }
-        for name, value in {**nothing, **self.given(TemplateSerializer)}.items():
-            setattr(template, name, value)
-        save(template)
+        self.find(Template, pk)  # of this project, before its row is locked
+        given = self.given(TemplateSerializer)
+        with transaction.atomic():
+            revision.open_for_change(pk)
+            template = self.find(Template, pk)
+            for name, value in {**nothing, **given}.items():
+                setattr(template, name, value)
+            save(template)
+            revision.keep(template, by=self.actor)
         return Response(TemplateSerializer(template).data)
 
     @extend_schema(responses={204: None})

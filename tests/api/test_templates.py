@@ -125,3 +125,27 @@ def test_a_preview_needs_a_person_who_can_be_reached(
         assert answer.status_code == 400
         assert fields_at_fault(answer) == ["contact"]
         assert "their-token" not in answer.content.decode()
+
+
+def test_every_change_is_kept_with_the_key_that_made_it(alice: Caller) -> None:
+    made = alice.post("templates", TEXTS).json()
+    alice.put(f"templates/{made['id']}", {**TEXTS, "title": "New"})
+    alice.put(f"templates/{made['id']}", {**TEXTS, "title": "New"})
+    alice.put(f"templates/{made['id']}", {**TEXTS, "title": "{{ broken"})
+    kept = Template.objects.get().revisions.all()
+    by = f"key:{alice.row.prefix}"
+    assert [(one.number, one.by, one.content["title"]) for one in kept] == [
+        (2, by, "New"),
+        (1, by, TEXTS["title"]),
+    ]
+
+
+def test_what_an_older_template_said_is_kept_before_a_program_changes_it(
+    alice: Caller, ours: Project
+) -> None:
+    template = make_template(ours, title="As it was")
+    alice.put(f"templates/{template.pk}", TEXTS)
+    assert [one.content["title"] for one in template.revisions.all()] == [
+        TEXTS["title"],
+        "As it was",
+    ]

@@ -1,0 +1,156 @@
+"""The pages of a template's past: what each revision changed, and the way back to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+
+from campaigns import revision
+from campaigns.admin.meanwhile import who
+from campaigns.admin.places import place, shown
+from campaigns.comparison import changes
+from campaigns.revision import KEPT, TemplateRevision
+from campaigns.template import Template
+from notifications.admin.keyset import row_id
+from notifications.admin.page import Page, actor, page_url
+
+BESIDE_THE_FORM, LISTED = 5, 200
+
+
+class WithRevisions(Page):
+    """What the page of a template knows of its past."""
+
+    def get_urls(self) -> list[Any]:
+        listed, one = self.guarded(self.revisions_view), self.guarded(self.revision_view)
+        past = "<path:object_id>/revisions/"
+        return [
+            path(past, listed, name="template_revisions"),
+            path(f"{past}<int:number>/", one, name="template_revision"),
+            *super().get_urls(),
+        ]
+
+    # --- Writing -------------------------------------------------------------------------------
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        if request.method == "POST":
+            revision.open_for_change(row_id(object_id) or 0)
+        return super().get_object(request, object_id, from_field)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        revision.keep(obj, by=actor(request))
+
+    # --- Looking back --------------------------------------------------------------------------
+
+    def history(self, template: Template, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
+        """The newest revisions, and whether there are older ones."""
+        kept = list(template.revisions.all()[: listed + 1])
+        rows = [_row(new, old) for new, old in zip(kept, [*kept[1:], None], strict=True)]
+        return {
+            "rows": rows[:listed],
+            "older": len(kept) > listed,
+            "zone": template.project.timezone,
+        }
+
+    def revisions_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        template = self._template(request, object_id)
+        context = {**self.history(template, LISTED), "title": _("History of “%s”") % template}
+        return self._page(request, template, "revisions.html", context)
+
+    def revision_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
+        template = self._template(request, object_id)
+        kept = template.revisions.filter(number=number).first()
+        if kept is None:
+            raise Http404
+        if request.method == "POST":
+            return self._bring_back(request, template, kept)
+        before = template.revisions.filter(number=number - 1).first()
+        newest = revision.newest_number(template)
+        context = {
+            "title": _("Revision %(number)s of “%(name)s”") % {"number": number, "name": template},
+            "kept": kept,
+            "who": who(kept.by),
+            "newest": newest,
+            "is_newest": number == newest,
+            "since_before": shown(changes(before.content if before else {}, kept.content)),
+            "until_now": shown(changes(revision.content_of(template), kept.content)),
+            "may_change": self.has_change_permission(request, template),
+        }
+        return self._page(request, template, "revision.html", context)
+
+    # --- The way back --------------------------------------------------------------------------
+
+    def _bring_back(
+        self, request: HttpRequest, template: Template, kept: TemplateRevision
+    ) -> HttpResponse:
+        """The old text becomes the newest revision; nothing between is lost."""
+        if not self.has_change_permission(request, template):
+            raise PermissionDenied
+        here = HttpResponseRedirect(request.get_full_path())
+        with transaction.atomic():
+            revision.open_for_change(template.pk)
+            template.refresh_from_db()
+            if request.POST.get("newest") != str(revision.newest_number(template)):
+                words = _(
+                    "Somebody saved this template meanwhile. Nothing was brought back; look at "
+                    "the difference again."
+                )
+                messages.error(request, words)
+                return here
+            for name in KEPT:
+                if name != "name":
+                    setattr(template, name, kept.content.get(name, getattr(template, name)))
+            try:
+                template.full_clean()
+            except ValidationError as error:
+                words = " ".join(error.messages)
+                messages.error(request, _("It cannot be brought back as it is: %s") % words)
+                return here
+            template.save()
+            revision.keep(template, by=actor(request))
+            self.record(request, "brought back", template, revision=kept.number)
+        messages.success(request, _("Revision %s is back.") % kept.number)
+        return HttpResponseRedirect(page_url(template))
+
+    # --- Both ----------------------------------------------------------------------------------
+
+    def _template(self, request: HttpRequest, object_id: str) -> Template:
+        template = super().get_object(request, object_id)
+        if not isinstance(template, Template):
+            raise Http404
+        if not self.has_view_permission(request, template):
+            raise PermissionDenied
+        return template
+
+    def _page(
+        self, request: HttpRequest, template: Template, name: str, context: dict[str, Any]
+    ) -> HttpResponse:
+        around = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": template,
+            "zone": template.project.timezone,
+            "form_url": page_url(template),
+            "history_url": reverse("admin:template_revisions", args=[template.pk]),
+        }
+        return render(request, f"admin/campaigns/template/{name}", {**around, **context})
+
+
+def _row(new: TemplateRevision, old: TemplateRevision | None) -> dict[str, Any]:
+    changed = [place(change.path) for change in changes(old.content if old else {}, new.content)]
+    return {
+        "revision": new,
+        "who": who(new.by),
+        "first": old is None,
+        "changed": changed[:6],
+        "more": max(0, len(changed) - 6),
+    }

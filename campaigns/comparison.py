@@ -1,0 +1,141 @@
+"""Two texts of a template compared, and two people's changes to one text brought together.
+
+A content is looked at leaf by leaf, (“locales”, “ko”, “title”): whoever changes the Korean title
+is in nobody's way who changes the German one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from campaigns.revision import KEPT
+
+Path = tuple[str, ...]
+Leaves = dict[Path, Any]
+WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text that stayed, went or came."""
+
+    kind: str  # same, gone, new
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One leaf that reads differently. None: it is not there."""
+
+    path: Path
+    before: Any
+    after: Any
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return _pieces(_as_text(self.before), _as_text(self.after))
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What two people's changes come to: theirs that fit beside mine, and where both wrote."""
+
+    content: dict[str, Any]
+    taken: list[Change]
+    disputed: list[Change]  # before is what I wrote and keep, after what they wrote
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    old, new = leaves(before), leaves(after)
+    return [
+        Change(path, old.get(path), new.get(path))
+        for path in _in_order(old, new)
+        if old.get(path) != new.get(path)
+    ]
+
+
+def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
+    """Mine, with what only they changed since `base`. Where both changed a leaf, mine stays."""
+    old, own, new = (leaves(_part(side, mine)) for side in (base, mine, theirs))
+    taken, disputed = [], []
+    result = dict(own)
+    for path in _in_order(old, own, new):
+        was, now, other = old.get(path), own.get(path), new.get(path)
+        if other in (was, now):
+            continue
+        if now != was:
+            disputed.append(Change(path, now, other))
+            continue
+        taken.append(Change(path, now, other))
+        if other is None:
+            del result[path]
+        else:
+            result[path] = other
+    return Merged({**_empty(mine), **_rebuilt(result)}, taken, disputed)
+
+
+def _part(side: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what I wrote about: of a field I could not be understood in, nothing is decided."""
+    return {name: value for name, value in side.items() if name in mine}
+
+
+def leaves(content: Mapping[str, Any]) -> Leaves:
+    """Every value that is no object, by where it stands; an empty object is a value too."""
+    found: Leaves = {}
+    for name in KEPT:
+        if name in content:
+            _collect(found, (name,), content[name])
+    return found
+
+
+def _collect(found: Leaves, path: Path, value: Any) -> None:
+    if not isinstance(value, dict):
+        found[path] = value
+    elif value:
+        for key, inner in value.items():
+            _collect(found, (*path, str(key)), inner)
+    elif len(path) > 1:
+        found[path] = value
+
+
+def _in_order(*sides: Leaves) -> list[Path]:
+    """As the form shows them."""
+    paths = {path for side in sides for path in side}
+    return sorted(paths, key=lambda path: (KEPT.index(path[0]), path))
+
+
+def _empty(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {} for name in KEPT if isinstance(content.get(name), dict)}
+
+
+def _rebuilt(found: Leaves) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for path in sorted(found, key=len):  # an empty object before what stands in it
+        inner = content
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[path[-1]] = found[path]
+    return content
+
+
+def _as_text(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    return value if isinstance(value, str) else str(value)
+
+
+def _pieces(before: str, after: str) -> list[Piece]:
+    """Word by word; what was replaced goes before what came."""
+    old, new = WORDS.findall(before), WORDS.findall(after)
+    found = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
+        if tag == "equal":
+            found.append(Piece("same", "".join(old[a:b])))
+            continue
+        gone, came = "".join(old[a:b]), "".join(new[c:d])
+        found += [Piece(kind, text) for kind, text in (("gone", gone), ("new", came)) if text]
+    return found
