@@ -9,7 +9,7 @@ EXEC := $(PY) -m config.stack exec --
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 
-.PHONY: run test check bench lock clean runtime development chromium python
+.PHONY: run test check bench lock clean runtime development peers chromium python
 
 run: runtime
 	@$(PY) -m config.stack run
@@ -24,7 +24,7 @@ check: development
 	@$(PY) .venv/bin/lint-imports
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
 
-bench: development
+bench: peers
 	@$(PY) -m bench
 
 # Developers only: resolve requirements*.in again (needs uv).
@@ -33,6 +33,9 @@ lock:
 	  --no-emit-index-url requirements.in -o requirements.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url -c requirements.txt -c requirements-dev.txt \
+	  requirements-bench.in -o requirements-bench.txt
 
 # Everything that can be made again. var/ (the data) stays.
 clean:
@@ -44,6 +47,10 @@ runtime: python
 
 development: python
 	@$(PYTHON) config/stack/bootstrap.py requirements-dev.txt
+
+# The official SDK, on top of the runtime; only the benchmark needs it.
+peers: python
+	@$(PYTHON) config/stack/bootstrap.py requirements-bench.txt
 
 python:
 	@command -v $(PYTHON) >/dev/null || { \

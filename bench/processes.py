@@ -17,33 +17,33 @@ KINDS = {
 }
 
 
-def cpu_seconds(launcher: int) -> Counter[str]:
-    """CPU used so far, by kind; a process that ended counts with its parent."""
+def cpu_seconds(root: int) -> Counter[str]:
+    """CPU of a process and all below it so far, by kind; one that ended counts with its parent."""
     used: Counter[str] = Counter()
-    for pid, kind in _descendants(launcher).items():
+    for pid, kind in _family(root).items():
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         used[kind] += sum(int(ticks) for ticks in fields[11:15]) / TICKS  # type: ignore[assignment]
     return used
 
 
-def largest_mb(launcher: int, kind: str) -> float:
+def largest_mb(root: int, kind: str) -> float:
     """The highest resident memory any one process of this kind ever had."""
-    peaks = [_peak_kb(pid) for pid, found in _descendants(launcher).items() if found == kind]
+    peaks = [_peak_kb(pid) for pid, found in _family(root).items() if found == kind]
     return max(peaks, default=0) / 1024
 
 
-def _descendants(launcher: int) -> dict[int, str]:
+def _family(root: int) -> dict[int, str]:
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue  # it ended while we looked
-    family, found = {launcher}, -1
+    family, found = {root}, -1
     while found != len(family):
         found = len(family)
         family |= {pid for pid, parent in parents.items() if parent in family}
-    return {pid: _kind(pid) for pid in family - {launcher}}
+    return {pid: _kind(pid) for pid in family}
 
 
 def _kind(pid: int) -> str:

@@ -1,0 +1,29 @@
+"""A sender's side of a measurement: warm up, wait for the word, send, say what it took."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass
+class Tally:
+    accepted: int = 0
+    refused: int = 0
+
+
+@contextmanager
+def measured() -> Iterator[Tally]:
+    """Everything inside counts: wall clock, and the CPU of all threads of this process."""
+    print("ready", flush=True)
+    sys.stdin.readline()
+    tally = Tally()
+    cpu, started = time.process_time(), time.monotonic()
+    yield tally
+    seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu
+    told = {**vars(tally), "seconds": seconds, "cpu_seconds": cpu_seconds}
+    print(json.dumps(told), flush=True)

@@ -1,0 +1,57 @@
+"""Servers that only the table needs: each says its address when it is ready, and ends with us."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.stack import LATENCY_MS
+
+Environment = dict[str, str]
+
+
+@contextmanager
+def front(env: Environment) -> Iterator[Environment]:
+    """HTTP/2 before the emulator of this environment; the environment with it in between."""
+    with _serving("bench.http2", env=env) as (_, address):
+        yield {**env, "FCM_ENDPOINT": address}
+
+
+@contextmanager
+def emulator(folder: Path, *, processes: int) -> Iterator[tuple[int, Environment]]:
+    """An emulator of so many processes: the first one's pid, and what a sender must know."""
+    arguments = ["--port", "0", "--processes", str(processes), "--latency-ms", str(LATENCY_MS)]
+    with _serving("emulator", "--dir", str(folder), *arguments) as (pid, address):
+        yield (
+            pid,
+            {
+                "FCM_ENDPOINT": address,
+                "FCM_CA_FILE": str(folder / "ca.pem"),
+                "FCM_SERVICE_ACCOUNT_FILE": str(folder / "service-account.json"),
+            },
+        )
+
+
+@contextmanager
+def _serving(
+    module: str, *arguments: str, env: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, str]]:
+    server = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        line = server.stdout.readline()
+        if not line:
+            raise SystemExit(f"{module} did not start; what it said stands above.")
+        yield server.pid, line.split()[-1]
+    finally:
+        server.terminate()
+        server.wait(30)
