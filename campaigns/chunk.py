@@ -116,10 +116,16 @@ class Claim:
         )
 
     def renew(self) -> bool:
-        """Prolong the lease; say whether the run still wants work started. Raises Fenced."""
+        """Prolong the lease; say whether the run still wants work started. Raises Fenced.
+
+        The run's rate comes along: a person may have changed it meanwhile.
+        """
         if not self.held.update(lease_until=Now() + LEASE):
             raise Fenced
-        return _wanted(self.run.pk, self.run.epoch).exists()
+        wanted = _wanted(self.run.pk, self.run.epoch).values_list("rate_per_second")
+        for (self.run.rate_per_second,) in wanted:
+            return True
+        return False
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""

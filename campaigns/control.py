@@ -1,4 +1,5 @@
-"""The verbs of a run, for every door: launch, pause, resume, cancel. Each leaves an audit entry.
+"""The verbs of a run, for every door: launch, pause, resume, cancel, change
+the rate. Each leaves an audit entry.
 
 The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
 """
@@ -53,6 +54,17 @@ def stop(campaign: Campaign, *, by: str) -> None:
     if run is None or run.started_at is not None:
         raise Run.InvalidMove(f"“{campaign}” has no run waiting: nothing repeats.")
     cancel(run, by=by)
+
+
+def change_rate(run: Run, rate: int | None, *, by: str) -> None:
+    """Faster or slower from now on; workers that are sending take it up within a second."""
+    with transaction.atomic():
+        before = run.change_rate(rate)
+        _record(run, by, "changed the rate", before=_said(before), after=_said(rate))
+
+
+def _said(rate: int | None) -> str:
+    return f"{rate:,} a second" if rate else "as fast as the quota allows"
 
 
 def restore_devices(run: Run, *, by: str) -> int:

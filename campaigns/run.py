@@ -180,6 +180,18 @@ class Run(OfProject):
             overruled=sorted({*self.overruled, self.cause} - {""}),
         )
 
+    def change_rate(self, rate: int | None) -> int | None:
+        """Another limit for what is left to send; returns the one before."""
+        unfinished = Run.objects.select_for_update().filter(pk=self.pk, finished_at__isnull=True)
+        row = unfinished.exclude(state=Run.State.CANCELLED).values_list("rate_per_second").first()
+        if row is None:
+            self.refresh_from_db()
+            raise Run.InvalidMove(f"A {self.state} run cannot change its rate.")
+        Run.objects.filter(pk=self.pk).update(rate_per_second=rate)
+        self.rate_per_second = rate
+        before: int | None = row[0]
+        return before
+
     def hold_back(self, platform: str) -> None:
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
         mine = Run.objects.filter(pk=self.pk, epoch=self.epoch)

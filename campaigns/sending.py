@@ -220,6 +220,7 @@ class Sending:
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
         if self.claim.renew() and time.monotonic() < self.budget_ends:
             self.permit.extend(START_SECONDS, since=self.looked_at)
+            self.gate.rate = self.run.rate_per_second
         else:
             self.permit.withdraw()
         return not self.permit.withdrawn

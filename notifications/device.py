@@ -86,12 +86,16 @@ class Device(OfProject):
 
     @property
     def short_address(self) -> str:
-        """Enough to recognise it, too little to push to it."""
-        return self.address if len(self.address) <= 16 else f"{self.address[:12]}…"
+        return shortened(self.address)
 
     @property
     def active(self) -> bool:
         return self.retired_at is None
+
+
+def shortened(address: str) -> str:
+    """Enough to recognise it, too little to push to it."""
+    return address if len(address) <= 16 else f"{address[:12]}…"
 
 
 def retire(

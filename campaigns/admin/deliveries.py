@@ -1,60 +1,96 @@
-"""The deliveries of a run, a page at a time by their number; filtered by status and reason."""
+"""The recipients of a run on a page: filtered, a hundred at a time by their number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
-from campaigns.ledger import Delivery, Recipient
+from campaigns import recipients
+from campaigns.admin.reason_steps import STEPS
+from campaigns.ledger import Delivery
 from campaigns.reasons import Reason
+from campaigns.recipients import WAITING, Filters, Row
 from campaigns.run import Run
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.device import Device, shortened
 
 PAGE = 100
 
 
 @dataclass(frozen=True)
-class Row:
-    """A delivery with the person and device it names, if they still exist."""
+class Shown:
+    """A row with its codes in words."""
 
-    delivery: Delivery
-    person: Contact | None
-    device: Device | None
+    row: Row
+    status: str
+    reason: str
+    platform: str
+    address: str
+
+
+def filters_of(query: QueryDict) -> Filters:
+    """What the address asks for; nonsense asks for nothing."""
+    return Filters(
+        status=_one_of(query, "status", [*Delivery.Status.values, WAITING]),
+        reason=_one_of(query, "reason", Reason.values),
+        platform=_one_of(query, "platform", Device.Platform.values),
+        person=query.get("person", "").strip()[:200],
+        chunk=number(query.get("chunk", "")),
+        resent=query.get("resent") == "1",
+    )
 
 
 def page(run: Run, query: QueryDict) -> dict[str, Any]:
-    status = query.get("status", "")
-    reason = query.get("reason", "")
-    after = query.get("after", "")
-    found = Delivery.objects.filter(run_id=run.pk).order_by("seq")
-    if status in Delivery.Status.values:
-        found = found.filter(status=status)
-    if reason in Reason.values:
-        found = found.filter(reason=reason)
-    if after.isdecimal() and len(after) < 10:
-        found = found.filter(seq__gt=int(after))
-    deliveries = list(found[: PAGE + 1])
+    filters, after = filters_of(query), number(query.get("after", ""))
+    found = recipients.page(run, filters, after=after or 0, limit=PAGE + 1)
+    asked = _asked(filters)
     return {
-        "rows": _with_people(run, deliveries[:PAGE]),
-        "status": status,
-        "reason": reason,
-        "statuses": Delivery.Status.choices,
+        "rows": [_shown(row) for row in found[:PAGE]],
+        "filters": filters,
+        "statuses": [*Delivery.Status.choices, (WAITING, _("Waiting"))],
         "reasons": Reason.choices,
-        "first_page": not after,
-        "next_after": deliveries[PAGE - 1].seq if len(deliveries) > PAGE else None,
+        "platforms": Device.Platform.choices,
+        "next_step": STEPS.get(Reason(filters.reason)) if filters.reason else "",
+        "asked": asked,
+        "first_page": after is None,
+        "next_url": f"?{urlencode({**asked, 'after': found[PAGE - 1].seq})}"
+        if len(found) > PAGE
+        else "",
+        "first_url": f"?{urlencode(asked)}",
+        "csv_query": urlencode(asked),
     }
 
 
-def _with_people(run: Run, deliveries: list[Delivery]) -> list[Row]:
-    seqs = [delivery.seq for delivery in deliveries]
-    recipients = Recipient.objects.filter(run_id=run.pk, seq__in=seqs)
-    contact_of = dict(recipients.values_list("seq", "contact_id"))
-    people = Contact.objects.in_bulk(set(contact_of.values()))
-    devices = Device.objects.in_bulk({delivery.device_id for delivery in deliveries})
-    return [
-        Row(one, people.get(contact_of.get(one.seq, 0)), devices.get(one.device_id))
-        for one in deliveries
-    ]
+def _shown(row: Row) -> Shown:
+    return Shown(
+        row,
+        status=str(Delivery.Status(row.status).label) if row.status != WAITING else _("Waiting"),
+        reason=str(Reason(row.reason).label) if row.reason else "",
+        platform=str(Device.Platform(row.platform).label) if row.platform else "",
+        address=shortened(row.address or ""),
+    )
+
+
+def _asked(filters: Filters) -> dict[str, str]:
+    """The filters as an address carries them, without the empty ones."""
+    given = {
+        "status": filters.status,
+        "reason": filters.reason,
+        "platform": filters.platform,
+        "person": filters.person,
+        "chunk": "" if filters.chunk is None else str(filters.chunk),
+        "resent": "1" if filters.resent else "",
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _one_of(query: QueryDict, name: str, allowed: list[str]) -> str:
+    value = query.get(name, "")
+    return value if value in allowed else ""
+
+
+def number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

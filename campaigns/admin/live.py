@@ -6,12 +6,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns import reports
 from campaigns.admin import pace
+from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP
+from campaigns.admin.rate_line import rate_line
+from campaigns.admin.reason_steps import STEPS
 from campaigns.chunk import Chunk
-from campaigns.reasons import Cause
+from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
 from notifications import device
 from notifications.device import Device
@@ -19,6 +25,16 @@ from notifications.device import Device
 BARS = ("accepted", "rejected", "skipped", "unknown", "waiting")
 SHOWN_WAVES = 8
 SHOWN_CHUNKS = 50
+MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
+UNKNOWN = (Reason.UNANSWERED, Reason.INTERRUPTED)
+LABELS = {
+    "pause": gettext_lazy("Pause"),
+    "resume": gettext_lazy("Resume"),
+    "rate": gettext_lazy("Change the rate"),
+    "cancel": gettext_lazy("Cancel"),
+    "restore": gettext_lazy("Take back retired devices"),
+    "duplicate": gettext_lazy("Duplicate as a new campaign"),
+}
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
@@ -27,16 +43,12 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
     return {
         "run": run,
         "zone": run.project.timezone,
+        "verdict": verdict(run, progress),
         "progress": progress,
         "bars": [(name, count, share(count, totals.planned)) for name, count in _bars(totals)],
         "share": share(totals.settled, totals.planned),
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
-        "reasons": [
-            (code, words, count)
-            for code, (words, count) in zip(
-                progress.reasons, reports.in_plain_words(progress.reasons), strict=True
-            )
-        ],
+        **_why_not(progress),
         "pace": pace.in_plain_words(run, now),
         "elapsed": _elapsed(run, now),
         "left": progress.eta_at - now if progress.eta_at else None,
@@ -51,7 +63,81 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "pause": pause_in_words(run),
         "held": [Device.Platform(name).label for name in run.held_platforms],
         "seen": seen(run, totals),
+        "trigger": asks_again(run, now),
+        "moving": moving(run),
     }
+
+
+def course(run: Run, now: datetime) -> dict[str, Any]:
+    """How it went so far: asked for less often, as it reads every window."""
+    return {
+        "run": run,
+        "moving": moving(run),
+        "line": rate_line(run, now),
+        "grid": grid(run),
+    }
+
+
+def moving(run: Run) -> bool:
+    """Whether anything can change without a person. A cancelled run is still closing its chunks."""
+    return run.unfinished and run.state in MOVING
+
+
+COMING_BACK = "visibilitychange[document.visibilityState === 'visible'] from:document"
+LONGEST_TIMER = timedelta(days=20)  # of a browser: 24.8 days
+OVERDUE = timedelta(minutes=2)
+
+
+def asks_again(run: Run, now: datetime) -> str:
+    """When the page looks again: each second while it moves, else when somebody comes back."""
+    if not run.unfinished:
+        return ""
+    if moving(run):
+        return "every 1s [document.visibilityState === 'visible']"
+    left = run.scheduled_at - now
+    if run.state != Run.State.SCHEDULED or left < -OVERDUE:
+        return COMING_BACK
+    seconds = max(5, int(min(left, LONGEST_TIMER).total_seconds()) + 2)
+    return f"load delay:{seconds}s, {COMING_BACK}"
+
+
+def _why_not(progress: reports.Progress) -> dict[str, Any]:
+    """The reasons with what to do about each; the unknown ones stand apart."""
+    found = [
+        {
+            "code": code,
+            "words": words,
+            "count": count,
+            "share": share(count, progress.totals.settled),
+            "step": STEPS[Reason(code)],
+        }
+        for code, (words, count) in zip(
+            progress.reasons, reports.in_plain_words(progress.reasons), strict=True
+        )
+    ]
+    return {
+        "reasons": [reason for reason in found if reason["code"] not in UNKNOWN],
+        "unknowns": [reason for reason in found if reason["code"] in UNKNOWN],
+    }
+
+
+def verdict(run: Run, progress: reports.Progress) -> str:
+    """What came of it, in a sentence; empty while it goes on."""
+    totals = progress.totals
+    if run.unfinished:
+        return ""
+    if run.state == Run.State.CANCELLED and not totals.planned:
+        return _("It was cancelled before anybody was chosen. Nobody was sent to.")
+    if not totals.planned:
+        return _("Nobody fitted the audience, so nothing was sent.")
+    words = {
+        "accepted": f"{totals.accepted:,}",
+        "planned": f"{totals.planned:,}",
+        "share": share(totals.accepted, totals.planned),
+    }
+    if run.state == Run.State.CANCELLED:
+        return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
+    return _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
 
 
 def _bars(totals: reports.Totals) -> list[tuple[str, int]]:
@@ -91,12 +177,19 @@ def verbs(run: Run) -> list[str]:
     """The moves a person can make from this state."""
     state = Run.State
     moves = {
-        state.SCHEDULED: ["pause", "cancel"],
+        state.SCHEDULED: ["pause", "rate", "cancel"],
         state.PREPARING: ["pause", "cancel"],
-        state.SENDING: ["pause", "cancel"],
-        state.PAUSED: ["resume", "cancel"],
+        state.SENDING: ["pause", "rate", "cancel"],
+        state.PAUSED: ["resume", "rate", "cancel"],
     }.get(state(run.state), [])
     return [*moves, "restore"] if device.retired_by(run.reference).exists() else moves
+
+
+def buttons(run: Run, names: list[str]) -> list[tuple[str, str, str]]:
+    return [
+        (name, str(LABELS[name]), reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
+        for name in names
+    ]
 
 
 def flower_url(run: Run) -> str:

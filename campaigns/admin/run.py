@@ -9,23 +9,19 @@ from django.contrib import admin
 from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.template.response import TemplateResponse
-from django.urls import path
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from campaigns import control, reports, tasks
-from campaigns.admin import deliveries, live, overview
+from campaigns.admin import live
 from campaigns.admin.campaign import STATE_COLOURS
-from campaigns.admin.words import sentence
+from campaigns.admin.change_rate import RateDialog
+from campaigns.admin.run_views import RunViews
 from campaigns.run import Run
 from notifications import device
 from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import ReadOnlyPage, actor, page_url
+from notifications.admin.page import actor, page_url
 from notifications.admin.unfolded import action, display
-from notifications.audit import AuditEntry
 from notifications.moments import in_zone
 
 # Not "campaigns.change_run": Unfold looks dotted names up in the database in its system check, and
@@ -51,33 +47,22 @@ class RestoreDialog(Dialog):
 
 
 @admin.register(Run)
-class RunPage(ReadOnlyPage):
+class RunPage(RunViews):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
     search_fields = ["campaign__name"]
     search_help_text = "Name of the campaign"
     sortable_by = ()
-    actions_detail = ["pause", "resume", "cancel", "restore"]
+    actions_detail = ["pause", "resume", "rate", "cancel", "restore", "duplicate"]
     empty_text = "Launching a campaign makes a run; here you watch it."
+
+    class Media:
+        css = {"all": ["run.css"]}
+        js = ["run.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         return super().get_queryset(request).select_related("campaign", "project")
-
-    def get_urls(self) -> list[Any]:
-        ours = [
-            path("overview/", self.guarded(self.overview_view), name="campaigns_overview"),
-            path("<int:run_id>/live/", self.guarded(self.live_view), name="run_live"),
-            path(
-                "<int:run_id>/deliveries/",
-                self.guarded(self.deliveries_view),
-                name="run_deliveries",
-            ),
-        ]
-        return [*ours, *super().get_urls()]
-
-    def has_steer_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm("campaigns.change_run")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         return []  # the page draws its own, which follow the state without a reload
@@ -123,48 +108,6 @@ class RunPage(ReadOnlyPage):
     def by(self, obj: Run) -> str:
         return obj.launched_by.partition(":")[2]
 
-    # --- The live page -------------------------------------------------------------------------
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
-        context |= self._everything(request, context["original"])
-        return super().render_change_form(request, context, *args, **kw)
-
-    def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Asked every second. What rarely changes is sent along only when it did."""
-        run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
-        context = live.picture(run, timezone.now())
-        had = request.GET.get("seen", "")
-        if had.partition("-")[0] != run.state:
-            context |= self._everything(request, run) | {"state_changed": True}
-        context["spoken"] = had != context["seen"]
-        return render(request, "admin/campaigns/run/live.html", context)
-
-    def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
-        about = AuditEntry.objects.filter(subject=f"run {run.pk}", project=run.project_id)
-        return {
-            **live.picture(run, timezone.now()),
-            "verbs": live.verbs(run) if self.has_steer_permission(request) else [],
-            "entries": about.order_by("pk"),
-            "said": sentence(run.rules, project_id=run.project_id),
-            "flower_url": live.flower_url(run),
-        }
-
-    def deliveries_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
-        context = {
-            **self.admin_site.each_context(request),
-            **deliveries.page(run, request.GET),
-            "title": "Deliveries",
-            "opts": self.opts,
-            "original": run,
-            "run": run,
-            "zone": run.project.timezone,
-        }
-        return TemplateResponse(request, "admin/campaigns/run/deliveries.html", context)
-
-    def overview_view(self, request: HttpRequest) -> HttpResponse:
-        return render(request, "admin/overview_live.html", overview.picture(timezone.now()))
-
     # --- Verbs ---------------------------------------------------------------------------------
 
     @action(
@@ -191,6 +134,20 @@ class RunPage(ReadOnlyPage):
         return self._move(request, form, object_id, control.resume, "on its way again")
 
     @action(
+        description="Change the rate",
+        icon="speed",
+        permissions=MAY,
+        dialog=ask("Change the rate?", form=RateDialog, button="Change it"),
+    )
+    def rate(self, request: HttpRequest, form: RateDialog, object_id: str) -> HttpResponse:
+        rate = form.cleaned_data["rate"]
+
+        def change(run: Run, *, by: str) -> None:
+            control.change_rate(run, rate, by=by)
+
+        return self._move(request, form, object_id, change, "at its new rate")
+
+    @action(
         description="Cancel",
         icon="close",
         permissions=MAY,
@@ -209,6 +166,23 @@ class RunPage(ReadOnlyPage):
         run = Run.objects.select_related("project", "campaign").get(pk=object_id)
         restored = control.restore_devices(run, by=actor(request))
         return done(request, f"{restored:,} devices receive pushes again.", to=page_url(run))
+
+    @action(
+        description="Duplicate as a new campaign",
+        icon="content_copy",
+        permissions=["copy"],
+        dialog=ask(
+            "Duplicate as a new campaign?",
+            text="The copy is a draft with the campaign's audience, template and options as they "
+            "are today; nothing is sent.",
+            button="Duplicate",
+        ),
+    )
+    def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        run = Run.objects.select_related("campaign__project").get(pk=object_id)
+        copy = run.campaign.duplicate()
+        self.record(request, "created", copy, copied_from=run.campaign_id)
+        return done(request, f"“{copy}” is a copy. Change what you like.", to=page_url(copy))
 
     def _move(
         self,

@@ -1,0 +1,82 @@
+"""The rate line: an SVG drawn here, so that it needs no script and follows light and dark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.utils.translation import gettext as _
+
+from campaigns.admin.pace import number
+from campaigns.run import Run
+from campaigns.timeline import Timeline, timeline
+from notifications.moments import in_words
+
+WIDTH, HEIGHT = 600.0, 140.0
+NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A label at an axis: where it stands, in percent of the drawing, and what it says."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class RateLine:
+    """What the template draws, and the same in a sentence for those who cannot see it."""
+
+    points: str
+    area: str
+    heights: list[Mark]
+    times: list[Mark]
+    said: str
+
+
+def rate_line(run: Run, now: datetime) -> RateLine | None:
+    """None until there are two points to join."""
+    line = timeline(run, now=now)
+    if len(line.counts) < 2 or run.started_at is None:
+        return None
+    top = nice_top(max(line.rates))
+    width = WIDTH / (len(line.counts) - 1)
+    points = " ".join(
+        f"{slot * width:.1f},{HEIGHT - HEIGHT * rate / top:.1f}"
+        for slot, rate in enumerate(line.rates)
+    )
+    return RateLine(
+        points=points,
+        area=f"0,{HEIGHT:.0f} {points} {WIDTH:.0f},{HEIGHT:.0f}",
+        heights=[Mark(100 * (1 - part), number(top * part)) for part in (1.0, 0.5, 0.0)],
+        times=_times(run.started_at, line, run.project.timezone),
+        said=_said(line),
+    )
+
+
+def nice_top(highest: float) -> float:
+    """The axis' end: the next round number, so that a person can read heights between."""
+    size = 1.0
+    while size * 10 < highest:
+        size *= 10
+    return next((size * nice for nice in NICE if size * nice >= highest), size * 10)
+
+
+def _times(start: datetime, line: Timeline, zone: str) -> list[Mark]:
+    seconds = line.step * len(line.counts)
+    layout = "%H:%M:%S" if seconds < 600 else "%H:%M" if seconds < 86_400 else "%d %b %H:%M"
+    local = start.astimezone(ZoneInfo(zone))
+    return [
+        Mark(100 * part, f"{local + timedelta(seconds=seconds * part):{layout}}")
+        for part in (0.0, 0.5, 1.0)
+    ]
+
+
+def _said(line: Timeline) -> str:
+    return _("Requests a second, every %(step)s: at most %(most)s, on average %(mean)s.") % {
+        "step": in_words(line.step),
+        "most": number(max(line.rates)),
+        "mean": number(sum(line.rates) / len(line.rates)),
+    }

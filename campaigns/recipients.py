@@ -1,0 +1,170 @@
+"""The recipients of a run with what became of each: in pages, or as one CSV of any size."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from campaigns.run import Run
+from campaigns.sent import seqs_in
+
+ROWS_AT_ONCE = 2_000
+WAITING = "waiting"
+# Spreadsheets run a cell that starts with one of these as a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Whom one asks for; everything empty means everybody."""
+
+    status: str = ""
+    reason: str = ""
+    platform: str = ""
+    person: str = ""  # an external id
+    chunk: int | None = None
+    resent: bool = False
+    settled: bool = False  # only those with an outcome
+
+    def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
+        """(which chunks can hold such a recipient, which recipients are meant, the values).
+
+        The chunks' sums say where to look: three unknowns among five million are in three chunks.
+        """
+        chunks, rows, values = ["TRUE"], ["TRUE"], self._values()
+        if self.status == WAITING:
+            chunks.append("k.state <> 'closed'")
+            rows.append("d.seq IS NULL")
+        elif self.status in COUNTED:
+            chunks.append(f"k.{self.status} > 0")
+            rows.append("d.status = %(status)s")
+        if self.settled:
+            rows.append("d.seq IS NOT NULL")
+        if self.reason:
+            chunks.append("k.reasons ? %(reason)s")
+            rows.append("d.reason = %(reason)s")
+        if self.resent:  # only a chunk that was taken again sends anybody again
+            chunks.append("k.attempt > 1")
+            rows.append("d.resent")
+        if self.chunk is not None:
+            chunks.append("k.number = %(chunk)s")
+        if self.platform:
+            rows.append("v.platform = %(platform)s")
+        if self.person:
+            values["seqs"] = seqs_in(run, self.person)
+            rows.append("r.seq = ANY(%(seqs)s::int[])")
+            chunks.append(
+                "EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s"
+                " WHERE s BETWEEN k.first_seq AND k.last_seq)"
+            )
+        return " AND ".join(chunks), " AND ".join(rows), values
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "reason": self.reason,
+            "platform": self.platform,
+            "chunk": self.chunk,
+        }
+
+
+COUNTED = ("accepted", "rejected", "skipped", "unknown")
+# Chunk by chunk in their order, so that a page ends as soon as it is full.
+SELECT = """
+SELECT x.seq, x.contact_id, x.device_id, x.external_id, x.platform, x.address, x.status, x.reason,
+    x.detail, x.message_id, x.resent, x.at
+FROM campaigns_chunk k
+CROSS JOIN LATERAL (
+    SELECT r.seq, r.contact_id, r.device_id, c.external_id, v.platform, v.address,
+        COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
+        COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
+        COALESCE(d.resent, FALSE) AS resent, d.at
+    FROM campaigns_recipient r
+    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+    LEFT JOIN notifications_contact c ON c.id = r.contact_id
+    LEFT JOIN notifications_device v ON v.id = r.device_id
+    WHERE r.run_id = %(run)s AND r.seq BETWEEN k.first_seq AND k.last_seq
+        AND r.seq > %(after)s AND {rows}
+    ORDER BY r.seq {limit}
+) x
+WHERE k.run_id = %(run)s AND k.last_seq > %(after)s AND {chunks}
+ORDER BY k.number, x.seq {limit}
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recipient; the person and the device are empty when they were erased since."""
+
+    seq: int
+    contact_id: int
+    device_id: int
+    external_id: str | None
+    platform: str | None
+    address: str | None
+    status: str
+    reason: str
+    detail: str
+    message_id: str
+    resent: bool
+    at: datetime | None
+
+
+def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
+    statement, values = _statement(run, filters, after=after, limit="LIMIT %(limit)s")
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {**values, "limit": limit})
+        return [Row(*row) for row in cursor.fetchall()]
+
+
+def _statement(run: Run, filters: Filters, *, after: int, limit: str) -> tuple[str, dict[str, Any]]:
+    chunks, rows, values = filters.conditions(run)
+    statement = SELECT.format(chunks=chunks, rows=rows, limit=limit)
+    return statement, {**values, "run": run.pk, "after": after}
+
+
+# No address: one could push to it. A person erased since has no name here.
+COLUMNS = (
+    "seq", "contact", "platform", "status", "reason", "detail", "message_id", "resent", "at",
+)  # fmt: skip
+
+
+def csv_lines(run: Run, filters: Filters) -> Iterator[str]:
+    """Streamed: rows stay on the server until they are wanted; a million take no memory."""
+    statement, values = _statement(run, filters, after=0, limit="")
+    writer = csv.writer(_Echo())
+    yield writer.writerow(COLUMNS)
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(statement, values)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield "".join(writer.writerow(_cells(Row(*row))) for row in rows)
+
+
+class _Echo:
+    """What csv.writer writes to: hands the line back, to be streamed at once."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _cells(row: Row) -> list[Any]:
+    return [
+        row.seq,
+        _cell(row.external_id or ""),
+        row.platform or "",
+        row.status,
+        row.reason,
+        _cell(row.detail),
+        _cell(row.message_id),
+        str(row.resent).lower(),
+        row.at.isoformat() if row.at else "",
+    ]
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
