@@ -54,7 +54,7 @@ class WithRevisions(Page):
     def history(self, template: Template, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
         """The newest revisions, and whether there are older ones."""
         kept = list(template.revisions.all()[: listed + 1])
-        rows = [_row(new, old) for new, old in zip(kept, [*kept[1:], None], strict=True)]
+        rows = [_row(new, old) for new, old in zip(kept, [*kept[1:], None], strict=False)]
         return {
             "rows": rows[:listed],
             "older": len(kept) > listed,
