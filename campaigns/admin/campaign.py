@@ -14,12 +14,13 @@ from django.utils.safestring import SafeString
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
+from campaigns.admin.calendar import CalendarPages
 from campaigns.admin.campaign_form import CampaignForm
 from campaigns.admin.launch import LaunchDialog
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import Page, actor, page_url
+from notifications.admin.page import actor, page_url
 from notifications.admin.unfolded import action, display
 from notifications.moments import in_zone
 
@@ -43,7 +44,7 @@ NEXT_STEP = {
 
 
 @admin.register(Campaign)
-class CampaignPage(Page):
+class CampaignPage(CalendarPages):
     form = CampaignForm
     list_display = ["name", "audience", "template", "when", "state", "next_step"]
     list_filter = ["schedule_kind"]

@@ -1,0 +1,163 @@
+"""The calendar: runs that were and runs to come, by day; a scheduled one can be moved."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns import calendar, moving
+from campaigns.admin import calendar_span
+from campaigns.admin.calendar_span import COOKIE, Span
+from campaigns.admin.move import MoveDialog
+from campaigns.calendar import DRAFT, EXPECTED, Entry
+from campaigns.run import Run
+from notifications.admin.dialogs import done, refused
+from notifications.admin.page import Page, actor, page_url
+from notifications.admin.widgets import ZoneInput
+
+A_YEAR = 365 * 86_400
+IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
+LABELS = {
+    **{str(state): label for state, label in Run.State.choices},
+    EXPECTED: gettext_lazy("Expected"),
+    DRAFT: gettext_lazy("Not launched"),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An entry as a cell draws it."""
+
+    entry: Entry
+    clock: str
+    url: str
+    state: str
+    label: Any
+    movable: bool
+
+
+@dataclass(frozen=True)
+class Day:
+    date: date
+    spoken: str
+    today: bool
+    outside: bool  # of another month, shown to fill the week
+    past: bool
+    shown: list[Shown]
+    more: int
+    week: str
+
+
+class CalendarPages(Page):
+    """The campaigns' list as a calendar."""
+
+    list_before_template = "admin/campaigns/campaign/views.html"
+
+    class Media:
+        css = {"all": ["calendar.css"]}
+
+    def get_urls(self) -> list[Any]:
+        ours = [
+            path("calendar/", self.guarded(self.calendar_view), name="campaigns_calendar"),
+            path("calendar/<int:run_id>/", self.guarded(self.move_view), name="campaigns_move"),
+        ]
+        return [*ours, *super().get_urls()]
+
+    def has_move_permission(self, request: HttpRequest) -> bool:
+        """Who may launch and steer runs may move them."""
+        return request.user.has_perm("campaigns.change_run")
+
+    def calendar_view(self, request: HttpRequest) -> HttpResponse:
+        now = timezone.now()
+        span = calendar_span.asked_for(request, now)
+        campaigns = self.get_queryset(request)
+        entries = calendar.entries(campaigns, span.since, span.until, now)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Calendar"),
+            "opts": self.opts,
+            "span": span,
+            "weekdays": calendar_span.weekdays(span),
+            "weeks": _weeks(span, entries, now, may_move=self.has_move_permission(request)),
+            "today_url": span.address(day=span.local(now).date()),
+            "views": [
+                (name, label, span.address(view=name))
+                for name, label in (("month", _("Month")), ("week", _("Week")))
+            ],
+            "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
+            "any": bool(entries),
+            "unsure": calendar_span.is_unsure(request),
+            "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
+            "unknown_zone": calendar_span.unknown_zone(request),
+        }
+        reply = TemplateResponse(request, "admin/campaigns/campaign/calendar.html", context)
+        if request.GET.get("zone") == span.zone:
+            reply.set_cookie(COOKIE, span.zone, max_age=A_YEAR, samesite="Lax")
+        return reply
+
+    def move_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        if not self.has_move_permission(request):
+            raise PermissionDenied
+        mine = Run.objects.filter(campaign__in=self.get_queryset(request).values("pk"))
+        run = get_object_or_404(mine.select_related("campaign", "project"), pk=run_id)
+        form = MoveDialog(request, run.pk, request.POST or None, run=run, now=timezone.now())
+        if not form.is_valid():
+            button = {"form_submit_text": _("Move")} if form.possible else {}
+            context = {"form": form, "dialog": {"title": ""}, **button}
+            return render(request, "unfold/helpers/dialog.html", context)
+        try:
+            moving.move(
+                run, to=form.to, was=form.cleaned_data["was"], by=actor(request), now=timezone.now()
+            )
+        except moving.NotMoved as error:
+            return refused(request, form, str(error))
+        view = "week" if form.cleaned_data["view"] == "week" else "month"
+        where = Span(view, form.wall.date(), form.clock).address()
+        told = _("“%(campaign)s” moved to %(when)s.")
+        told %= {"campaign": run.campaign, "when": form.said}
+        return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+
+
+def _weeks(span: Span, entries: list[Entry], now: datetime, *, may_move: bool) -> list[list[Day]]:
+    by_day: defaultdict[date, list[Shown]] = defaultdict(list)
+    for entry in entries:
+        local = span.local(entry.at)
+        by_day[local.date()].append(_shown(entry, local, may_move=may_move))
+    today = span.local(now).date()
+    return [[_day(span, day, by_day[day], today) for day in week] for week in span.weeks]
+
+
+def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
+    return Shown(
+        entry=entry,
+        clock=f"{local:%H:%M}",
+        url=page_url(entry.run or entry.campaign),
+        state=entry.state,
+        label=LABELS[entry.state],
+        movable=may_move and entry.movable,
+    )
+
+
+def _day(span: Span, day: date, shown: list[Shown], today: date) -> Day:
+    most = IN_A_DAY[span.view]
+    return Day(
+        date=day,
+        spoken=calendar_span.spoken(day, today),
+        today=day == today,
+        outside=span.view == "month" and day.month != span.day.month,
+        past=day < today,
+        shown=shown[:most],
+        more=max(0, len(shown) - most),
+        week=span.address(day=day, view="week"),
+    )

@@ -1,0 +1,127 @@
+"""What a calendar page shows: a month or a week of days, in a zone, as its address asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from notifications.admin.page import only_project
+from notifications.zones import known_zones
+
+COOKIE = "calendar_zone"
+WEEK = timedelta(days=7)
+YEARS = range(2000, 2100)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Whole weeks from Monday on; of a month, those that hold a day of it."""
+
+    view: str  # month or week
+    day: date
+    zone: str
+
+    @property
+    def first(self) -> date:
+        start = self.day if self.view == "week" else self.day.replace(day=1)
+        return start - timedelta(days=start.weekday())
+
+    @property
+    def last(self) -> date:
+        end = self.day if self.view == "week" else _next_month(self.day) - timedelta(days=1)
+        return end + timedelta(days=6 - end.weekday())
+
+    @property
+    def weeks(self) -> list[list[date]]:
+        count = ((self.last - self.first).days + 1) // 7
+        return [
+            [self.first + week * WEEK + timedelta(days=day) for day in range(7)]
+            for week in range(count)
+        ]
+
+    @property
+    def since(self) -> datetime:
+        return self._midnight(self.first)
+
+    @property
+    def until(self) -> datetime:
+        return self._midnight(self.last + timedelta(days=1))
+
+    @property
+    def title(self) -> str:
+        if self.view == "month":
+            return date_format(self.day, "YEAR_MONTH_FORMAT")
+        return f"{date_format(self.first)} – {date_format(self.last)}"
+
+    @property
+    def earlier(self) -> str:
+        if self.view == "week":
+            return self.address(day=self.day - WEEK)
+        return self.address(day=(self.day.replace(day=1) - timedelta(days=1)).replace(day=1))
+
+    @property
+    def later(self) -> str:
+        day = self.day + WEEK if self.view == "week" else _next_month(self.day)
+        return self.address(day=day)
+
+    def address(self, *, day: date | None = None, view: str = "") -> str:
+        return "?" + urlencode({"view": view or self.view, "day": (day or self.day).isoformat()})
+
+    def local(self, moment: datetime) -> datetime:
+        return moment.astimezone(ZoneInfo(self.zone))
+
+    def _midnight(self, day: date) -> datetime:
+        return datetime.combine(day, time(), ZoneInfo(self.zone))
+
+
+def _next_month(day: date) -> date:
+    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
+def asked_for(request: HttpRequest, now: datetime) -> Span:
+    zone = zone_of(request)
+    view = "week" if request.GET.get("view") == "week" else "month"
+    return Span(view, day_of(request.GET.get("day")) or now.astimezone(ZoneInfo(zone)).date(), zone)
+
+
+def day_of(text: Any) -> date | None:
+    try:
+        day = date.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return day if day.year in YEARS else None
+
+
+def zone_of(request: HttpRequest) -> str:
+    """As asked for, as remembered, or the project's; the page asks the browser when unsure."""
+    for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
+        if zone in known_zones():
+            return str(zone)
+    only = only_project()
+    return only.timezone if only else "UTC"
+
+
+def unknown_zone(request: HttpRequest) -> str:
+    asked = request.GET.get("zone", "")
+    return "" if asked in known_zones() else asked
+
+
+def is_unsure(request: HttpRequest) -> bool:
+    return "zone" not in request.GET and COOKIE not in request.COOKIES
+
+
+def weekdays(span: Span) -> list[tuple[str, str]]:
+    """Short and whole names, Monday first."""
+    return [(date_format(day, "D"), date_format(day, "l")) for day in span.weeks[0]]
+
+
+def spoken(day: date, today: date) -> str:
+    text = date_format(day, "l, j F")
+    return _("%(day)s, today") % {"day": text} if day == today else text

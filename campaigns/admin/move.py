@@ -1,0 +1,154 @@
+"""The dialog that moves a scheduled run: what it would meet there, before it is moved."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns import moving
+from campaigns.admin import calendar_span, forecast
+from campaigns.admin.campaign_form import WallClock
+from campaigns.run import Run
+from notifications.admin.dialogs import Dialog
+from notifications.moments import NoSuchTime, in_words, on_the_clock, short
+from notifications.zones import known_zones
+
+NEAR = timedelta(minutes=30)
+NAMED = 3
+QUIET_FROM, QUIET_TO = 21, 8  # hours on the project's clock
+CHOOSE = gettext_lazy("Choose a date and a time.")
+
+
+class MoveDialog(Dialog):
+    template = "admin/campaigns/campaign/move.html"
+    at = WallClock(
+        label=gettext_lazy("New local time"),
+        error_messages={"required": CHOOSE, "invalid": CHOOSE},
+    )
+    # Of the page it was opened from: its zone and view, the time it showed, what was looked at.
+    zone = forms.CharField(widget=forms.HiddenInput, required=False)
+    view = forms.CharField(widget=forms.HiddenInput, required=False)
+    was = forms.DateTimeField(widget=forms.HiddenInput)
+    looked_at = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, run: Run, now: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.run, self.now = run, now
+        asked = self.data.get("zone")
+        self.clock = str(asked) if asked in known_zones() else calendar_span.zone_of(self.request)
+        wall = self._wall_of(run.scheduled_at)
+        if day := calendar_span.day_of(self.request.GET.get("day")):
+            wall = datetime.combine(day, wall.time())
+        self.fields["at"].help_text = _("As a clock in %(zone)s shows it.") % {"zone": self.clock}
+        self.initial = {
+            "at": wall,
+            "zone": self.clock,
+            "view": self.request.GET.get("view"),
+            "was": run.scheduled_at.isoformat(),
+            "looked_at": wall.isoformat(),
+        }
+
+    def _wall_of(self, moment: datetime) -> datetime:
+        return moment.astimezone(ZoneInfo(self.clock)).replace(tzinfo=None)
+
+    @property
+    def title(self) -> str:
+        return _("Move “%(campaign)s”?") % {"campaign": self.run.campaign}
+
+    @property
+    def possible(self) -> bool:
+        return self.run.state == Run.State.SCHEDULED
+
+    @property
+    def to(self) -> datetime:
+        """Raises NoSuchTime."""
+        return on_the_clock(self.wall, self.clock)
+
+    @property
+    def wall(self) -> datetime:
+        wall: datetime = self.cleaned_data["at"] if self.is_bound else self.initial["at"]
+        return wall
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "at" not in cleaned:
+            return cleaned
+        if why := self.refusal:
+            self.add_error("at", why)
+        elif cleaned["looked_at"] != self.wall.isoformat() and self.meets:
+            self.data = {**self.data, "looked_at": self.wall.isoformat()}  # one value each
+            raise ValidationError(_("Look at what it meets at that time, then move it."))
+        return cleaned
+
+    @cached_property
+    def refusal(self) -> str:
+        try:
+            return moving.problem(self.run, self.to, self.now)
+        except NoSuchTime as error:
+            return str(error)
+
+    @cached_property
+    def reach(self) -> forecast.Reach:
+        return forecast.reach(self.run.project_id, self.run.rules)
+
+    @cached_property
+    def seconds(self) -> float:
+        pace = forecast.pace(self.run.project, self.run.rate_per_second)
+        return pace.seconds(self.reach.devices)
+
+    @cached_property
+    def meets(self) -> list[str]:
+        """What a person should know before moving it there."""
+        return [text for text in (self._neighbours(), self._quiet(), self._nobody()) if text]
+
+    def _neighbours(self) -> str:
+        lasts = max(NEAR, timedelta(seconds=self.seconds))
+        others = Run.objects.filter(project=self.run.project_id, finished_at=None)
+        near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
+        found = list(near.exclude(pk=self.run.pk).select_related("campaign")[: NAMED + 1])
+        if not found:
+            return ""
+        names = ", ".join(f"“{run.campaign}”" for run in found[:NAMED])
+        text = ngettext(
+            "Near that time there is also %(names)s: some people may hear from you twice, and "
+            "both share the project's rate.",
+            "Near that time there are also %(names)s: some people may hear from you more than "
+            "once, and all share the project's rate.",
+            len(found),
+        )
+        return text % {"names": names + (" …" if len(found) > NAMED else "")}
+
+    def _quiet(self) -> str:
+        zone = self.run.project.timezone
+        hour = self.to.astimezone(ZoneInfo(zone)).hour
+        if QUIET_TO <= hour < QUIET_FROM:
+            return ""
+        return _("It will be %(when)s: people may be asleep.") % {"when": short(self.to, zone)}
+
+    def _nobody(self) -> str:
+        return "" if self.reach.devices else _("As things stand, nobody would be reached.")
+
+    def context(self) -> dict[str, Any]:
+        settled = {"run": self.run, "was": short(self.run.scheduled_at, self.clock)}
+        if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
+            return settled | {"refusal": "" if self.possible else self.refusal}
+        if self.refusal:  # said by the field once it was sent
+            return settled | {"refusal": "" if self.is_bound else self.refusal}
+        return settled | {
+            "said": self.said,
+            "reach": self.reach,
+            "meets": self.meets,
+            "takes": in_words(self.seconds),
+            "ends": short(self.to + timedelta(seconds=self.seconds), self.clock),
+        }
+
+    @property
+    def said(self) -> str:
+        return short(self.to, self.clock)

@@ -1,0 +1,77 @@
+"""Calendar: what went out and what will, in a span of time. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice, takewhile
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from campaigns.campaign import Campaign
+from campaigns.recurrence import ONCE, rhythm_of
+from campaigns.run import Run
+
+MOST = 500  # of each kind in one view; a page of more could not be read
+EXPECTED = "expected"
+DRAFT = "draft"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing at one instant: a run, or what is expected to become one."""
+
+    campaign: Campaign
+    at: datetime
+    state: str
+    run: Run | None = None
+
+    @property
+    def movable(self) -> bool:
+        return self.state == Run.State.SCHEDULED
+
+
+def entries(
+    campaigns: QuerySet[Campaign], since: datetime, until: datetime, now: datetime
+) -> list[Entry]:
+    """Everything of these campaigns from `since` to before `until`, earliest first."""
+    found = [
+        *_runs(campaigns, since, until),
+        *_expected(campaigns, max(since, now), until),
+        *_drafts(campaigns, since, until),
+    ]
+    return sorted(found, key=lambda entry: (entry.at, entry.campaign.pk))
+
+
+def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+    # When it left, once it has: a late run stands where people got it, not where it was due.
+    when = Coalesce("started_at", "scheduled_at")
+    runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
+    within = runs.filter(when__gte=since, when__lt=until).order_by("when")
+    for run in within.select_related("campaign__project").defer("content", "rules")[:MOST]:
+        yield Entry(run.campaign, run.started_at or run.scheduled_at, run.state, run)
+
+
+def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+    """The occurrences of running series of which no run exists yet: only the next one does."""
+    waits = Q(state=Run.State.SCHEDULED) | Q(state=Run.State.PAUSED, planned=None)
+    nexts = Run.objects.filter(waits, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
+    recurring = nexts.filter(campaign__schedule_kind=Campaign.Schedule.RECURRING)
+    latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
+    for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:
+        # A run that was moved is still its own occurrence.
+        own = max(since, datetime.fromisoformat(run.occurrence), run.scheduled_at)
+        coming = takewhile(lambda at: at < until, rhythm_of(run.campaign).after(own))
+        for at in islice(coming, MOST):
+            yield Entry(run.campaign, at, EXPECTED)
+
+
+def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+    """Campaigns with a time that nobody has launched: at that time nothing would happen."""
+    timed = campaigns.exclude(schedule_kind=Campaign.Schedule.NOW)
+    never = timed.filter(at__gte=since, at__lt=until, runs=None, archived_at=None)
+    for campaign in never.select_related("project")[:MOST]:
+        if campaign.at is not None:
+            yield Entry(campaign, campaign.at, DRAFT)

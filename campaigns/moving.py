@@ -1,0 +1,56 @@
+"""Moving: a scheduled run gets another time. What it sends stays as it was launched."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from campaigns.campaign import Campaign
+from campaigns.recurrence import ONCE, rhythm_of
+from campaigns.run import Run
+from notifications import audit
+from notifications.moments import short
+
+
+class NotMoved(Exception):
+    """It stays where it was; the message says why and what to do."""
+
+
+def problem(run: Run, to: datetime, now: datetime) -> str:
+    """Why it cannot go there, or nothing."""
+    if run.state != Run.State.SCHEDULED:
+        state = run.get_state_display().lower()
+        return _("Only a scheduled run can be moved; this one is %(state)s.") % {"state": state}
+    if to <= now:
+        return _("This time has passed. Choose a later one.")
+    if to == run.scheduled_at:
+        return _("It is due at this time already. Choose another one.")
+    following = _following(run)
+    if following is not None and to >= following:
+        when = short(following, run.campaign.timezone)
+        return _("The next one is due on %(when)s. Move it to before that.") % {"when": when}
+    return ""
+
+
+def _following(run: Run) -> datetime | None:
+    if run.occurrence == ONCE or run.campaign.schedule_kind != Campaign.Schedule.RECURRING:
+        return None
+    return rhythm_of(run.campaign).next_after(datetime.fromisoformat(run.occurrence))
+
+
+def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:
+    """One guarded UPDATE: of two people who move it at once, or beat that starts it, one wins."""
+    if why := problem(run, to, now):
+        raise NotMoved(why)
+    with transaction.atomic():
+        waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
+        if not waiting.update(scheduled_at=to):
+            raise NotMoved(_("Somebody moved or started it meanwhile. Close this and look again."))
+        if run.occurrence == ONCE:
+            timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
+            timed.update(at=to)
+        about = {"campaign": run.campaign.name, "before": was.isoformat(), "after": to.isoformat()}
+        audit.record(by, "moved", f"run {run.pk}", project=run.project, **about)
+    run.scheduled_at = to

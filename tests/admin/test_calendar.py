@@ -1,0 +1,303 @@
+"""The calendar: what stands on which day, in whose zone, and what a move meets."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from campaigns import control, engine, moving
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.admin.desk import Desk, messages_of, text_of
+from tests.builders import make_campaign, make_people, make_project, make_run
+
+pytestmark = pytest.mark.django_db
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+@pytest.fixture
+def noon() -> datetime:
+    """In five days, as Seoul's clock shows it; it may be next month."""
+    day = timezone.now().astimezone(SEOUL) + timedelta(days=5)
+    return day.replace(hour=12, minute=0, second=0, microsecond=0)
+
+
+def scheduled(of: Project, at: datetime, **values: Any) -> Run:
+    campaign = make_campaign(of, schedule_kind="at", at=at, timezone="Asia/Seoul", **values)
+    return control.launch(campaign, by="user:bob", now=timezone.now())
+
+
+def cells(desk: Desk, **query: Any) -> dict[str, str]:
+    """What each day that can still come says."""
+    html = desk.client.get("/admin/campaigns/campaign/calendar/", query).content.decode()
+    found = re.findall(r'<td[^>]*data-day="([-\d]+)"[^>]*>(.*?)</td>', html, re.DOTALL)
+    return {day: re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", cell)) for day, cell in found}
+
+
+def dialog(desk: Desk, run: Run, **query: Any) -> str:
+    return desk.open("campaigns_move", run.pk, **query)
+
+
+def move(desk: Desk, run: Run, wall: datetime, **values: Any) -> Any:
+    asked = {
+        "at": f"{wall:%Y-%m-%dT%H:%M}",
+        "zone": "Asia/Seoul",
+        "was": run.scheduled_at.isoformat(),
+        "looked_at": f"{wall:%Y-%m-%dT%H:%M:%S}",
+    }
+    return desk.confirm("campaigns_move", run.pk, **{**asked, **values})
+
+
+# --- What stands where ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["month", "week"])
+def test_a_scheduled_run_stands_on_its_day_in_the_zone_that_is_shown(
+    desk: Desk, project: Project, view: str
+) -> None:
+    make_people(project, 1)
+    late_evening = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)
+    scheduled(project, late_evening, name="Lanterns")
+    here = cells(desk, view=view, day="2031-05-14", zone="UTC")
+    assert "23:30 Lanterns Scheduled" in here["2031-05-14"]
+    there = cells(desk, view=view, day="2031-05-14", zone="Asia/Seoul")
+    assert "08:30 Lanterns Scheduled" in there["2031-05-15"]
+    assert "Lanterns" not in there["2031-05-14"]
+
+
+def test_the_chosen_zone_is_remembered_and_an_unknown_one_is_said(
+    desk: Desk, project: Project
+) -> None:
+    url = "/admin/campaigns/campaign/calendar/"
+    assert b'data-unsure-zone="Asia/Seoul"' in desk.client.get(url).content  # the project's
+    assert "is not a time zone we know" in desk.open("campaigns_calendar", zone="Mars/Olympus")
+    desk.client.get(url, {"zone": "Europe/Berlin"})
+    page = desk.client.get(url).content
+    assert b'value="Europe/Berlin"' in page and b"data-unsure-zone" not in page
+
+
+@pytest.mark.parametrize(
+    "day", ["", "soon", "2031-02-30", "0001-01-01", "9999-12-31", "2100-01-01"]
+)
+def test_an_address_with_a_day_that_cannot_be_shows_today(
+    desk: Desk, project: Project, day: str
+) -> None:
+    assert "today" in desk.open("campaigns_calendar", day=day)
+
+
+def test_the_edges_of_the_calendar_open(desk: Desk, project: Project) -> None:
+    for day in ("2000-01-01", "2099-12-31"):
+        for view in ("month", "week"):
+            desk.open("campaigns_calendar", day=day, view=view)
+
+
+def test_a_run_that_began_stands_where_it_began(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project, name="Lanterns")
+    Run.objects.update(
+        scheduled_at=datetime(2031, 5, 1, 9, tzinfo=UTC),
+        started_at=datetime(2031, 5, 3, 9, tzinfo=UTC),
+    )
+    shown = cells(desk, day="2031-05-01", zone="UTC")
+    assert "Lanterns Sending" in shown["2031-05-03"] and "Lanterns" not in shown["2031-05-01"]
+    assert f"/admin/campaigns/run/{run.pk}/change/" in str(
+        desk.client.get("/admin/campaigns/campaign/calendar/", {"day": "2031-05-01"}).content
+    )
+
+
+def test_a_series_shows_its_next_run_and_those_that_are_expected(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(
+        project,
+        name="Digest",
+        schedule_kind="recurring",
+        repeat="weekly",
+        at=datetime(2031, 5, 7, 0, tzinfo=UTC),
+        until=datetime(2031, 5, 22, tzinfo=UTC),
+        timezone="Asia/Seoul",
+    )
+    control.launch(campaign, by="user:bob", now=timezone.now())
+    shown = cells(desk, day="2031-05-01", zone="Asia/Seoul")
+    assert "09:00 Digest Scheduled" in shown["2031-05-07"]
+    assert "09:00 Digest Expected" in shown["2031-05-14"]
+    assert "09:00 Digest Expected" in shown["2031-05-21"]
+    assert "Digest" not in shown["2031-05-28"]
+
+
+def test_a_campaign_with_a_time_that_nobody_launched_says_so(desk: Desk, project: Project) -> None:
+    make_campaign(project, name="Idea", schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC))
+    assert "Idea Not launched" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-07"]
+
+
+def test_a_full_day_leads_to_its_week(desk: Desk, project: Project) -> None:
+    for hour in range(6):
+        at = datetime(2031, 5, 7, hour, tzinfo=UTC)
+        make_campaign(project, name=f"Idea {hour}", schedule_kind="at", at=at)
+    assert "2 more" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-07"]
+    week = cells(desk, day="2031-05-07", view="week", zone="UTC")["2031-05-07"]
+    assert "Idea 5" in week and "more" not in week
+
+
+def test_an_empty_month_says_what_would_stand_there(desk: Desk, project: Project) -> None:
+    assert "Nothing went out in these days" in desk.open("campaigns_calendar", day="2031-05-01")
+
+
+def test_names_are_text_wherever_they_stand(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    nasty = '"><img src=x onerror=alert(1)>'
+    run = scheduled(project, datetime(2031, 5, 7, tzinfo=UTC), name=nasty)
+    for url in ("calendar/?day=2031-05-01", f"calendar/{run.pk}/"):
+        assert b"<img src=x" not in desk.client.get(f"/admin/campaigns/campaign/{url}").content
+
+
+# --- Moving ---------------------------------------------------------------------------------------
+
+
+def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 3)
+    run = scheduled(project, noon, name="Lanterns")
+    day = noon + timedelta(days=2)
+    scheduled(project, day + timedelta(minutes=10), name="Neighbour")
+    text = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
+    assert "Move “Lanterns”?" in text
+    assert f"Then {day.day} {day:%b %Y}, 12:00 Asia/Seoul" in text
+    assert "3 devices of 3 people" in text
+    assert "there is also “Neighbour”" in text
+    assert "asleep" not in text
+    run.refresh_from_db()
+    assert run.scheduled_at == noon  # looking moves nothing
+
+
+def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, later = scheduled(project, noon), noon + timedelta(days=1)
+    reply = move(desk, run, later, view="week")
+    assert reply["HX-Redirect"].endswith(f"calendar/?view=week&day={later:%Y-%m-%d}")
+    assert "moved to" in messages_of(reply)[0]
+    run.refresh_from_db()
+    assert (run.scheduled_at, run.state) == (later, "scheduled")
+    assert run.campaign.at == later
+    entry = AuditEntry.objects.get(action="moved")
+    assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
+    assert datetime.fromisoformat(entry.detail["before"]) == noon
+    assert datetime.fromisoformat(entry.detail["after"]) == later
+
+
+def test_a_moved_run_starts_at_its_new_time_only(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, later = scheduled(project, noon), noon + timedelta(hours=3)
+    move(desk, run, later)
+    for now, state in ((noon, "scheduled"), (later, "preparing")):
+        engine.sweep(now)
+        run.refresh_from_db()
+        assert run.state == state
+
+
+def test_a_time_typed_by_hand_is_looked_at_before_it_is_moved(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, night = scheduled(project, noon), noon.replace(hour=3) + timedelta(days=1)
+    first = move(desk, run, night, looked_at=f"{noon:%Y-%m-%dT%H:%M:%S}")
+    assert "people may be asleep" in text_of(first) and "then move it" in text_of(first)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+    seen = re.search(rb'name="looked_at" value="([^"]+)"', first.content)
+    assert seen
+    move(desk, run, night, looked_at=seen[1].decode())
+    run.refresh_from_db()
+    assert run.scheduled_at == night
+
+
+@pytest.mark.parametrize(
+    ("wall", "said"),
+    [
+        (datetime(2026, 1, 1, 9, 0), "This time has passed"),  # noqa: DTZ001 – a wall clock's
+        (datetime(2031, 3, 30, 2, 30), "02:30 does not exist on 30 March 2031"),  # noqa: DTZ001
+    ],
+)
+def test_a_time_that_cannot_be_is_refused(
+    desk: Desk, project: Project, noon: datetime, wall: datetime, said: str
+) -> None:
+    make_people(project, 1)
+    run = scheduled(project, noon)
+    assert said in text_of(move(desk, run, wall, zone="Europe/Berlin"))
+    assert "Choose a date and a time." in text_of(move(desk, run, noon, at="soon"))
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+
+
+def test_of_two_who_move_it_at_once_the_second_is_told(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = scheduled(project, noon)
+    move(desk, run, noon + timedelta(days=1))
+    reply = move(desk, run, noon + timedelta(days=2))  # from a page that shows the old time
+    assert "Somebody moved or started it meanwhile" in text_of(reply)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon + timedelta(days=1)
+
+
+def test_what_began_is_not_moved(desk: Desk, project: Project, noon: datetime) -> None:
+    make_people(project, 1)
+    run = scheduled(project, noon)
+    engine.sweep(noon)
+    assert "Only a scheduled run can be moved; this one is preparing." in dialog(desk, run)
+    with pytest.raises(moving.NotMoved):
+        moving.move(run, to=noon + timedelta(days=9), was=noon, by="user:ada", now=noon)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+
+
+def test_one_of_a_series_stays_before_the_next(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(
+        project, schedule_kind="recurring", repeat="daily", at=noon, timezone="Asia/Seoul"
+    )
+    run = control.launch(campaign, by="user:bob", now=timezone.now())
+    assert "The next one is due on" in text_of(move(desk, run, noon + timedelta(days=1)))
+    move(desk, run, noon + timedelta(hours=6))
+    run.refresh_from_db()
+    assert run.scheduled_at == noon + timedelta(hours=6)
+    assert Campaign.objects.get().at == noon  # the series itself keeps its hour
+
+
+# --- Who may --------------------------------------------------------------------------------------
+
+
+def test_without_the_right_to_it_nothing_is_shown_or_moved(
+    client: Client, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = scheduled(project, noon)
+    client.force_login(User.objects.create_user("bob", "b@example.com", "x", is_staff=True))
+    for url in ("calendar/", f"calendar/{run.pk}/"):
+        assert client.get(f"/admin/campaigns/campaign/{url}").status_code == 403
+    assert client.post(f"/admin/campaigns/campaign/calendar/{run.pk}/").status_code == 403
+
+
+def test_several_projects_are_told_apart_by_their_zone(desk: Desk, project: Project) -> None:
+    museum = make_project(name="Museum")
+    make_people(museum, 1)
+    run = scheduled(museum, datetime(2031, 5, 7, 12, tzinfo=UTC))
+    assert "12:00 UTC" in dialog(desk, run, zone="UTC")
