@@ -95,7 +95,7 @@ class Device(OfProject):
 
 def shortened(address: str) -> str:
     """Enough to recognise it, too little to push to it."""
-    return address if len(address) <= 16 else f"{address[:12]}…"
+    return address if len(address) <= 20 else f"{address[:8]}…{address[-8:]}"
 
 
 def retire(

@@ -13,11 +13,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns import recipients
-from campaigns.admin import chunk_grid, deliveries, live, overview
+from campaigns.admin import chunk_grid, deliveries, live, overview, person_sent
 from campaigns.admin.words import sentence
 from campaigns.run import Run
+from notifications.admin.keyset import row_id
 from notifications.admin.page import ReadOnlyPage
 from notifications.audit import AuditEntry
+from notifications.contact import Contact
 
 
 class RunViews(ReadOnlyPage):
@@ -29,6 +31,7 @@ class RunViews(ReadOnlyPage):
             path("<int:run_id>/live/", self.guarded(self.live_view), name="run_live"),
             path("<int:run_id>/course/", self.guarded(self.course_view), name="run_course"),
             path("<int:run_id>/chunk/", self.guarded(self.chunk_view), name="run_chunk"),
+            path("sent-to/<int:contact_id>/", self.guarded(self.sent_view), name="person_sent"),
             path("<int:run_id>/recipients.csv", self.guarded(self.csv_view), name="run_csv"),
             path(
                 "<int:run_id>/deliveries/",
@@ -94,6 +97,12 @@ class RunViews(ReadOnlyPage):
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
+
+    def sent_view(self, request: HttpRequest, contact_id: int) -> HttpResponse:
+        """A part of the person's page, which cannot know of runs itself."""
+        contact = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
+        context = person_sent.picture(contact, before=row_id(request.GET.get("before")))
+        return render(request, "admin/notifications/contact/sent.html", context)
 
     def deliveries_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)

@@ -1,24 +1,29 @@
-"""People: found by the start of their id among a million."""
+"""People: found among a million by the start of their id, or by the end of a device's address."""
 
 from __future__ import annotations
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from notifications.admin.json_field import JSONText
 from notifications.admin.page import Page, scoped
-from notifications.admin.unfolded import ModelForm, TabularInline, display
+from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.moments import in_zone
 
 SHOWN_ATTRIBUTES = 4
+LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
+MOST_OWNERS = 50
 
 
 class ContactForm(ModelForm):
@@ -34,50 +39,36 @@ class ContactForm(ModelForm):
         help_texts = {"locale": "A language tag such as en, ko or pt-BR: it chooses the text."}
 
 
-class DeviceInline(TabularInline):
-    """Read here, registered by the app."""
-
-    model = Device
-    fields = readonly_fields = ("short_address", "platform", "app_version", "seen", "state")
-    extra = 0
-    can_delete = False
-    show_change_link = True
-    hide_title = True
-    verbose_name_plural = "devices"
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    @display(description="address")
-    def short_address(self, obj: Device) -> str:
-        return obj.short_address
-
-    @display(description="last seen")
-    def seen(self, obj: Device) -> str:
-        return in_zone(obj.last_seen_at, obj.project.timezone)
-
-    @display(description="state")
-    def state(self, obj: Device) -> str:
-        return "active" if obj.active else f"retired: {obj.retired_reason}"
-
-
 @admin.register(Contact)
 class ContactPage(Page):
     form = ContactForm
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
-    search_help_text = "Start of an external id"
+    search_help_text = _("Start of an external id, or the end of a device's address")
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
-    inlines = [DeviceInline]
     empty_text = "People arrive from your app through the API, from a CSV file, or one by one here."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
         return scoped(super().get_queryset(request)).prefetch_related("devices")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By id first, which an index answers; only a search that found nobody reads addresses."""
+        found, duplicates = super().get_search_results(request, queryset, search_term)
+        term = search_term.strip()
+        if len(term) < LEAST_TAIL or found.exists():
+            return found, duplicates
+        return queryset.filter(pk__in=owners_of(term)), False
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        if context.get("original"):
+            context["profile"] = profile(context["original"])
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @display(description="about")
     def about(self, obj: Contact) -> SafeString:
@@ -95,6 +86,31 @@ class ContactPage(Page):
     @display(description="since")
     def since(self, obj: Contact) -> str:
         return in_zone(obj.created_at, obj.project.timezone).rpartition(",")[0]
+
+
+def owners_of(tail: str) -> list[int]:
+    """Whose device has an address that ends so, or is exactly this."""
+    devices = scoped(Device.objects.all()).order_by()
+    whole = devices.filter(kind__in=Device.Kind.values, address=tail)
+    owners = list(whole.values_list("contact_id", flat=True)[:MOST_OWNERS])
+    if owners:
+        return owners
+    by_tail = devices.filter(address__endswith=tail)
+    return list(by_tail.values_list("contact_id", flat=True)[:MOST_OWNERS])
+
+
+def profile(contact: Contact) -> dict[str, Any]:
+    devices = list(contact.devices.order_by("retired_at", "-last_seen_at"))
+    active = [device for device in devices if device.active]
+    zone = contact.timezone or contact.project.timezone
+    return {
+        "devices": sorted(devices, key=lambda device: not device.active),
+        "active": len(active),
+        "retired": len(devices) - len(active),
+        "last_seen": max((device.last_seen_at for device in devices), default=None),
+        "local_time": f"{timezone.now().astimezone(ZoneInfo(zone)):%H:%M}",
+        "zone": contact.project.timezone,
+    }
 
 
 def _short(value: Any) -> str:

@@ -16,15 +16,10 @@ from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_people, make_project
 
 pytestmark = pytest.mark.django_db
-NO_DEVICES = {
-    "devices-TOTAL_FORMS": "0", "devices-INITIAL_FORMS": "0",
-    "devices-MIN_NUM_FORMS": "0", "devices-MAX_NUM_FORMS": "0",
-}  # fmt: skip
 
 
 def person(**values: Any) -> dict[str, Any]:
-    return {"external_id": "u1", "locale": "ko", "timezone": "", "attributes": "{}",
-            **NO_DEVICES, **values}  # fmt: skip
+    return {"external_id": "u1", "locale": "ko", "timezone": "", "attributes": "{}", **values}
 
 
 def test_a_person_is_made_by_hand(desk: Desk, project: Project) -> None:

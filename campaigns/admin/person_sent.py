@@ -1,0 +1,78 @@
+"""What was sent to one person and why: a part of their page, loaded beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.admin.reason_steps import STEPS
+from campaigns.admin.words import sentence
+from campaigns.ledger import Delivery
+from campaigns.reasons import Reason
+from campaigns.run import Run
+from campaigns.sent import Sent, sent_to
+from notifications.contact import Contact
+from notifications.device import Device
+
+RUNS = 25  # looked through at once, newest first
+
+
+@dataclass(frozen=True)
+class Line:
+    """One device of the person in one run, in words."""
+
+    sent: Sent
+    device: str
+    status: str
+    code: str
+    reason: str
+    step: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """One run, and what came of this person in it; without lines it did not choose them."""
+
+    run: Run
+    who: str
+    lines: list[Line]
+
+
+def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
+    runs = Run.objects.filter(project=contact.project_id, planned__isnull=False)
+    runs = runs.select_related("campaign").order_by("-pk")
+    looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])
+    shown = looked_at[:RUNS]
+    rows = sent_to(contact.pk, [run.pk for run in shown])
+    devices = Device.objects.in_bulk({row.device_id for row in rows})
+    told = [
+        Told(
+            run,
+            sentence(run.rules, project_id=run.project_id),
+            [_line(row, devices.get(row.device_id)) for row in rows if row.run_id == run.pk],
+        )
+        for run in shown
+    ]
+    return {
+        "contact": contact,
+        "zone": contact.project.timezone,
+        "chosen": [each for each in told if each.lines],
+        "passed_over": [each for each in told if not each.lines],
+        "looked_at": len(shown),
+        "older": shown[-1].pk if len(looked_at) > RUNS else None,
+        "first": before is None,
+    }
+
+
+def _line(sent: Sent, device: Device | None) -> Line:
+    reason = Reason(sent.reason) if sent.reason else None
+    return Line(
+        sent,
+        device=str(device) if device else _("a device removed since"),
+        status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
+        code=sent.status or "waiting",
+        reason=str(reason.label) if reason else "",
+        step=str(STEPS[reason]) if reason else "",
+    )
