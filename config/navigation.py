@@ -9,9 +9,27 @@ from django.http import HttpRequest
 from django.urls import reverse_lazy
 
 from campaigns.admin import overview
+from config import doors
+from notifications.team import Role, role_of
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """Only ways that open: a group without any is not drawn either."""
+    role = role_of(request.user)
+    groups = [
+        {**group, "items": [item for item in group["items"] if _opens(item, role)]}
+        for group in _everything()
+    ]
+    return [group for group in groups if group["items"]]
+
+
+def _opens(item: dict[str, Any], role: Role | None) -> bool:
+    """A page by its door; what is elsewhere (Flower) says whom it is for."""
+    least = item.get("role") or doors.door_of(item.get("page")).least("GET")
+    return role is not None and (least is None or role.covers(least))
+
+
+def _everything() -> list[dict[str, Any]]:
     return [
         {"items": [_item("Overview", "dashboard", "index")]},
         {
@@ -37,15 +55,25 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 _item("API keys", "key", "notifications_apikey_changelist"),
                 _item("Audit", "history", "notifications_auditentry_changelist"),
                 _item("Team", "badge", "auth_user_changelist"),
-                {"title": "Flower", "icon": "monitoring", "link": settings.FLOWER_URL},
-                {"title": "API docs", "icon": "api", "link": "/api/docs/"},
+                {
+                    "title": "Flower",
+                    "icon": "monitoring",
+                    "link": settings.FLOWER_URL,
+                    "role": Role.OPERATOR,
+                },
+                {
+                    "title": "API docs",
+                    "icon": "api",
+                    "link": "/api/docs/",
+                    "role": Role.EDITOR,
+                },
             ],
         },
     ]
 
 
 def _item(title: str, icon: str, page: str) -> dict[str, Any]:
-    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{page}")}
+    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{page}"), "page": page}
 
 
 def _paused_runs() -> dict[str, Any]:

@@ -9,3 +9,4 @@ from notifications.credentials import ServiceAccount as ServiceAccount
 from notifications.device import Device as Device
 from notifications.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.project import Project as Project
+from notifications.team import TeamMember as TeamMember

@@ -14,7 +14,6 @@ from campaigns import audience as audiences
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
-from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.view import ApiView, delete, save
@@ -77,8 +76,6 @@ class ExplanationSerializer(serializers.Serializer[Any]):
 
 
 class Audiences(ApiView):
-    scope = Scope.AUDIENCES
-
     @extend_schema(
         operation_id="audiences_list",
         parameters=pages.PARAMETERS,
@@ -98,8 +95,6 @@ class Audiences(ApiView):
 
 
 class AudienceById(ApiView):
-    scope = Scope.AUDIENCES
-
     @extend_schema(responses=AudienceSerializer)
     def get(self, request: Request, pk: int) -> Response:
         return Response(AudienceSerializer(self.find(Audience, pk)).data)
@@ -156,8 +151,6 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
 
 
 class AudienceEstimate(ApiView):
-    scope = Scope.AUDIENCES
-
     @extend_schema(request=EstimateRequest, responses=EstimateSerializer)
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
@@ -167,8 +160,6 @@ class AudienceEstimate(ApiView):
 
 
 class AudienceExplain(ApiView):
-    scope = Scope.AUDIENCES
-
     @extend_schema(
         parameters=[OpenApiParameter("contact", str, required=True, description="External id.")],
         responses=ExplanationSerializer,

@@ -15,7 +15,6 @@ from campaigns import control, reports, tasks
 from campaigns.reasons import Cause
 from campaigns.reports import Totals
 from campaigns.run import Run
-from notifications.access import Scope
 from notifications.api import idempotency, pages
 from notifications.api.fields import Nothing
 from notifications.api.idempotency import idempotent
@@ -98,8 +97,6 @@ def run_url(request: Request, run: Run) -> str:
 
 
 class Runs(ApiView):
-    scope = Scope.RUNS
-
     @extend_schema(
         operation_id="runs_list",
         parameters=[*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id.")],
@@ -119,8 +116,6 @@ def _id(text: str) -> int:
 
 
 class RunById(ApiView):
-    scope = Scope.RUNS
-
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
         return Response(RunSerializer(self.find(Run, pk)).data)
@@ -129,7 +124,6 @@ class RunById(ApiView):
 class RunMove(ApiView):
     """Pause, resume or cancel; which one, its address says."""
 
-    scope = Scope.LAUNCH
     verb = ""
 
     @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)

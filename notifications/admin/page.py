@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin.utils import flatten
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
@@ -16,7 +17,7 @@ from django.urls import reverse
 
 from notifications import audit
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
-from notifications.admin.unfolded import ChangeList, ModelAdmin
+from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
 from notifications.project import Project
 
@@ -73,7 +74,10 @@ class Page(ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        form = super().get_form(request, obj, change, **kwargs)
+        if change and not self.has_change_permission(request, obj):
+            # Nothing can be edited, so nothing is asked: a form of our own counts on its fields.
+            kwargs["form"] = ModelForm
+        form = super().get_form(request, obj, change=change, **kwargs)
         if field := form.base_fields.get("project"):
             _settle(field, only_project(), change)
         return form
@@ -97,8 +101,36 @@ class Page(ModelAdmin):
             if row is not None:
                 context |= {"show_save": False, "show_save_and_continue": False}
         # A disabled field is not posted; what asks beside the form has to know the project too.
+        verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
+        context["may"] = {verb: self.opens(request, verb) for verb in verbs}
         context["settled_project"] = getattr(row, "project_id", None) or (only.pk if only else None)
         return super().render_change_form(request, context, *args, **kwargs)
+
+    # --- Roles ---------------------------------------------------------------------------------
+
+    def _filter_unfold_actions_by_permissions(
+        self, request: HttpRequest, actions: list[Any], object_id: Any = None
+    ) -> list[Any]:
+        """No button for a door that would not open: each verb's is asked, not only “change”."""
+        allowed: list[Any] = super()._filter_unfold_actions_by_permissions(  # type: ignore[misc]
+            request, actions, object_id
+        )
+        return [action for action in allowed if self.opens(request, action.method.__name__)]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        found = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return found
+        # Who only looks is shown what the row holds, not what a form would ask beside it.
+        return [(title, {**options, "fields": self._held(options)}) for title, options in found]
+
+    def _held(self, options: Any) -> list[str]:
+        names = flatten(options["fields"])
+        return [name for name in names if hasattr(self.model, name) or hasattr(self, name)]
+
+    def opens(self, request: HttpRequest, verb: str) -> bool:
+        """Whether this person's role opens `…_<verb>` of these rows; `config/doors.py` says."""
+        return request.user.has_perm(f"{self.opts.app_label}.{verb}_{self.opts.model_name}")
 
     # --- Audit ---------------------------------------------------------------------------------
 

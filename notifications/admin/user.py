@@ -1,29 +1,102 @@
-"""Who may log in: Django's users and groups in Unfold's clothes."""
+"""The team: who may log in, and as what. Owners only."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin.page import Page
+from notifications.admin.unfolded import display
+from notifications.team import Role, TeamMember, owners, role_of
 
+# Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])
 # Lock-outs end by themselves, or by `manage.py axes_reset`; axes' own pages speak another language.
 admin.site.unregister([AccessAttempt, AccessFailureLog, AccessLog])
 
 
+class RoleField(forms.ChoiceField):
+    def __init__(self) -> None:
+        super().__init__(
+            label=gettext_lazy("Role"),
+            choices=Role.choices,
+            initial=Role.VIEWER,
+            widget=UnfoldAdminRadioSelectWidget(),
+            help_text=gettext_lazy("Each role may also do what the ones above it may."),
+        )
+
+
+class NewMemberForm(UserCreationForm):  # type: ignore[misc]
+    role = RoleField()
+
+
+class MemberForm(UserChangeForm):  # type: ignore[misc]
+    role = RoleField()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["role"].initial = role_of(self.instance) or _role_before(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        stays = cleaned.get("role") == Role.OWNER and cleaned.get("is_active")
+        if not stays and not owners().exclude(pk=self.instance.pk).exists():
+            self.add_error(
+                "role", _("Somebody has to be owner, and there is no other. Make another first.")
+            )
+        return cleaned
+
+
+def _role_before(user: User) -> Role:
+    """Of somebody who may not log in at this moment."""
+    member = TeamMember.objects.filter(user=user).first()
+    return Role(member.role) if member else Role.VIEWER
+
+
 @admin.register(User)
 class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     has_project = False
-    form = UserChangeForm
-    add_form = UserCreationForm
+    form = MemberForm
+    add_form = NewMemberForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "first_name", "last_name", "is_staff", "is_superuser", "last_login"]
+    list_display = ["username", "full_name", "role", "is_active", "last_login"]
+    list_filter = ["is_active"]
+    search_fields = ["username", "first_name", "last_name", "email"]
+    filter_horizontal = ()
+    fieldsets = [
+        (None, {"fields": ["username", "password"]}),
+        (gettext_lazy("Person"), {"fields": ["first_name", "last_name", "email"]}),
+        (gettext_lazy("Access"), {"fields": ["role", "is_active"]}),
+    ]
+    add_fieldsets = [
+        (None, {"fields": ["username", "usable_password", "password1", "password2", "role"]})
+    ]
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # who has left is made inactive: the audit trail goes on naming them
 
-@admin.register(Group)
-class GroupPage(Page, GroupAdmin):
-    has_project = False
+    @display(description=gettext_lazy("name"))
+    def full_name(self, obj: User) -> str:
+        return obj.get_full_name() or "–"
+
+    @display(description=gettext_lazy("role"))
+    def role(self, obj: User) -> str:
+        role = role_of(obj)
+        return role.word if role else _("may not log in")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        role = Role(form.cleaned_data["role"])
+        obj.is_staff = True  # Django's word for “may open the pages”
+        obj.is_superuser = obj.is_superuser and role == Role.OWNER
+        super().save_model(request, obj, form, change)
+        TeamMember.objects.update_or_create(user=obj, defaults={"role": role})

@@ -1,23 +1,18 @@
-"""Who is calling: an API key as a bearer token, and whether its scopes open this door."""
+"""Who is calling: an API key as a bearer token. What it may do, `config/doors.py` says."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from notifications.access import ApiKey
-
-if TYPE_CHECKING:  # it loads this very module, to have its default settings
-    from rest_framework.views import APIView
 
 KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
 USE_NOTED_EVERY = timedelta(minutes=1)
@@ -49,14 +44,3 @@ def _note_use(key: ApiKey, now: datetime) -> None:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_NOTED_EVERY)
     ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-
-
-class HasScope(BasePermission):
-    """The key's scopes must hold the one this endpoint names."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        key, scope = request.auth, getattr(view, "scope", None)
-        if not isinstance(key, ApiKey) or scope is None:
-            return False
-        self.message = f"This API key lacks the scope “{scope}”."
-        return scope in key.scopes

@@ -13,7 +13,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notifications import audit
-from notifications.access import Scope
 from notifications.api.fields import StrictSerializer
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
@@ -51,8 +50,6 @@ class ContactsTaken(serializers.Serializer[Any]):
 class ContactsBulk(ApiView):
     """Write up to 1,000 people and their devices; addresses move to their new owner."""
 
-    scope = Scope.CONTACTS
-
     @extend_schema(request=ContactsGiven, responses=ContactsTaken)
     def post(self, request: Request) -> Response:
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
@@ -75,8 +72,6 @@ def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
 
 class ContactByExternalId(ApiView):
     """One person, by the app's own id."""
-
-    scope = Scope.CONTACTS
 
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:

@@ -8,7 +8,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.access import Scope
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
@@ -18,8 +17,6 @@ from notifications.registry import register
 
 
 class Devices(ApiView):
-    scope = Scope.CONTACTS
-
     @extend_schema(request=RegistrationSerializer, responses=RegistrationSerializer)
     def post(self, request: Request) -> Response:
         """Register an address. It moves here if somebody else had it, and is active again."""

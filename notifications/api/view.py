@@ -1,9 +1,9 @@
-"""What every endpoint is: one scope, one project, strict JSON in, rows of that project only."""
+"""What every endpoint is: one project, strict JSON in, rows of that project only."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.db.models import Model, ProtectedError
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from notifications.access import ApiKey, Scope
+from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
 from notifications.api.problems import Problem
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
@@ -24,9 +24,8 @@ Row = TypeVar("Row", bound=OfProject)
 
 
 class ApiView(APIView):
-    """A door for programs."""
+    """A door for programs; which scope opens it, `config/doors.py` says."""
 
-    scope: ClassVar[Scope]
     content_negotiation_class = AlwaysJson
     metadata_class = None
 
@@ -36,7 +35,7 @@ class ApiView(APIView):
 
     @property
     def key(self) -> ApiKey:
-        assert isinstance(self.request.auth, ApiKey)  # HasScope let nobody else in
+        assert isinstance(self.request.auth, ApiKey)  # the door let nobody else in
         return self.request.auth
 
     @property

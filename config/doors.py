@@ -1,0 +1,146 @@
+"""Every door of the product and who may open it: the one place for pages and API alike.
+
+A page's door is its URL name, with the least role for looking and for changing. An endpoint's is
+its route, with the scope a key needs for each method. What stands in neither table is closed: to
+all but owners on the pages, to everybody in the API. `tests/roles` tries every door with every
+role, and fails when a new one is missing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from notifications.access import Scope
+from notifications.team import Role
+
+VIEWER, EDITOR, SENDER, OPERATOR, OWNER = Role
+LOOKING = {"GET", "HEAD", "OPTIONS"}
+
+
+@dataclass(frozen=True)
+class Door:
+    """The least role for looking, and for changing something. None: also who is not logged in."""
+
+    read: Role | None
+    write: Role | None
+
+    def least(self, method: str) -> Role | None:
+        return self.read if method in LOOKING else self.write
+
+
+def _page(name: str, read: Role, write: Role, **verbs: Role) -> dict[str, Door]:
+    """The doors Django's admin makes for a model, and those of the page's own verbs."""
+    return {
+        f"{name}_changelist": Door(read, write),
+        f"{name}_change": Door(read, write),
+        f"{name}_history": Door(read, read),
+        f"{name}_add": Door(write, write),
+        f"{name}_delete": Door(write, write),
+        **{f"{name}_{verb}": Door(role, role) for verb, role in verbs.items()},
+    }
+
+
+EVERYBODY = Door(None, None)
+LOOK = Door(VIEWER, VIEWER)  # changes nothing, even when it is a POST
+WRITE = Door(EDITOR, EDITOR)
+
+PAGES: dict[str, Door] = {
+    # The way in and out.
+    "login": EVERYBODY,
+    "logout": EVERYBODY,
+    "jsi18n": EVERYBODY,
+    "": LOOK,  # redirects, and what is not found
+    "index": LOOK,
+    "app_list": LOOK,
+    "search": LOOK,
+    "autocomplete": LOOK,
+    "view_on_site": LOOK,
+    "password_change": LOOK,  # one's own
+    "password_change_done": LOOK,
+    # Send.
+    **_page("campaigns_campaign", VIEWER, EDITOR, launch=SENDER, duplicate=EDITOR),
+    **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR),
+    **_page("campaigns_template", VIEWER, EDITOR),
+    **_page(
+        "campaigns_run",
+        VIEWER,
+        SENDER,
+        pause=SENDER,
+        resume=SENDER,
+        rate=SENDER,
+        cancel=SENDER,
+        restore=SENDER,
+        duplicate=EDITOR,
+    ),
+    "campaigns_overview": LOOK,
+    "campaigns_calendar": LOOK,
+    "campaigns_move": Door(SENDER, SENDER),
+    "run_live": LOOK,
+    "run_deliveries": LOOK,
+    "run_course": LOOK,
+    "run_chunk": LOOK,
+    "run_csv": LOOK,
+    "person_sent": LOOK,
+    "overview_health": LOOK,
+    "audience_count": LOOK,
+    "audience_people": LOOK,
+    "audience_person": LOOK,
+    "audience_choices": LOOK,
+    "audience_values": LOOK,
+    "template_preview": LOOK,
+    "template_revision": LOOK,
+    "template_revisions": LOOK,
+    # Reach.
+    **_page("notifications_contact", VIEWER, EDITOR),
+    **_page("notifications_device", VIEWER, EDITOR, retire=EDITOR, restore=EDITOR),
+    # Operate.
+    **_page(
+        "notifications_project",
+        OPERATOR,
+        OPERATOR,
+        set_credentials=OPERATOR,
+        check_key=OPERATOR,
+        use_machine=OPERATOR,
+    ),
+    **_page("notifications_apikey", OPERATOR, OPERATOR, revoke=OPERATOR),
+    **_page("notifications_auditentry", OPERATOR, OWNER),
+    # The team.
+    **_page("auth_user", OWNER, OWNER, password_change=OWNER),
+}
+
+_PEOPLE = {"POST": Scope.CONTACTS}
+_ONE = ("GET", "PUT", "DELETE")
+
+ENDPOINTS: dict[str, dict[str, Scope]] = {
+    "contacts/bulk": _PEOPLE,
+    "contacts/<path:external_id>": dict.fromkeys(_ONE, Scope.CONTACTS),
+    "devices": _PEOPLE,
+    "audiences": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
+    "audiences/estimate": {"POST": Scope.AUDIENCES},
+    "audiences/<int:pk>": dict.fromkeys(_ONE, Scope.AUDIENCES),
+    "audiences/<int:pk>/explain": {"GET": Scope.AUDIENCES},
+    "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
+    "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
+    "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
+    "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
+    "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
+    "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
+    "runs": {"GET": Scope.RUNS},
+    "runs/<int:pk>": {"GET": Scope.RUNS},
+    "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
+    "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
+    "runs/<int:pk>/pause": {"POST": Scope.LAUNCH},
+    "runs/<int:pk>/resume": {"POST": Scope.LAUNCH},
+    "runs/<int:pk>/cancel": {"POST": Scope.LAUNCH},
+}
+API = "api/v1/"
+
+
+def door_of(page: str | None) -> Door:
+    return PAGES.get(page or "", Door(OWNER, OWNER))
+
+
+def scope_of(route: str, method: str) -> Scope | None:
+    """None: no key opens it."""
+    methods = ENDPOINTS.get(route.removeprefix(API), {})
+    return methods.get("GET" if method == "HEAD" else method)

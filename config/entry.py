@@ -1,0 +1,85 @@
+"""Who gets through a door: `doors.py` asked by the pages, by Django's permissions, by the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.auth.backends import ModelBackend
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from config import doors
+from notifications.access import ApiKey
+from notifications.team import Role, owners, role_of
+
+if TYPE_CHECKING:  # it loads this very module, to have its default settings
+    from rest_framework.views import APIView
+
+
+class Doorkeeper:
+    """Middleware: no view of the admin is reached past this, whoever wrote it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or "admin" not in match.namespaces or not request.user.is_authenticated:
+            return None  # who is not logged in, the admin itself sends to the log-in
+        least = doors.door_of(match.url_name).least(request.method or "GET")
+        role = role_of(request.user)
+        if least is None or (role is not None and role.covers(least)):
+            return None
+        return refusal(request, role, least)
+
+
+def refusal(request: HttpRequest, role: Role | None, least: Role) -> HttpResponse:
+    """In words: what it needs, what one is, and whom to ask."""
+    context = {
+        **admin.site.each_context(request),
+        "role": role,
+        "least": least,
+        "owners": owners()[:3],
+    }
+    return render(request, "admin/no_entry.html", context, status=403)
+
+
+def may(role: Role | None, page: str, method: str = "GET") -> bool:
+    least = doors.door_of(page).least(method)
+    return least is None or (role is not None and role.covers(least))
+
+
+class RoleBackend(ModelBackend):
+    """Passwords as Django has them; permissions from the doors, none from tables of its own."""
+
+    def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        """`app.change_model` is the door `app_model_change`, and looking is its list."""
+        app, _, codename = perm.partition(".")
+        verb, _, model = codename.rpartition("_")
+        if verb == "view":
+            return may(role_of(user_obj), f"{app}_{model}_changelist")
+        return may(role_of(user_obj), f"{app}_{model}_{verb}", "POST")
+
+    def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
+        return role_of(user_obj) is not None
+
+
+class ApiDoor(BasePermission):
+    """The key's scopes must hold the one that stands at this door."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        key, match, method = request.auth, request.resolver_match, request.method or ""
+        if not isinstance(key, ApiKey) or match is None:
+            return False
+        scope = doors.scope_of(match.route, method)
+        if scope is None:  # let the view say 405, if it has no such method
+            return not hasattr(view, method.lower())
+        self.message = f"This API key lacks the scope “{scope}”."
+        return scope in key.scopes

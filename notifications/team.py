@@ -1,0 +1,79 @@
+"""The team: five roles, each of which may do what the one before may, and more."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from notifications.access import Scope
+
+
+class Role(models.TextChoices):
+    """A ladder and not a grid: “what may she do?” has a one-word answer."""
+
+    VIEWER = "viewer", _("Viewer: sees people, texts, runs and results")
+    EDITOR = "editor", _("Editor: also writes audiences and texts, and plans; launches nothing")
+    SENDER = "sender", _("Sender: also launches, pauses, resumes and cancels")
+    OPERATOR = "operator", _("Operator: also projects, their credentials, API keys and workers")
+    OWNER = "owner", _("Owner: also the team")
+
+    @property
+    def word(self) -> str:
+        return str(self.label).partition(":")[0]
+
+    def covers(self, needed: Role) -> bool:
+        ladder = list(Role)
+        return ladder.index(self) >= ladder.index(needed)
+
+
+# What a key with this scope can do, somebody of this role can do on the pages. A key may never
+# more than the one who made it.
+ROLE_OF_SCOPE = {
+    Scope.CONTACTS: Role.EDITOR,
+    Scope.AUDIENCES: Role.EDITOR,
+    Scope.TEMPLATES: Role.EDITOR,
+    Scope.RUNS: Role.EDITOR,
+    Scope.LAUNCH: Role.SENDER,
+}
+
+
+class TeamMember(models.Model):
+    """Which role does this person have?"""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="team_member"
+    )
+    role = models.CharField(max_length=20, choices=Role)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(role__in=[str(role) for role in Role]), name="team_role_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {Role(self.role).word}"
+
+
+def role_of(user: AbstractBaseUser | AnonymousUser) -> Role | None:
+    """The person's role; None opens no door. A superuser is an owner without being made one."""
+    if not (isinstance(user, User) and user.is_active and user.is_staff):
+        return None
+    if user.is_superuser:
+        return Role.OWNER
+    member = getattr(user, "team_member", None)
+    return Role(member.role) if isinstance(member, TeamMember) else None
+
+
+def owners() -> models.QuerySet[User]:
+    """Those who can change the team: there must always be one."""
+    theirs = Q(is_superuser=True) | Q(team_member__role=Role.OWNER)
+    return User.objects.filter(theirs, is_active=True, is_staff=True).order_by("pk")
+
+
+def scopes_of(role: Role) -> list[str]:
+    return [scope.value for scope, needed in ROLE_OF_SCOPE.items() if role.covers(needed)]

@@ -1,0 +1,13 @@
+"""The project that the doors are tried on."""
+
+from __future__ import annotations
+
+import pytest
+
+from notifications.project import Project
+from tests.builders import make_project
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return make_project(name="Shop", timezone="Asia/Seoul")

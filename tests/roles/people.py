@@ -1,0 +1,23 @@
+"""Somebody of each role, logged in."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from notifications.team import Role, TeamMember
+
+
+def somebody(role: Role | None, name: str = "") -> User:
+    user = User.objects.create_user(name or f"{role}-person", password="a long pass phrase")
+    user.is_staff = True
+    user.save()
+    if role is not None:
+        TeamMember.objects.create(user=user, role=role)
+    return user
+
+
+def logged_in(role: Role | None) -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(somebody(role))
+    return client

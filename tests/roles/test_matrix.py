@@ -1,0 +1,153 @@
+"""Every door × every role × looking and changing, tried for real. A new door without entry fails.
+
+The doors are found in the URL configuration, what should happen in `config/doors.py`; that the
+table itself says the right thing, `test_roles.py` holds in sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from campaigns.template import Template
+from config import doors
+from config.entry import may
+from notifications import audit
+from notifications.access import ApiKey
+from notifications.project import Project
+from notifications.team import Role, scopes_of
+from tests.api.caller import Caller
+from tests.builders import make_people, make_run
+from tests.roles.people import logged_in, somebody
+
+pytestmark = pytest.mark.django_db
+GOES_OUT = {"logout"}  # would end the walk
+
+
+def walk(patterns: Any, route: str = "", spaces: tuple[str, ...] = ()) -> Iterator[Any]:
+    """(namespaces, whole route, pattern) of every address."""
+    for pattern in patterns:
+        here = route + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            inside = (*spaces, pattern.namespace) if pattern.namespace else spaces
+            yield from walk(pattern.url_patterns, here, inside)
+        elif isinstance(pattern, URLPattern):
+            yield spaces, here, pattern
+
+
+def pages() -> list[URLPattern]:
+    return [found for spaces, _, found in walk(get_resolver().url_patterns) if "admin" in spaces]
+
+
+def endpoints() -> list[tuple[str, Any]]:
+    everything = walk(get_resolver().url_patterns)
+    return [(route, found) for _, route, found in everything if route.startswith(doors.API)]
+
+
+def methods_of(endpoint: URLPattern) -> set[str]:
+    view = endpoint.callback.view_class  # type: ignore[attr-defined]
+    return {name.upper() for name in view.http_method_names if hasattr(view, name)} - {"OPTIONS"}
+
+
+# --- Nothing is missing, nothing is left over ---------------------------------------------------
+
+
+def test_every_page_has_a_door() -> None:
+    missing = {str(page.name) for page in pages() if (page.name or "") not in doors.PAGES}
+    assert not missing, f"say in config/doors.py who may open: {', '.join(sorted(missing))}"
+
+
+def test_every_endpoint_and_method_has_a_scope() -> None:
+    missing = [
+        f"{method} {route}"
+        for route, endpoint in endpoints()
+        for method in methods_of(endpoint)
+        if doors.scope_of(route, method) is None
+    ]
+    assert not missing, f"say in config/doors.py which scope opens: {', '.join(sorted(missing))}"
+
+
+def test_no_scope_stands_at_a_door_that_is_not_there() -> None:
+    assert set(doors.ENDPOINTS) == {route.removeprefix(doors.API) for route, _ in endpoints()}
+
+
+# --- Every page, every role ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def rows(project: Project) -> dict[str, int]:
+    """One row of every kind, so that a page that may be seen is really drawn."""
+    [device] = make_people(project, 1)
+    run = make_run(project, advanced=False)
+    key, _ = ApiKey.issue(project, "shop")
+    audit.record("user:ada", "launched", f"run {run.pk}", project=project)
+    return {
+        "campaigns_campaign": run.campaign_id,
+        "campaigns_audience": run.campaign.audience_id,
+        "campaigns_template": Template.objects.get().pk,
+        "campaigns_run": run.pk,
+        "run": run.pk,
+        "notifications_contact": device.contact_id,
+        "notifications_device": device.pk,
+        "notifications_project": project.pk,
+        "notifications_apikey": key.pk,
+        "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
+        "auth_user": somebody(Role.VIEWER, "bob").pk,
+    }
+
+
+def address(page: URLPattern, rows: dict[str, int]) -> str | None:
+    """Where this page is for the one row there is; None for what has no name."""
+    if page.name is None:
+        return None
+    about = next((pk for kind, pk in rows.items() if page.name.startswith(kind)), 1)
+    special = {"app_label": "campaigns", "content_type_id": 1, "url": "nowhere"}
+    values = {name: special.get(name, about) for name in page.pattern.regex.groupindex}
+    if page.name == "auth_user_password_change":
+        return reverse("admin:auth_user_password_change", args=[about])
+    return reverse(f"admin:{page.name}", kwargs=values)
+
+
+def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[str]:
+    """What went otherwise than the table says."""
+    for method in ("GET", "POST"):
+        reply: Any = client.generic(method, url)
+        # A page may refuse everybody, with Django's own 403: nobody edits the audit trail.
+        turned_away = any(drawn.name == "admin/no_entry.html" for drawn in reply.templates)
+        if reply.status_code >= 500:
+            yield f"{method} {page.name}: {reply.status_code}"
+        if "/login/" in reply.get("Location", ""):
+            yield f"{method} {page.name} asks {role} to log in"
+        if turned_away == may(role, str(page.name), method):
+            yield f"{method} {page.name} answers {role} with {reply.status_code}"
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_each_page_opens_for_its_roles_and_for_no_other(role: Role, rows: dict[str, int]) -> None:
+    client = logged_in(role)
+    wrong = [
+        found
+        for page in pages()
+        if page.name not in GOES_OUT and (url := address(page, rows)) is not None
+        for found in tried(client, page, url, role)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_key_opens_what_the_role_that_made_it_may_do(role: Role, project: Project) -> None:
+    call = Caller(project, scopes_of(role))
+    wrong = []
+    for route, endpoint in endpoints():
+        path = route.removeprefix(doors.API).replace("<int:pk>", "1")
+        path = path.replace("<path:external_id>", "u1")
+        for method in methods_of(endpoint):
+            scope = doors.scope_of(route, method)
+            refused = call(method, path, {} if method in ("POST", "PUT") else None)
+            if (refused.status_code == 403) == (scope in scopes_of(role)):
+                wrong.append(f"{role}: {method} {path} answered {refused.status_code}")
+    assert wrong == []

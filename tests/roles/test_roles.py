@@ -1,0 +1,155 @@
+"""What each role may and may not, in sentences, with rows as witnesses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from campaigns.run import Run
+from campaigns.template import Template
+from notifications.access import ApiKey
+from notifications.project import Project
+from notifications.team import Role, TeamMember, role_of
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_campaign, make_people, make_run, make_template
+from tests.roles.people import logged_in, somebody
+
+pytestmark = pytest.mark.django_db
+
+
+def desk_of(role: Role | None) -> Desk:
+    return Desk(logged_in(role))
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR])
+def test_who_is_not_a_sender_cannot_launch(role: Role, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    reply: Any = desk_of(role).confirm("campaigns_campaign_launch", campaign.pk)
+    assert reply.status_code == 403
+    assert f"You are {role.word}; this needs Sender" in text_of(reply)
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("role", [Role.SENDER, Role.OPERATOR, Role.OWNER])
+def test_a_sender_and_above_launches(role: Role, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    desk_of(role).confirm("campaigns_campaign_launch", campaign.pk)
+    assert Run.objects.get().launched_by == f"user:{role}-person"
+
+
+def test_nobody_is_shown_a_button_that_would_not_work(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    pause = reverse("admin:campaigns_run_pause", args=[run.pk])
+    for role, shown in {Role.EDITOR: False, Role.SENDER: True}.items():
+        client = logged_in(role)
+        page = client.get(reverse("admin:campaigns_run_change", args=[run.pk]))
+        assert (pause in page.content.decode()) is shown, role
+
+
+def test_a_viewer_sees_a_text_and_changes_none(project: Project) -> None:
+    template = make_template(project, name="Spring", title="Hello")
+    desk = desk_of(Role.VIEWER)
+    assert "Spring" in desk.open("campaigns_template_change", template.pk)
+    values = {"project": project.pk, "name": "Spring", "title": "Owned", "body": "x"}
+    assert desk.post("campaigns_template_change", template.pk, **values).status_code == 403
+    assert Template.objects.get().title == "Hello"
+
+
+def test_only_an_operator_makes_and_revokes_keys(project: Project) -> None:
+    row, _ = ApiKey.issue(project, "shop")
+    assert desk_of(Role.SENDER).confirm("notifications_apikey_revoke", row.pk).status_code == 403
+    assert ApiKey.objects.get().revoked_at is None
+    desk_of(Role.OPERATOR).confirm("notifications_apikey_revoke", row.pk)
+    assert ApiKey.objects.get().revoked_at is not None
+
+
+def test_who_has_no_role_is_told_whom_to_ask(project: Project) -> None:
+    somebody(Role.OWNER, "grace")
+    reply: Any = logged_in(None).get(reverse("admin:index"))
+    assert reply.status_code == 403
+    assert "nobody has said yet what you may do" in text_of(reply)
+    assert "grace" in text_of(reply)
+
+
+def test_a_superuser_is_an_owner_without_being_made_one(admin_user: User) -> None:
+    assert role_of(admin_user) == Role.OWNER
+    assert not TeamMember.objects.exists()
+
+
+def test_who_was_made_inactive_has_no_role(db: None) -> None:
+    user = somebody(Role.OWNER)
+    user.is_active = False
+    user.save()
+    assert role_of(user) is None
+
+
+def test_permissions_given_by_other_means_open_nothing(project: Project) -> None:
+    """Rows of Django's own permission tables would be a second truth."""
+    from django.contrib.auth.models import Permission
+
+    user = somebody(Role.VIEWER)
+    user.user_permissions.set(Permission.objects.all())
+    user = User.objects.get(pk=user.pk)
+    assert not user.has_perm("campaigns.change_campaign")
+    assert user.has_perm("campaigns.view_campaign")
+
+
+def test_the_database_knows_the_five_roles_and_no_other(db: None) -> None:
+    user = somebody(None)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        TeamMember.objects.create(user=user, role="emperor")
+
+
+# --- The team page ------------------------------------------------------------------------------
+
+
+def details(user: User, **values: Any) -> dict[str, Any]:
+    return {"username": user.username, "is_active": "on", "role": Role.VIEWER, **values}
+
+
+def test_an_owner_adds_a_member_who_can_log_in_as_what_was_said(db: None) -> None:
+    password = "five quiet bells at noon"
+    desk_of(Role.OWNER).save(
+        "auth_user_add",
+        username="eve",
+        usable_password="true",
+        password1=password,
+        password2=password,
+        role="editor",
+    )
+    eve = User.objects.get(username="eve")
+    assert role_of(eve) == Role.EDITOR
+    assert eve.check_password(password)
+
+
+def test_an_owner_changes_a_role_and_it_holds_at_once(db: None) -> None:
+    bob = somebody(Role.VIEWER, "bob")
+    desk_of(Role.OWNER).save("auth_user_change", bob.pk, **details(bob, role="sender"))
+    assert role_of(User.objects.get(pk=bob.pk)) == Role.SENDER
+
+
+def test_a_superuser_made_a_viewer_is_no_superuser_any_more(admin_user: User) -> None:
+    desk_of(Role.OWNER).save("auth_user_change", admin_user.pk, **details(admin_user))
+    assert role_of(User.objects.get(pk=admin_user.pk)) == Role.VIEWER
+
+
+@pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "owner", "is_active": ""}])
+def test_the_last_owner_stays_owner(admin_user: User, change: dict[str, str]) -> None:
+    desk = Desk(logged_in(Role.OPERATOR))
+    desk.client.force_login(admin_user)
+    said = desk.save("auth_user_change", admin_user.pk, **details(admin_user, **change))
+    assert "Somebody has to be owner" in said
+    assert role_of(User.objects.get(pk=admin_user.pk)) == Role.OWNER
+
+
+def test_an_operator_does_not_see_the_team(admin_user: User) -> None:
+    client = logged_in(Role.OPERATOR)
+    assert client.get(reverse("admin:auth_user_changelist")).status_code == 403
+    assert client.post(reverse("admin:auth_user_add")).status_code == 403
