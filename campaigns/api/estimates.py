@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
-from psycopg.errors import QueryCanceled
-
 from campaigns import audience
+from campaigns.budget import TooSlow, within
 from campaigns.selection import PEOPLE_AND_DEVICES
 
 BUDGET = timedelta(seconds=2)
@@ -32,22 +30,12 @@ def estimate(project_id: int, rules: dict[str, Any], *, budget: timedelta = BUDG
     began = time.monotonic()
     exact = True
     try:
-        people, devices = _count_within(budget, project_id, rules)
-    except OperationalError as error:
-        if not isinstance(error.__cause__, QueryCanceled):
-            raise
+        with within(seconds=budget.total_seconds()):
+            people, devices = audience.count(project_id, rules)
+    except TooSlow:
         exact = False
         people, devices = count_sample(project_id, rules, percent=SAMPLE_PERCENT)
     return Estimate(people, devices, exact, round((time.monotonic() - began) * 1000))
-
-
-def _count_within(budget: timedelta, project_id: int, rules: dict[str, Any]) -> tuple[int, int]:
-    with transaction.atomic(), connection.cursor() as cursor:
-        milliseconds = max(1, round(budget.total_seconds() * 1000))
-        cursor.execute(f"SET LOCAL statement_timeout = {milliseconds:d}")
-        counted = audience.count(project_id, rules)
-        cursor.execute("SET LOCAL statement_timeout = DEFAULT")
-    return counted
 
 
 def count_sample(project_id: int, rules: dict[str, Any], *, percent: int) -> tuple[int, int]:
