@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models import Q
 
 from campaigns import rules
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from notifications.contact import Contact
+from notifications.device import Device
 from notifications.project import OfProject
+
+MAX_ID = 2**63 - 1
 
 
 class Audience(OfProject):
@@ -53,6 +57,28 @@ class Audience(OfProject):
             return {"field": "list", "op": "eq", "value": self.pk}
         return dict(self.rules)
 
+    def duplicate(self) -> Audience:
+        """With everybody on it, if it is a list."""
+        with transaction.atomic():
+            copy = Audience.objects.create(
+                project_id=self.project_id,
+                name=self._free_name(),
+                kind=self.kind,
+                rules=self.rules,
+            )
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "INSERT INTO campaigns_member (audience_id, contact_id)"
+                    " SELECT %s, contact_id FROM campaigns_member WHERE audience_id = %s",
+                    [copy.pk, self.pk],
+                )
+        return copy
+
+    def _free_name(self) -> str:
+        taken = set(Audience.objects.filter(project=self.project_id).values_list("name", flat=True))
+        names = (f"{self.name[:85]} (copy{f' {n}' if n > 1 else ''})" for n in itertools.count(1))
+        return next(name for name in names if name not in taken)
+
 
 class Member(models.Model):
     """Who is on this static list?"""
@@ -91,16 +117,34 @@ def count(
     return people, devices
 
 
-def sample(project_id: int, tree: dict[str, Any], size: int = 10) -> list[Contact]:
+def sample(
+    project_id: int, tree: dict[str, Any], size: int = 10, *, start: int | None = None
+) -> list[Contact]:
+    """Some of the people the rules select: the newest, or the newest as of the person `start`."""
     where = compile_tree(tree)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT DISTINCT c.id FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND {where.sql} LIMIT %s",
-            [project_id, *where.params, size],
+            f"SELECT c.id FROM {PEOPLE_AND_DEVICES}"
+            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql}"
+            " GROUP BY c.id ORDER BY c.id DESC LIMIT %s",
+            [project_id, start or MAX_ID, *where.params, size],
         )
         ids = [row[0] for row in cursor.fetchall()]
-    return list(Contact.objects.filter(pk__in=ids).prefetch_related("devices"))
+    return list(Contact.objects.filter(pk__in=ids).order_by("-pk").prefetch_related("devices"))
+
+
+def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[tuple[Device, bool]]:
+    """The person's devices, and which of them the rules select."""
+    where = compile_tree(tree)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT d.id, {where.sql} FROM {PEOPLE_AND_DEVICES}"
+            " WHERE c.id = %s AND d.id IS NOT NULL",
+            [*where.params, contact.pk],
+        )
+        verdicts = dict(cursor.fetchall())
+    devices = Device.objects.filter(pk__in=verdicts).order_by("-last_seen_at")
+    return [(device, verdicts[device.pk]) for device in devices]
 
 
 def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:

@@ -130,6 +130,10 @@ def _field_problem(name: str) -> str:
     return ""
 
 
+def is_field(name: str) -> bool:
+    return not _field_problem(name)
+
+
 def field_of(name: str) -> Field:
     """The field of a checked leaf. An attribute's values carry their own type."""
     return FIELDS.get(name) or Field("c.attributes", "attribute", ATTRIBUTE_OPS)

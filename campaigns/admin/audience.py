@@ -7,24 +7,26 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
-from django.views.decorators.http import require_POST
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin import forecast, membership
+from campaigns.admin import builder, inquiry, membership
 from campaigns.admin.audience_form import AudienceForm
 from campaigns.admin.words import sentence
-from campaigns.audience import Audience, Member, explain, validate_rules
-from campaigns.rules import leaves
-from notifications.admin.json_field import JSONText
+from campaigns.audience import Audience, Member
+from campaigns.rules import is_field, leaves
+from notifications.admin.dialogs import Dialog, ask, done
 from notifications.admin.keyset import row_id
-from notifications.admin.page import Page
-from notifications.admin.unfolded import display
-from notifications.contact import Contact
+from notifications.admin.page import Page, page_url
+from notifications.admin.unfolded import action, display
 from notifications.project import Project
 
 SHOWN_MEMBERS = 20
+MOST_ASKED = 100
 
 
 @admin.register(Audience)
@@ -41,6 +43,7 @@ class AudiencePage(Page):
         "people": "kind == 'list'",
         "mode": "kind == 'list'",
     }
+    actions_detail = ["duplicate"]
     empty_text = (
         "An audience says who shall hear of it: rules over what your app told us, or a list."
     )
@@ -49,8 +52,18 @@ class AudiencePage(Page):
         return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
 
     def get_urls(self) -> list[Any]:
-        count = self.guarded(require_POST(self.count_view))
-        return [path("count/", count, name="audience_count"), *super().get_urls()]
+        views = {
+            "count": require_POST(self.count_view),
+            "people": require_POST(self.people_view),
+            "person": require_POST(self.person_view),
+            "choices": require_GET(self.choices_view),
+            "values": require_GET(self.values_view),
+        }
+        own = [
+            path(f"{name}/", self.guarded(view), name=f"audience_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
 
     # --- The list ------------------------------------------------------------------------------
 
@@ -66,7 +79,7 @@ class AudiencePage(Page):
         count = obj.campaign_count
         return f"{count:,} campaign{'' if count == 1 else 's'}" if count else "–"
 
-    # --- Saving and deleting -------------------------------------------------------------------
+    # --- Saving, copying and deleting ----------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -77,62 +90,82 @@ class AudiencePage(Page):
 
     def used_by(self, obj: Audience) -> list[str]:
         campaigns = [f"the campaign “{campaign}”" for campaign in obj.campaigns.all()[:10]]
-        others = Audience.objects.filter(project=obj.project_id).exclude(pk=obj.pk)
-        named = (other for other in others if _names_list(other, obj.pk))
-        return [*campaigns, *(f"the rules of the audience “{other}”" for other in named)]
+        return [*campaigns, *(f"the rules of the audience “{one}”" for one in _naming(obj))]
+
+    def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+
+    @action(
+        description=gettext_lazy("Duplicate"),
+        icon="content_copy",
+        permissions=["duplicate"],
+        dialog=ask(
+            gettext_lazy("Duplicate this audience?"),
+            text=gettext_lazy("The copy is as it was saved last; campaigns keep using this one."),
+            button=gettext_lazy("Duplicate"),
+        ),
+    )
+    def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        copy = Audience.objects.get(pk=object_id).duplicate()
+        self.record(request, "created", copy, copied_from=int(object_id))
+        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
+        return done(request, said, to=page_url(copy))
 
     # --- Beside the form -----------------------------------------------------------------------
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         audience = context.get("original")
-        if audience is not None and audience.kind == Audience.Kind.LIST:
-            members = Member.objects.filter(audience=audience).select_related("contact")
-            context["members"] = members.order_by("-pk")[:SHOWN_MEMBERS]
-            context["member_count"] = members.count()
+        if audience is not None:
+            context["campaigns"] = audience.campaigns.order_by("-pk")[:10]
+            context["naming"] = list(_naming(audience))
+            if audience.kind == Audience.Kind.LIST:
+                members = Member.objects.filter(audience=audience).select_related("contact")
+                context["members"] = members.order_by("-pk")[:SHOWN_MEMBERS]
+                context["member_count"] = members.count()
         return super().render_change_form(request, context, *args, **kw)
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
         """What stands in the form at this moment, saved or not: how many, and who."""
+        return self._answer(request, "count", inquiry.counted)
+
+    def people_view(self, request: HttpRequest) -> HttpResponse:
+        return self._answer(request, "people", inquiry.others)
+
+    def person_view(self, request: HttpRequest) -> HttpResponse:
+        return self._answer(request, "person", inquiry.about_one)
+
+    def _answer(self, request: HttpRequest, part: str, about: inquiry.About) -> HttpResponse:
         try:
-            project = Project.objects.get(pk=row_id(request.POST.get("project")) or 0)
-            tree = _tree(request, project)
-            context = self._found(request, project, tree)
-        except Project.DoesNotExist:
-            context = {"problems": ["Choose a project first."]}
+            context = about(*inquiry.asked(request.POST), request.POST)
         except ValidationError as error:
-            context = {"problems": error.messages}
-        return render(request, "admin/campaigns/audience/count.html", context)
+            context = {"problems": inquiry.problems(error)}
+        return render(request, f"admin/campaigns/audience/{part}.html", context)
 
-    def _found(self, request: HttpRequest, project: Project, tree: Any) -> dict[str, Any]:
-        context = {"said": sentence(tree, project_id=project.pk)}
-        if external_id := request.POST.get("person", "").strip():
-            contact = Contact.objects.filter(project=project, external_id=external_id).first()
-            explained = explain(contact, tree) if contact else None
-            return {**context, "asked": external_id, "contact": contact, "explained": explained,
-                    "leaves": _leaves(explained, project) if explained else []}  # fmt: skip
-        return {**context, "reach": forecast.reach(project.pk, tree)}
+    # --- For the builder -----------------------------------------------------------------------
 
+    def choices_view(self, request: HttpRequest) -> JsonResponse:
+        asked = [name for name in request.GET.getlist("asked") if is_field(f"attributes.{name}")]
+        return JsonResponse(builder.choices(_project_id(request), asked[:MOST_ASKED]))
 
-def _tree(request: HttpRequest, project: Project) -> Any:
-    saved = Audience.objects.filter(project=project, pk=row_id(request.POST.get("audience")) or 0)
-    if request.POST.get("kind") == Audience.Kind.LIST or saved.filter(kind="list").exists():
-        if not saved.exists():
-            raise ValidationError("Save the list first; then it can be counted.")
-        return saved.get().effective_rules
-    tree = JSONText(required=True).clean(request.POST.get("rules", ""))
-    validate_rules(tree, project_id=project.pk)
-    return tree
+    def values_view(self, request: HttpRequest) -> JsonResponse:
+        field, typed = request.GET.get("field", ""), request.GET.get("typed", "")
+        known = is_field(field) and "\x00" not in typed
+        found = builder.suggestions(_project_id(request), field, typed) if known else []
+        return JsonResponse({"values": found})
 
 
-def _leaves(explained: dict[str, Any], project: Project) -> list[dict[str, Any]]:
-    return [
-        {
-            "said": sentence(leaf, project_id=project.pk),
-            "holds": leaf["holds"],
-            "seen": leaf["seen"],
-        }
-        for leaf in leaves(explained)
-    ]
+def _project_id(request: HttpRequest) -> int:
+    """0, which has nobody, for what is no project."""
+    asked = row_id(request.GET.get("project")) or 0
+    return asked if Project.objects.filter(pk=asked).exists() else 0
+
+
+def _naming(audience: Audience) -> list[Audience]:
+    """Audiences whose rules name this list."""
+    if audience.kind != Audience.Kind.LIST:
+        return []
+    others = Audience.objects.filter(project=audience.project_id, kind=Audience.Kind.RULES)
+    return [other for other in others if _names_list(other, audience.pk)]
 
 
 def _names_list(audience: Audience, pk: int) -> bool:

@@ -1,4 +1,4 @@
-"""The form of an audience: rules as JSON, or people pasted into a list."""
+"""The form of an audience: rules in blocks or as JSON, or people pasted into a list."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from django import forms
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import membership
+from campaigns.admin.builder import RulesBuilder
 from campaigns.audience import Audience
 from campaigns.rules import everyone
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
-from notifications.admin.widgets import CodeArea, PlainArea
-
-RULES_HELP = (
-    'A tree of all / any / not; {"all": []} is everyone. A rule is '
-    '{"field": "attributes.plan", "op": "in", "value": ["pro", "plus"]}.'
-)
+from notifications.admin.widgets import PlainArea
 
 
 class AudienceForm(ModelForm):
-    rules = JSONText(required=False, empty=everyone, widget=CodeArea(rows=14), help_text=RULES_HELP)
+    rules = JSONText(required=False, empty=everyone, widget=RulesBuilder(rows=14))
     people = forms.CharField(
         label="People",
         required=False,

@@ -1,31 +1,64 @@
-"""Rules as a sentence: “plan is one of pro, plus and platform is android”."""
+"""Rules as a sentence: “plan is one of pro, plus and platform is android”.
+
+Whole sentences are translated, not words: other languages put the field and the verb elsewhere.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.audience import Audience
 from campaigns.durations import parse_duration
 from campaigns.rules import leaves
 from notifications.moments import in_words
 
-OPERATORS = {
-    "eq": "is", "ne": "is not", "in": "is one of", "not_in": "is none of", "gt": "is more than",
-    "gte": "is at least", "lt": "is less than", "lte": "is at most", "contains": "contains",
-    "starts_with": "starts with", "exists": "is known", "not_exists": "is not known",
-    "before": "is before", "after": "is after", "within_last": "is within the last",
-}  # fmt: skip
+SAID = {
+    "eq": gettext_lazy("{field} is {value}"),
+    "ne": gettext_lazy("{field} is not {value}"),
+    "in": gettext_lazy("{field} is one of {value}"),
+    "not_in": gettext_lazy("{field} is none of {value}"),
+    "gt": gettext_lazy("{field} is more than {value}"),
+    "gte": gettext_lazy("{field} is at least {value}"),
+    "lt": gettext_lazy("{field} is less than {value}"),
+    "lte": gettext_lazy("{field} is at most {value}"),
+    "contains": gettext_lazy("{field} contains {value}"),
+    "starts_with": gettext_lazy("{field} starts with {value}"),
+    "exists": gettext_lazy("{field} is known"),
+    "not_exists": gettext_lazy("{field} is not known"),
+    "before": gettext_lazy("{field} is before {value}"),
+    "after": gettext_lazy("{field} is after {value}"),
+    "within_last": gettext_lazy("{field} is within the last {value}"),
+}
 TURNED = {
-    "eq": "is not", "ne": "is", "in": "is none of", "not_in": "is one of", "gt": "is not more than",
-    "gte": "is not at least", "lt": "is not less than", "lte": "is not at most",
-    "contains": "does not contain", "starts_with": "does not start with",
-    "exists": "is not known", "not_exists": "is known", "before": "is not before",
-    "after": "is not after", "within_last": "is not within the last",
-}  # fmt: skip
+    "eq": SAID["ne"],
+    "ne": SAID["eq"],
+    "in": SAID["not_in"],
+    "not_in": SAID["in"],
+    "gt": gettext_lazy("{field} is not more than {value}"),
+    "gte": gettext_lazy("{field} is not at least {value}"),
+    "lt": gettext_lazy("{field} is not less than {value}"),
+    "lte": gettext_lazy("{field} is not at most {value}"),
+    "contains": gettext_lazy("{field} does not contain {value}"),
+    "starts_with": gettext_lazy("{field} does not start with {value}"),
+    "exists": SAID["not_exists"],
+    "not_exists": SAID["exists"],
+    "before": gettext_lazy("{field} is not before {value}"),
+    "after": gettext_lazy("{field} is not after {value}"),
+    "within_last": gettext_lazy("{field} is not within the last {value}"),
+}
 FIELDS = {
-    "external_id": "external id", "timezone": "time zone", "created_at": "first seen",
-    "app_version": "app version", "last_seen_at": "device last seen",
-}  # fmt: skip
+    "external_id": gettext_lazy("external id"),
+    "locale": gettext_lazy("locale"),
+    "timezone": gettext_lazy("time zone"),
+    "created_at": gettext_lazy("first seen"),
+    "platform": gettext_lazy("platform"),
+    "app_version": gettext_lazy("app version"),
+    "last_seen_at": gettext_lazy("device last seen"),
+    "list": gettext_lazy("list"),
+}
 SHOWN_VALUES = 6
 
 
@@ -36,27 +69,42 @@ def sentence(tree: dict[str, Any], *, project_id: int) -> str:
     return _said(tree, {row.pk: row.name for row in found}, outermost=True)
 
 
+def label_of(field: str) -> str:
+    name = field.removeprefix("attributes.")
+    return str(FIELDS.get(field) or name.replace("_", " "))
+
+
 def _said(tree: dict[str, Any], lists: dict[int, str], *, outermost: bool = False) -> str:
-    for word, joiner, empty in (("all", " and ", "everyone"), ("any", " or ", "nobody")):
+    joined = (("all", _("{} and {}"), _("everyone")), ("any", _("{} or {}"), _("nobody")))
+    for word, joiner, empty in joined:
         if word in tree:
             parts = [_said(inner, lists) for inner in tree[word]]
-            text = joiner.join(parts) or empty
+            text = _joined(parts, joiner) or empty
             return text if outermost or len(parts) < 2 else f"({text})"
     if "not" not in tree:
         return _leaf(tree, lists)
     inner = tree["not"]
-    return _leaf(inner, lists, turned=True) if "field" in inner else f"not {_said(inner, lists)}"
+    if "field" in inner:
+        return _leaf(inner, lists, turned=True)
+    return _("not {rules}").format(rules=_said(inner, lists))
+
+
+def _joined(parts: list[str], joiner: str) -> str:
+    whole, *rest = parts or [""]
+    for part in rest:
+        whole = joiner.format(whole, part)
+    return whole
 
 
 def _leaf(leaf: dict[str, Any], lists: dict[int, str], *, turned: bool = False) -> str:
     name, op = leaf["field"], leaf["op"]
     if name == "list":
-        names = " or ".join(f"“{lists.get(pk, f'list {pk}')}”" for pk in _values(leaf))
+        names = [f"“{lists.get(pk) or _('list {id}').format(id=pk)}”" for pk in _values(leaf)]
         off = (op in ("ne", "not_in")) != turned
-        return f"{'is not' if off else 'is'} on the list {names}"
-    said = FIELDS.get(name, name.removeprefix("attributes.").replace("_", " "))
-    verb = TURNED[op] if turned else OPERATORS[op]
-    return f"{said} {verb} {_value(op, leaf.get('value'))}".rstrip()
+        where = _("is not on the list {names}") if off else _("is on the list {names}")
+        return where.format(names=_joined(names, _("{} or {}")))
+    pattern = str((TURNED if turned else SAID)[op])
+    return pattern.format(field=label_of(name), value=_value(op, leaf.get("value")))
 
 
 def _values(leaf: dict[str, Any]) -> list[Any]:
@@ -70,11 +118,17 @@ def _value(op: str, value: Any) -> str:
     if op == "within_last":
         return in_words(parse_duration(value))
     if isinstance(value, list):
-        shown = ", ".join(map(str, value[:SHOWN_VALUES]))
+        shown = ", ".join(map(_one, value[:SHOWN_VALUES]))
         more = len(value) - SHOWN_VALUES
-        return f"{shown} and {more:,} more" if more > 0 else shown
-    return (
-        {True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+        return (
+            _("{values} and {more} more").format(values=shown, more=f"{more:,}")
+            if more > 0
+            else shown
+        )
+    return _one(value)
+
+
+def _one(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("true") if value else _("false")
+    return str(value)

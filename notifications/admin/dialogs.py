@@ -12,6 +12,7 @@ from django.contrib.messages import success
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -43,7 +44,13 @@ class Dialog(BaseDialogForm):
         return render_to_string(self.template, {"form": self, **self.context()}, self.request)
 
 
-def ask(title: str, *, form: type[Dialog] = Dialog, button: str, text: str = "") -> dict[str, Any]:
+def ask(
+    title: str | Promise,
+    *,
+    form: type[Dialog] = Dialog,
+    button: str | Promise,
+    text: str | Promise = "",
+) -> dict[str, Any]:
     """What `@action(dialog=…)` wants."""
     return {"title": title, "description": text, "form_class": form, "form_submit_text": button}
 

@@ -140,17 +140,6 @@ def test_counting_wrong_rules_says_what_is_wrong(desk: Desk, project: Project) -
     assert desk.client.get("/admin/campaigns/audience/count/").status_code == 405
 
 
-def test_asking_for_a_person_shows_each_rule_with_the_value_seen(
-    desk: Desk, project: Project
-) -> None:
-    make_contact(project, external_id="u1", attributes={"plan": "free"})
-    rules = json.dumps({"all": [PRO]})
-    text = text_of(desk.post("audience_count", project=project.pk, rules=rules, person="u1"))
-    assert "u1 is not in." in text and "plan is pro no free" in text
-    ghost = desk.post("audience_count", project=project.pk, rules=rules, person="ghost")
-    assert "“ghost” is nobody in this project" in text_of(ghost)
-
-
 def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project: Project) -> None:
     audience = make_list(project)
     make_audience(project, name="Both", rules={"field": "list", "op": "eq", "value": audience.pk})

@@ -1,0 +1,122 @@
+"""The rule builder: what may be chosen in it, as JSON for the widget, and the widget itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns import vocabulary
+from campaigns.admin.words import label_of
+from campaigns.audience import Audience
+from campaigns.rules import FIELDS, MAX_DEPTH, OPERATORS
+from notifications.admin.widgets import CodeArea
+from notifications.device import Device
+
+PREFIX = "attributes."
+SAME, THERE = ("eq", "ne", "in", "not_in"), ("exists", "not_exists")
+# What makes sense for values of a type; the rules would take more.
+OPS = {
+    "text": {*SAME, "contains", "starts_with", *THERE},
+    "number": {*SAME, "gt", "gte", "lt", "lte", *THERE},
+    "boolean": {"eq", "ne", *THERE},
+    "time": {"within_last", "before", "after", *THERE},
+    "list": {"contains", *THERE},
+    "object": {*THERE},
+}
+VERBS = {
+    "eq": gettext_lazy("is"),
+    "ne": gettext_lazy("is not"),
+    "in": gettext_lazy("is one of"),
+    "not_in": gettext_lazy("is none of"),
+    "gt": gettext_lazy("is more than"),
+    "gte": gettext_lazy("is at least"),
+    "lt": gettext_lazy("is less than"),
+    "lte": gettext_lazy("is at most"),
+    "contains": gettext_lazy("contains"),
+    "starts_with": gettext_lazy("starts with"),
+    "exists": gettext_lazy("is known"),
+    "not_exists": gettext_lazy("is not known"),
+    "before": gettext_lazy("is before"),
+    "after": gettext_lazy("is after"),
+    "within_last": gettext_lazy("is within the last"),
+}
+# The one most people want comes first.
+ORDER = ("within_last", "in", *(op for op in OPERATORS if op not in ("within_last", "in")))
+
+
+class RulesBuilder(CodeArea):
+    """Blocks over the same JSON a person may type; without scripts, the JSON alone."""
+
+    class Media:
+        css = {"all": ["audience.css"]}
+        js = ["audience_tree.js", "audience_value.js", "audience.js"]
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        context = {
+            "name": name,
+            "json": super().render(name, value, attrs, renderer),
+            "most_levels": MAX_DEPTH,
+        }
+        return render_to_string("admin/campaigns/audience/builder.html", context)
+
+
+def choices(project_id: int, asked: list[str]) -> dict[str, Any]:
+    """Fields, operators and lists; `asked` are attributes that rules already name."""
+    known = {one.name: one for one in vocabulary.attributes(project_id)}
+    strangers = [name for name in dict.fromkeys(asked) if name not in known]
+    gone = vocabulary.nowhere(project_id, strangers)
+    lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
+    return {
+        "fields": [
+            *(_attribute(one.name, one.types, percent=one.percent) for one in known.values()),
+            *(_attribute(name, [], gone=name in gone) for name in strangers),
+            *(_column(name) for name in FIELDS),
+        ],
+        "verbs": {op: str(verb) for op, verb in VERBS.items()},
+        "lists": [{"exact": pk, "label": name} for pk, name in lists.values_list("pk", "name")],
+    }
+
+
+def _attribute(
+    name: str, types: list[str], *, percent: int = 0, gone: bool = False
+) -> dict[str, Any]:
+    ops = set().union(*(OPS[kind] for kind in types)) if types else set(OPERATORS)
+    return {
+        "name": f"{PREFIX}{name}",
+        "label": label_of(f"{PREFIX}{name}"),
+        "group": _("What your app told us"),
+        "types": types or ["text"],
+        "ops": [op for op in ORDER if op in ops],
+        "percent": percent,
+        "gone": gone,
+    }
+
+
+def _column(name: str) -> dict[str, Any]:
+    field = FIELDS[name]
+    group = _("Device") if field.column.startswith("d.") else _("Person")
+    choice = list(Device.Platform.choices) if name == "platform" else []
+    kind = "choice" if choice else field.kind
+    ops = {*SAME, *THERE} & field.ops if choice else field.ops
+    return {
+        "name": name,
+        "label": label_of(name) if name != "list" else _("on a list"),
+        "group": group,
+        "types": ["member" if kind == "list" else kind],
+        "ops": [op for op in ORDER if op in ops],
+        "choices": [{"exact": value, "label": str(label)} for value, label in choice],
+        "gone": False,
+    }
+
+
+def suggestions(project_id: int, field: str, typed: str) -> list[dict[str, Any]]:
+    return [
+        {"exact": one.exact, "percent": one.percent}
+        for one in vocabulary.values(project_id, field, typed)
+    ]

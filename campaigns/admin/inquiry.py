@@ -1,0 +1,131 @@
+"""Questions about what stands in an audience's form, saved or not: how many, who, and why."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Max, Min
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from campaigns.admin import forecast
+from campaigns.admin.doubts import doubts
+from campaigns.admin.why import verdict
+from campaigns.admin.words import label_of, sentence
+from campaigns.audience import Audience, sample, validate_rules
+from campaigns.budget import TooSlow, within
+from campaigns.rules import FIELDS, everyone, leaves
+from notifications.admin.json_field import JSONText
+from notifications.admin.keyset import row_id
+from notifications.contact import Contact
+from notifications.project import Project
+
+About = Callable[[Project, Any, QueryDict], dict[str, Any]]
+SHOWN_VALUES = 3
+# “rules.all[1].any[0].value: must be a text.”
+PLACE = re.compile(
+    r"(rules(?:\.(?:all|any)\[\d+\]|\.not)*)(?:\.(field|op|value|all|any))?: (.*)", re.S
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with the rules, and where: for people, and for the builder to mark it."""
+
+    said: str
+    path: str = ""
+
+    def __str__(self) -> str:
+        return self.said
+
+
+def problems(error: ValidationError) -> list[Problem]:
+    return [_problem(message) for message in error.messages]
+
+
+def _problem(message: str) -> Problem:
+    found = PLACE.fullmatch(message)
+    numbers = re.findall(r"\[(\d+)\]", found[1]) if found else []
+    if not found or not numbers:
+        return Problem(message, found[1] if found else "")
+    number = ".".join(str(int(index) + 1) for index in numbers)
+    names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
+    if name := names.get(found[2] or ""):
+        said = _("Rule {number}, {part}: {problem}").format(
+            number=number, part=name, problem=found[3]
+        )
+    else:
+        said = _("Rule {number}: {problem}").format(number=number, problem=found[3])
+    return Problem(said, found[1])
+
+
+def asked(posted: QueryDict) -> tuple[Project, Any]:
+    """The project and the rules in the form. ValidationError says what is missing."""
+    project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
+    if project is None:
+        raise ValidationError(_("Choose a project first."))
+    saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
+    if posted.get("kind") == Audience.Kind.LIST or (saved and saved.kind == Audience.Kind.LIST):
+        if saved is None:
+            raise ValidationError(_("Save the list first; then it can be counted."))
+        return project, saved.effective_rules
+    if "rules" not in posted and saved:  # somebody who may look, but not change
+        return project, saved.effective_rules
+    tree = JSONText(required=False, empty=everyone).clean(posted.get("rules", ""))
+    validate_rules(tree, project_id=project.pk)
+    return project, tree
+
+
+def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
+    return {
+        "said": sentence(tree, project_id=project.pk),
+        "reach": forecast.quick_reach(project.pk, tree),
+        "doubts": doubts(project.pk, tree),
+        **_people(project, tree),
+    }
+
+
+def others(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
+    """Ten people from somewhere else among them."""
+    ends = Contact.objects.filter(project=project).aggregate(first=Min("pk"), last=Max("pk"))
+    start = random.randint(ends["first"], ends["last"]) if ends["first"] else None
+    return _people(project, tree, start=start)
+
+
+def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
+    external_id = posted.get("person", "").strip()
+    if not external_id:
+        raise ValidationError(_("Type the external id of the person you ask about."))
+    known = Contact.objects.filter(project=project, external_id=external_id)
+    contact = None if "\x00" in external_id else known.first()
+    return {"asked": external_id, "verdict": verdict(contact, tree) if contact else None}
+
+
+def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[str, Any]:
+    try:
+        with within(seconds=1):
+            # Few rules, many people: the oldest may be all there are after `start`.
+            people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
+    except TooSlow:
+        return {"people": [], "too_slow": True}
+    return {"people": [(person, _shown(person, tree)) for person in people]}
+
+
+def _shown(person: Contact, tree: Any) -> list[tuple[str, Any]]:
+    """What the rules asked about them; without rules, the first things known."""
+    names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if leaf["field"] not in FIELDS)
+    asked = [name.removeprefix("attributes.") for name in names] or sorted(person.attributes)
+    found = [(name, person.attributes.get(name)) for name in asked]
+    said = [(label_of(name), _text(value)) for name, value in found if value not in (None, "")]
+    return said[:SHOWN_VALUES]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return _("true") if value is True else _("false") if value is False else str(value)

@@ -1,0 +1,248 @@
+"""Building an audience: what may be chosen, what is counted, who is in and why, and copies."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.admin import forecast
+from campaigns.audience import Audience, Member
+from campaigns.selection import PEOPLE_AND_DEVICES
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+    make_project,
+)
+
+pytestmark = pytest.mark.django_db
+PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
+
+
+def choices(desk: Desk, project: Project, *asked: str) -> dict[str, Any]:
+    url = reverse("admin:audience_choices")
+    query: dict[str, str | int | tuple[str, ...]] = {"project": project.pk, "asked": asked}
+    found = desk.client.get(url, query).json()
+    return {**found, "fields": {field["name"]: field for field in found["fields"]}}
+
+
+def values(desk: Desk, project: Project, field: str, typed: str = "") -> list[Any]:
+    url = reverse("admin:audience_values")
+    query: dict[str, str | int] = {"project": project.pk, "field": field, "typed": typed}
+    reply = desk.client.get(url, query)
+    return [one["exact"] for one in reply.json()["values"]]
+
+
+def ask(desk: Desk, part: str, project: Project, rules: Any, **more: str) -> str:
+    return text_of(
+        desk.post(f"audience_{part}", project=project.pk, rules=json.dumps(rules), **more)
+    )
+
+
+# --- What may be chosen ---------------------------------------------------------------------------
+
+
+def test_an_attribute_offers_the_comparisons_that_fit_its_values(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"plan": "pro", "points": 3, "likes": ["tea"]})
+    make_contact(project, attributes={"plan": "free"})
+    found = choices(desk, project)
+    fields = found["fields"]
+    assert "contains" in fields["attributes.plan"]["ops"]
+    assert "gt" not in fields["attributes.plan"]["ops"]
+    assert "gte" in fields["attributes.points"]["ops"]
+    assert fields["attributes.points"]["percent"] == 50
+    assert fields["attributes.likes"]["ops"] == ["contains", "exists", "not_exists"]
+    assert [one["exact"] for one in fields["platform"]["choices"]] == ["android", "ios", "web"]
+    assert found["verbs"]["within_last"] == "is within the last"
+
+
+def test_the_lists_of_this_project_can_be_chosen_and_no_other(desk: Desk, project: Project) -> None:
+    ours = make_audience(project, name="Testers", kind="list")
+    make_audience(make_project(), name="Theirs", kind="list")
+    assert choices(desk, project)["lists"] == [{"exact": ours.pk, "label": "Testers"}]
+
+
+def test_an_attribute_a_rule_names_but_nobody_has_is_marked(desk: Desk, project: Project) -> None:
+    make_contact(project, attributes={"plan": "pro"})
+    fields = choices(desk, project, "tier", "plan", "no such name!")["fields"]
+    assert fields["attributes.tier"]["gone"] is True
+    assert fields["attributes.plan"]["gone"] is False
+    assert len([name for name in fields if name.startswith("attributes.")]) == 2
+
+
+def test_values_are_suggested_from_the_people_of_the_project(desk: Desk, project: Project) -> None:
+    make_contact(project, attributes={"plan": "pro"})
+    make_contact(make_project(), attributes={"plan": "theirs"})
+    assert values(desk, project, "attributes.plan") == ["pro"]
+    assert values(desk, project, "attributes.plan", "x") == []
+    assert values(desk, project, "password") == []
+    assert values(desk, project, "attributes.plan", "\x00") == []
+
+
+def test_who_is_not_logged_in_learns_nothing(client: Client, project: Project) -> None:
+    for page in ("choices", "values"):
+        assert client.get(reverse(f"admin:audience_{page}")).status_code == 302
+    client.force_login(User.objects.create_user("bob", is_staff=True))
+    assert client.post(reverse("admin:audience_person")).status_code == 403
+
+
+# --- Counting -------------------------------------------------------------------------------------
+
+
+def test_counting_shows_ten_of_them_with_what_the_rules_asked(desk: Desk, project: Project) -> None:
+    for number in range(12):
+        make_contact(project, external_id=f"p{number:02}", attributes={"plan": "pro", "x": "no"})
+    make_contact(project, external_id="free1", attributes={"plan": "free"})
+    text = ask(desk, "count", project, {"all": [PRO]})
+    assert "People 12" in text and "plan: pro" in text
+    assert "p11" in text and "p02" in text  # the newest ten
+    assert "p01" not in text and "free1" not in text and "x: no" not in text
+    assert "Estimated" not in text
+    assert ask(desk, "people", project, {"all": [PRO]}).count("plan: pro") >= 1
+
+
+def test_a_count_that_takes_too_long_is_estimated_and_says_so(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 40)
+    real = forecast.reach
+
+    def slow(*args: Any, **options: Any) -> forecast.Reach:
+        if not options:  # everybody
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(5)")
+        return real(*args, **options)
+
+    monkeypatch.setattr(forecast, "reach", slow)
+    monkeypatch.setattr(forecast, "ONE_IN_TWENTY", PEOPLE_AND_DEVICES)
+    text = ask(desk, "count", project, {"all": []})
+    assert "People about 800" in text and "Estimated from one in twenty people" in text
+
+
+def test_nobody_left_says_so_and_where_to_look(desk: Desk, project: Project) -> None:
+    make_contact(project)
+    assert "Nobody matches these rules at this moment" in ask(desk, "count", project, {"any": []})
+
+
+def test_a_rule_on_an_attribute_that_vanished_says_so(desk: Desk, project: Project) -> None:
+    make_contact(project, attributes={"plan": "pro"})
+    tier = {"field": "attributes.tier", "op": "eq", "value": "gold"}
+    text = ask(desk, "count", project, {"any": [tier, PRO]})
+    assert "Nobody has the attribute “tier”: your app has renamed it" in text
+    assert "“plan”" not in text
+    more = {"field": "attributes.plan", "op": "gt", "value": 3}
+    assert "“plan” holds no numbers" in ask(desk, "count", project, {"all": [more]})
+    late = {"field": "attributes.plan", "op": "before", "value": "2026-01-01"}
+    assert "“plan” holds no dates" in ask(desk, "count", project, {"all": [late]})
+
+
+def test_a_wrong_rule_is_named_by_its_place_among_the_blocks(desk: Desk, project: Project) -> None:
+    unfinished = {"field": "attributes.plan", "op": "eq", "value": None}
+    reply = desk.post(
+        "audience_count",
+        project=project.pk,
+        rules=json.dumps({"all": [PRO, {"any": [unfinished]}]}),
+    )
+    assert "Rule 2.1, value: must be a text, number or true/false." in text_of(reply)
+    assert 'data-path="rules.all[1].any[0]"' in reply.content.decode()
+
+
+# --- In, and why ----------------------------------------------------------------------------------
+
+
+def test_who_is_not_in_learns_which_rules_failed_and_what_they_saw(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, external_id="u1", attributes={"plan": "free"}, locale="ko")
+    korean = {"field": "locale", "op": "eq", "value": "ko"}
+    text = ask(desk, "person", project, {"all": [PRO, korean]}, person="u1")
+    assert "u1 is not in." in text
+    because, _, whole = text.partition("All rules")
+    assert "no plan is pro (it is free)" in because and "locale" not in because
+    assert "yes locale is ko (it is ko)" in whole
+
+
+def test_a_rule_inside_a_not_is_said_the_way_round_it_counts(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="u1", attributes={"plan": "pro"})
+    text = ask(desk, "person", project, {"not": {"any": [PRO]}}, person="u1")
+    assert "u1 is not in." in text and "no plan is not pro (it is pro)" in text
+    assert "None of these" in ask(
+        desk, "person", project, {"not": {"any": [PRO, PRO]}}, person="u1"
+    )
+
+
+def test_who_is_in_learns_on_which_devices(desk: Desk, project: Project) -> None:
+    contact = make_contact(project, external_id="u1")
+    seen = timezone.now() - timedelta(days=3)
+    make_device(contact, platform="ios", last_seen_at=seen)
+    make_device(contact, platform="android")
+    phone = {"field": "platform", "op": "eq", "value": "ios"}
+    text = ask(desk, "person", project, phone, person="u1")
+    assert "u1 is in. On 1 of their 2 devices." in text
+    assert "not in Android" in text and "in iOS" in text
+
+
+def test_who_is_in_without_a_device_is_not_promised_anything(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="u1", attributes={})
+    text = ask(desk, "person", project, {"all": []}, person="u1")
+    assert "u1 is in. They have no device that can receive" in text
+    rule = {"field": "attributes.plan", "op": "exists"}
+    assert "no plan is known (not known)" in ask(desk, "person", project, rule, person="u1")
+
+
+def test_a_person_of_another_project_is_nobody_here(desk: Desk, project: Project) -> None:
+    make_contact(make_project(), external_id="theirs")
+    assert "“theirs” is nobody" in ask(desk, "person", project, {"all": []}, person="theirs")
+    assert "nobody" in ask(desk, "person", project, {"all": []}, person="\x00")
+    assert "Type the external id" in ask(desk, "person", project, {"all": []}, person=" ")
+
+
+# --- Used by, and copies --------------------------------------------------------------------------
+
+
+def test_the_page_says_who_uses_the_audience(desk: Desk, project: Project) -> None:
+    listed = make_audience(project, kind="list")
+    make_audience(project, name="Both", rules={"field": "list", "op": "in", "value": [listed.pk]})
+    make_campaign(project, name="Spring", audience=listed)
+    text = desk.open("campaigns_audience_change", listed.pk)
+    assert "Spring campaign" in text and "Both audience" in text
+    assert "Nothing yet." in desk.open("campaigns_audience_change", make_audience(project).pk)
+
+
+def test_a_copy_has_the_rules_a_name_of_its_own_and_an_entry_in_the_audit(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": [PRO]})
+    desk.confirm("campaigns_audience_duplicate", audience.pk)
+    desk.confirm("campaigns_audience_duplicate", audience.pk)
+    copies = Audience.objects.exclude(pk=audience.pk)
+    assert {copy.name for copy in copies} == {"VIPs (copy)", "VIPs (copy 2)"}
+    assert all(copy.rules == {"all": [PRO]} for copy in copies)
+    assert AuditEntry.objects.filter(detail__copied_from=audience.pk).count() == 2
+
+
+def test_a_copied_list_has_everybody_who_is_on_it(desk: Desk, project: Project) -> None:
+    listed = make_audience(project, name="Testers", kind="list")
+    for number in range(3):
+        Member.objects.create(
+            audience=listed, contact=make_contact(project, external_id=f"m{number}")
+        )
+    desk.confirm("campaigns_audience_duplicate", listed.pk)
+    copy = Audience.objects.get(name="Testers (copy)")
+    assert set(copy.members.values_list("contact__external_id", flat=True)) == {"m0", "m1", "m2"}
+    assert listed.members.count() == 3
