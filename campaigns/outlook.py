@@ -66,7 +66,7 @@ NEWEST = "(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id
 def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
     """Render for those whose message is likely to be the longest; send nothing."""
     found = Look()
-    for reader in _longest(project_id, rules):
+    for reader in longest(project_id, rules):
         found.devices += 1
         try:
             renderer.render(reader, ttl_seconds=60)
@@ -76,7 +76,8 @@ def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
     return found
 
 
-def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
+def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
+    """The devices of the people with the longest values."""
     where = compile_tree(rules)
     own = [project_id, *where.params, LOOKED_AT]
     newest = LONGEST.format(people=NEWEST, where=where.sql), [project_id, AMONG, *own]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import OuterRef, Subquery
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
+from campaigns.admin import steps
 from campaigns.admin.calendar import CalendarPages
 from campaigns.admin.campaign_form import CampaignForm
+from campaigns.admin.composing import Composing
+from campaigns.admin.filing import FILING, FilingPages
 from campaigns.admin.launch import LaunchDialog
 from campaigns.campaign import Campaign
 from campaigns.run import Run
@@ -44,27 +49,14 @@ NEXT_STEP = {
 
 
 @admin.register(Campaign)
-class CampaignPage(CalendarPages):
+class CampaignPage(FilingPages, CalendarPages, Composing):
     form = CampaignForm
-    list_display = ["name", "audience", "template", "when", "state", "next_step"]
-    list_filter = ["schedule_kind"]
+    list_display = ["name", "audience", "template", "when", "state", "tag_list", "next_step"]
     list_select_related = ["audience", "template", "project"]
     search_fields = ["name"]
     search_help_text = "Name"
-    fieldsets = [
-        (None, {"fields": ["project", "name", "audience", "template"]}),
-        ("Timing", {"fields": ["schedule_kind", "at", "timezone", "max_lateness_seconds"]}),
-        (
-            "Sending",
-            {"fields": ["rate_per_second", "ttl_seconds", "on_unknown", "analytics_label"]},
-        ),
-    ]
-    conditional_fields = {
-        "at": "schedule_kind == 'at'",
-        "timezone": "schedule_kind == 'at'",
-        "max_lateness_seconds": "schedule_kind == 'at'",
-    }
-    actions_detail = ["launch", "duplicate"]
+    fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
+    actions_detail = ["launch", "stop", "duplicate", *FILING]
     empty_text = "A campaign says who hears what, when and how fast. Launching it makes a run."
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -82,9 +74,13 @@ class CampaignPage(CalendarPages):
 
     @display(description="when")
     def when(self, obj: Campaign) -> str:
+        if obj.schedule_kind == Campaign.Schedule.NOW:
+            return _("when launched")
+        once = in_zone(obj.at, obj.timezone)
         if obj.schedule_kind == Campaign.Schedule.AT:
-            return in_zone(obj.at, obj.timezone)
-        return "when launched"
+            return once
+        repeat = Campaign.Repeat(obj.repeat).label
+        return _("%(repeat)s from %(first)s") % {"repeat": repeat, "first": once}
 
     @display(description="state", label=STATE_COLOURS)
     def state(self, obj: Any) -> tuple[str, str]:
@@ -101,37 +97,19 @@ class CampaignPage(CalendarPages):
         url = reverse("admin:campaigns_run_change", args=[obj.run_id])
         return format_html('<a class="text-link" href="{}">{}</a>', url, NEXT_STEP[obj.run_state])
 
-    # --- The form ------------------------------------------------------------------------------
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
-        campaign = context.get("original")
-        if campaign is not None:
-            context["runs"] = campaign.runs.order_by("-pk")[:5]
-            context["current_run"] = campaign.current_run()
-            context["zone"] = campaign.project.timezone
-        return super().render_change_form(request, context, *args, **kw)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if getattr(form, "twice", False):
-            text = (
-                f"{in_zone(obj.at, obj.timezone)} comes twice that night; the first one is meant."
-            )
-            messages.info(request, text)
-
-    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
-        return HttpResponseRedirect(
-            page_url(obj)
-        )  # the next step is to launch it, and that is there
-
     def used_by(self, obj: Campaign) -> list[str]:
         return [f"run {run.pk}" for run in obj.runs.all()[:10]]
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         campaign = self.get_object(request, object_id)
-        launched = campaign is not None and campaign.current_run() is not None
-        return [item for item in found if not (launched and item.path == "launch")]
+        run = campaign.current_run() if campaign is not None else None
+        repeats = campaign is not None and campaign.schedule_kind == Campaign.Schedule.RECURRING
+        stoppable = repeats and run is not None and run.started_at is None
+        hidden = {"launch"} if run is not None else set()
+        return [
+            item for item in found if item.path not in hidden | (set() if stoppable else {"stop"})
+        ]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
@@ -154,6 +132,28 @@ class CampaignPage(CalendarPages):
             return refused(request, form, str(error))
         tasks.ring(run.pk)
         return done(request, f"Launched “{form.campaign}” as run {run.pk}.", to=page_url(run))
+
+    @action(
+        description=gettext_lazy("Stop repeating"),
+        icon="event_busy",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Stop repeating?"),
+            text=gettext_lazy(
+                "The run that waits is cancelled and none follows. One that is already sending "
+                "goes on. You can launch the campaign again later."
+            ),
+            button=gettext_lazy("Stop repeating"),
+        ),
+    )
+    def stop(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        campaign = Campaign.objects.get(pk=object_id)
+        try:
+            control.stop(campaign, by=actor(request))
+        except Run.InvalidMove as error:
+            return refused(request, form, str(error))
+        said = _("“%(campaign)s” does not repeat any more.") % {"campaign": campaign}
+        return done(request, said, to=page_url(campaign))
 
     @action(
         description="Duplicate",

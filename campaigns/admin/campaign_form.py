@@ -1,4 +1,4 @@
-"""The form of a campaign: who, what, when and how fast."""
+"""The form of a campaign: who, what, when and how fast. Text and audience may be made in place."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin import colleagues, in_place
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.page import only_project
-from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.rules import MAX_TTL
@@ -32,63 +34,96 @@ class WallClock(forms.DateTimeField):
         return moment.replace(tzinfo=None) if isinstance(moment, datetime) else moment
 
 
-class CampaignForm(ModelForm):
+class CampaignForm(in_place.InPlace):
     at = WallClock(
-        label="Local time",
+        label=gettext_lazy("Local time"),
         required=False,
-        help_text="As a clock in the time zone below shows it.",
-        error_messages={"invalid": "Choose a date and a time."},
+        help_text=gettext_lazy(
+            "As a clock in the time zone below shows it. If it repeats: the first time."
+        ),
+        error_messages={"invalid": gettext_lazy("Choose a date and a time.")},
+    )
+    until = WallClock(
+        label=gettext_lazy("Ends"),
+        required=False,
+        help_text=gettext_lazy("Nothing goes out after it. Empty: until somebody stops it."),
+        error_messages={"invalid": gettext_lazy("Choose a date and a time, or none.")},
     )
     max_lateness_seconds = DurationText(
-        label="If we are late",
+        label=gettext_lazy("If we are late"),
         initial=NEW.max_lateness_seconds,
         least=0,
         most=7 * 86_400,
-        help_text="If sending could not start within this time (the system was down), the run "
-        "waits for a person instead of going out late.",
+        help_text=gettext_lazy(
+            "If sending could not start within this time (the system was down), the run waits for "
+            "a person instead of going out late."
+        ),
     )
     ttl_seconds = DurationText(
-        label="Worth showing for",
+        label=gettext_lazy("Worth showing for"),
         initial=NEW.ttl_seconds,
         least=60,
         most=MAX_TTL,
-        help_text="Counted from the start. A phone that comes online later shows nothing, and "
-        "whoever was not sent to by then is skipped.",
+        help_text=gettext_lazy(
+            "Counted from the start. A phone that comes online later shows nothing, and whoever "
+            "was not sent to by then is skipped."
+        ),
     )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Campaign
         fields = [
-            "project", "name", "audience", "template", "schedule_kind", "at", "timezone",
-            "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds",
+            "project", "name", "audience", "template", "schedule_kind", "at", "repeat", "until",
+            "timezone", "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds",
             "analytics_label",
         ]  # fmt: skip
         labels = {
-            "schedule_kind": "When",
-            "rate_per_second": "At most, per second",
-            "on_unknown": "If an answer is lost",
-            "analytics_label": "Analytics label",
+            "audience": gettext_lazy("Audience"),
+            "template": gettext_lazy("Template"),
+            "schedule_kind": gettext_lazy("When"),
+            "repeat": gettext_lazy("How often"),
+            "rate_per_second": gettext_lazy("At most, per second"),
+            "on_unknown": gettext_lazy("If an answer is lost"),
+            "analytics_label": gettext_lazy("Analytics label"),
         }
         help_texts = {
-            "rate_per_second": "Spare your own servers: the people you call will come. Empty: as "
-            "fast as the project's FCM quota allows.",
-            "on_unknown": "When the line breaks between our request and FCM's answer, nobody knows "
-            "whether the phone rang. Sending again reaches everyone, and a phone shows one. Never "
-            "sending twice is for messages that must not repeat.",
-            "analytics_label": "Firebase's reports count it under this name. Empty: made from the "
-            "name. Campaigns that belong together may share one; 100 a day are reported.",
-            "timezone": "Type a city: “Seoul” finds Asia/Seoul.",
+            "name": gettext_lazy("For you and your colleagues; nobody else reads it."),
+            "repeat": gettext_lazy(
+                "At the same local time, summer and winter. While one run is still going, the next "
+                "one is left out. The 31st means the last day of a shorter month."
+            ),
+            "rate_per_second": gettext_lazy(
+                "Spare your own servers: the people you call will come. Empty: as fast as the "
+                "project's FCM quota allows."
+            ),
+            "on_unknown": gettext_lazy(
+                "When the line breaks between our request and FCM's answer, nobody knows whether "
+                "the phone rang. Sending again reaches everyone, and a phone shows one. Never "
+                "sending twice is for messages that must not repeat."
+            ),
+            "analytics_label": gettext_lazy(
+                "Firebase's reports count it under this name. Empty: made from the name. Campaigns "
+                "that belong together may share one; 100 a day are reported."
+            ),
+            "timezone": gettext_lazy("Type a city: “Seoul” finds Asia/Seoul."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["on_unknown"].widget = UnfoldAdminRadioSelectWidget(
-            choices=Run.OnUnknown.choices
-        )
-        if self.instance.at:
-            zone = ZoneInfo(self.instance.timezone)
-            self.initial["at"] = self.instance.at.astimezone(zone).replace(tzinfo=None)
+        for name, choices in (
+            ("on_unknown", Run.OnUnknown.choices),
+            ("schedule_kind", Campaign.Schedule.choices),
+        ):
+            self.fields[name].widget = UnfoldAdminRadioSelectWidget(choices=choices)
+        zone = ZoneInfo(self.instance.timezone)
+        for name in ("at", "until"):
+            if moment := getattr(self.instance, name):
+                self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
         self._offer_the_projects_own()
+        self.meanwhile: colleagues.Meanwhile | None = None
+        if self.instance.pk:
+            self.initial["seen"] = colleagues.token(self)
 
     def _offer_the_projects_own(self) -> None:
         only = only_project()
@@ -105,22 +140,38 @@ class CampaignForm(ModelForm):
                 field.queryset = field.queryset.select_related("project")
                 field.label_from_instance = _with_project  # type: ignore[method-assign, assignment]
 
+    def full_clean(self) -> None:
+        """Before anything is read: what a colleague saved meanwhile is brought in."""
+        if self.is_bound and self.instance.pk and self.data.get("seen"):
+            self.data, self.meanwhile = colleagues.brought_in(self)
+        super().full_clean()
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("schedule_kind") != Campaign.Schedule.AT:
-            self.errors.pop("at", None)
-            cleaned["at"] = None
-            return cleaned
-        wall, zone = cleaned.get("at"), cleaned.get("timezone")
         self.twice = False
-        if wall and zone in known_zones():  # an unknown one is refused by its own field
-            try:
-                cleaned["at"] = on_the_clock(wall, zone)
-                self.twice = comes_twice(wall, zone)
-            except NoSuchTime as error:
-                self.add_error("at", str(error))
+        self._read_the_clock(cleaned)
+        if self.meanwhile:
+            self.add_error(None, self.meanwhile.said)
         return cleaned
+
+    def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
+        kind = cleaned.get("schedule_kind")
+        # What the page hides must not refuse what it shows.
+        hidden = {"now": ("at", "repeat", "until"), "at": ("repeat", "until")}.get(str(kind), ())
+        for name in hidden:
+            self.errors.pop(name, None)
+            cleaned[name] = "" if name == "repeat" else None
+        zone = cleaned.get("timezone")
+        if zone not in known_zones():  # refused by its own field
+            return
+        for name in ("at", "until"):
+            if wall := cleaned.get(name):
+                try:
+                    cleaned[name] = on_the_clock(wall, str(zone))
+                    self.twice |= name == "at" and comes_twice(wall, str(zone))
+                except NoSuchTime as error:
+                    self.add_error(name, str(error))
 
 
 def _with_project(row: Any) -> str:
-    return f"{row} ({row.project})"
+    return _("%(row)s (%(project)s)") % {"row": row, "project": row.project}

@@ -59,7 +59,7 @@ def test_durations_are_said_in_words_and_kept_in_seconds(desk: Desk, project: Pr
     page = desk.save("campaigns_campaign_add", **values)
     campaign = Campaign.objects.get()
     assert (campaign.max_lateness_seconds, campaign.ttl_seconds) == (5_400, 172_800)
-    assert "Review and launch" in page  # the way goes on to the launch, not back to the list
+    assert "Counting people and devices" in page  # the way goes on to the review, not to the list
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_duplicating_makes_a_draft_of_its_own(desk: Desk, project: Project) -> N
     reply = desk.confirm("campaigns_campaign_duplicate", run.campaign_id)
     copy = Campaign.objects.get(name="Spring (copy)")
     assert reply["HX-Redirect"].endswith(f"/{copy.pk}/change/")
-    assert "Review and launch" in desk.open("campaigns_campaign_change", copy.pk)
+    assert "Counting people and devices" in desk.open("campaigns_campaign_change", copy.pk)
     assert "edits here do not reach it" in desk.open("campaigns_campaign_change", run.campaign_id)
 
 

@@ -87,7 +87,7 @@ def test_from_log_in_to_a_finished_run_that_balances(
 ) -> None:
     log_in(page)
     page.goto(f"/admin/campaigns/campaign/{campaign.pk}/change/")
-    page.get_by_text("Review and launch").click()
+    page.get_by_role("link", name="Launch …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("42")
     assert not Run.objects.exists(), "looking at the dialog launches nothing"
@@ -109,7 +109,7 @@ def test_pausing_and_resuming_by_hand(
     Campaign.objects.update(rate_per_second=5)
     log_in(page)
     page.goto(f"/admin/campaigns/campaign/{campaign.pk}/change/")
-    page.get_by_text("Review and launch").click()
+    page.get_by_role("link", name="Launch …").click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("Launch")).click()
 
     page.get_by_text("Pause", exact=True).first.click()

@@ -1,0 +1,188 @@
+"""A text written, or an audience built, inside the campaign's own form."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from types import SimpleNamespace
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminRadioSelectWidget
+
+from campaigns.admin.audience_form import AudienceForm
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.content import TEXTS
+from campaigns.rules import everyone
+from campaigns.template import Template
+from notifications.admin.unfolded import ModelAdmin, ModelForm
+from notifications.admin.widgets import LineInput, PlainArea
+from notifications.project import Project
+
+PICK, MAKE = "pick", "make"
+LONGEST_NAME = 100
+
+
+class InPlace(ModelForm):
+    """The fields that make a row of another kind, and the rows they made."""
+
+    audience_from = forms.ChoiceField(
+        label=gettext_lazy("Who shall hear of it"),
+        required=False,
+        initial=PICK,
+        choices=[
+            (PICK, gettext_lazy("An audience you have")),
+            (MAKE, gettext_lazy("New rules, made here")),
+        ],
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    template_from = forms.ChoiceField(
+        label=gettext_lazy("What they read"),
+        required=False,
+        initial=PICK,
+        choices=[
+            (PICK, gettext_lazy("A template you have")),
+            (MAKE, gettext_lazy("A text for this campaign, written here")),
+        ],
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    title = forms.CharField(
+        label=gettext_lazy("Title"),
+        max_length=500,
+        required=False,
+        widget=LineInput,
+        help_text=gettext_lazy("With a person's name in it: {{ first_name | default: 'there' }}"),
+    )
+    body = forms.CharField(
+        label=gettext_lazy("Text"), max_length=4_000, required=False, widget=PlainArea(rows=4)
+    )
+    image = forms.CharField(
+        label=gettext_lazy("Image"),
+        max_length=2_000,
+        required=False,
+        widget=LineInput(placeholder="https://…"),
+        help_text=gettext_lazy("An https address; phones show it large."),
+    )
+    link = forms.CharField(
+        label=gettext_lazy("Opened on tap"),
+        max_length=2_000,
+        required=False,
+        widget=LineInput(placeholder="https://… or myapp://…"),
+    )
+
+    rules = deepcopy(AudienceForm.base_fields["rules"])  # whatever the audience's own page shows
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial.setdefault("rules", everyone())
+        for name in ("audience", "template"):
+            field: Any = self.fields[name]
+            field.required = False
+            # Django's links beside it open windows of their own; here it is made in place.
+            if hasattr(field.widget, "widget"):
+                field.widget = field.widget.widget
+                field.widget.choices = field.choices
+        self.text = own_text(self.instance) if self.instance.pk else None
+        if self.text is not None:
+            self.initial.update({name: getattr(self.text, name) for name in TEXTS})
+            self.initial["template_from"] = MAKE
+        self.built: Audience | None = None
+        self.written: Template | None = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        project = cleaned.get("project") or getattr(self.instance, "project", None)
+        if project is not None:
+            self._clean_audience(cleaned, project)
+            self._clean_text(cleaned, project)
+        return cleaned
+
+    def _clean_audience(self, cleaned: dict[str, Any], project: Project) -> None:
+        if cleaned.get("audience_from") != MAKE:
+            self.errors.pop("rules", None)
+            if cleaned.get("audience") is None and "audience" not in self.errors:
+                self.add_error("audience", _("Choose who shall hear of it, or make new rules."))
+            return
+        self.errors.pop("audience", None)
+        if "rules" in self.errors:
+            return
+        name = free_name(Audience, project, str(cleaned.get("name") or ""))
+        self.built = Audience(project=project, name=name, rules=cleaned["rules"])
+        try:
+            self.built.clean()
+        except ValidationError as error:
+            self.add_error("rules", error.messages)
+
+    def _clean_text(self, cleaned: dict[str, Any], project: Project) -> None:
+        made = cleaned.get("template_from") == MAKE
+        if not made and cleaned.get("template") is not None:
+            for name in TEXTS:
+                self.errors.pop(name, None)
+            return
+        self.errors.pop("template", None)
+        if not made and self.instance.pk:
+            self.add_error("template", _("Choose what they read, or write it here."))
+            return
+        # A draft that says nothing yet is kept as one; the launch asks for its words.
+        name = free_name(Template, project, str(cleaned.get("name") or ""))
+        self.written = self.text or Template(project=project)
+        if self.text is None or cleaned.get("name") != self.initial.get("name"):
+            self.written.name = name
+        for name in TEXTS:
+            setattr(self.written, name, cleaned.get(name, ""))
+        try:
+            self.written.clean()
+        except ValidationError as error:
+            for name, found in error.message_dict.items():
+                self.add_error(name if name in TEXTS else None, found)
+
+    def _post_clean(self) -> None:
+        """What is made here is chosen by that, and has no row yet to check the choice against."""
+        for name, made in (("audience", self.built), ("template", self.written)):
+            if made is not None:
+                self.cleaned_data.pop(name, None)
+        super()._post_clean()  # type: ignore[misc]
+
+    def save_what_was_made(self, request: HttpRequest, site: Any) -> None:
+        """Before the campaign itself, through the pages that keep their own trail of it."""
+        for made in (self.built, self.written):
+            if made is None or not (made._state.adding or self._text_changed):
+                continue
+            page: ModelAdmin = site.get_model_admin(type(made))
+            changed = ["rules"] if made is self.built else list(TEXTS)
+            adding = made._state.adding
+            # The page asks its form for what changed, and an audience's for pasted people.
+            stands_in: Any = SimpleNamespace(changed_data=changed, pasted=[], cleaned_data={})
+            page.save_model(request, made, stands_in, change=not adding)
+        for name, made in (("audience", self.built), ("template", self.written)):
+            if made is not None:
+                setattr(self.instance, name, made)
+
+    @property
+    def _text_changed(self) -> bool:
+        return any(name in self.changed_data for name in ("name", *TEXTS))
+
+
+def own_text(campaign: Campaign) -> Template | None:
+    """Its template, if it was written for this campaign alone and says no more than fits here."""
+    template = campaign.template
+    others = template.campaigns.exclude(pk=campaign.pk).exists()
+    more = template.locales or template.data or template.options
+    named = template.name.startswith(campaign.name[: LONGEST_NAME - 5])
+    return None if others or more or not named else template
+
+
+def free_name(model: type[Model], project: Project, name: str) -> str:
+    """The campaign's name, numbered when another row has it."""
+    taken = set(
+        model._default_manager.filter(project=project, name__startswith=name[:90]).values_list(
+            "name", flat=True
+        )
+    )
+    candidates = [name[:LONGEST_NAME], *(f"{name[:94]} {n}" for n in range(2, len(taken) + 3))]
+    return next(candidate for candidate in candidates if candidate and candidate not in taken)

@@ -1,0 +1,116 @@
+"""The four steps of a campaign, as a rail: which one is shown, which are done, what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns import recurrence
+from campaigns.campaign import Campaign
+
+WHO, WHAT, WHEN, REVIEW = "who", "what", "when", "review"
+FIELDS: dict[str, tuple[str, ...]] = {
+    WHO: ("project", "name", "audience_from", "audience", "rules"),
+    WHAT: ("template_from", "template", "title", "body", "image", "link"),
+    WHEN: (
+        "schedule_kind", "repeat", "at", "until", "timezone", "max_lateness_seconds",
+        "rate_per_second", "ttl_seconds", "on_unknown", "analytics_label",
+    ),
+    REVIEW: (),
+}  # fmt: skip
+# Shown only while another field says so, by the class of that name in campaign.css.
+SHOWN_IF = {
+    "audience": "c-if-audience-picked", "rules": "c-if-audience-made",
+    "template": "c-if-template-picked", "title": "c-if-template-made",
+    "body": "c-if-template-made", "image": "c-if-template-made", "link": "c-if-template-made",
+    "at": "c-if-timed", "timezone": "c-if-timed", "max_lateness_seconds": "c-if-timed",
+    "repeat": "c-if-repeating", "until": "c-if-repeating",
+}  # fmt: skip
+RARE = ("max_lateness_seconds", "on_unknown", "analytics_label")  # under “More”
+TITLES = {
+    WHO: (gettext_lazy("Who"), gettext_lazy("the people")),
+    WHAT: (gettext_lazy("What"), gettext_lazy("the text")),
+    WHEN: (gettext_lazy("When"), gettext_lazy("time and pace")),
+    REVIEW: (gettext_lazy("Review"), gettext_lazy("look, then launch")),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    number: int
+    current: bool
+    wrong: bool
+    missing: str  # what is still to do there; empty: done
+
+    @property
+    def title(self) -> str:
+        return str(TITLES[self.name][0])
+
+    @property
+    def about(self) -> str:
+        return str(TITLES[self.name][1])
+
+    @property
+    def done(self) -> bool:
+        return not self.missing and not self.wrong
+
+
+def rail(campaign: Campaign | None, form: Any, asked: str, now: datetime) -> list[Step]:
+    missing = {name: _missing(campaign, name, now) for name in FIELDS}
+    wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
+    current = _current(campaign, asked, wrong, missing)
+    return [
+        Step(name, number, name == current, name in wrong, missing[name])
+        for number, name in enumerate(FIELDS, start=1)
+    ]
+
+
+def _current(
+    campaign: Campaign | None, asked: str, wrong: set[str], missing: dict[str, str]
+) -> str:
+    """Where something is wrong; else where one asked to be; else the first that lacks something."""
+    for name in FIELDS:
+        if name in wrong:
+            return name
+    if asked in FIELDS and campaign is not None:
+        return asked
+    return next((name for name in FIELDS if missing[name]), REVIEW)
+
+
+def following(name: str) -> str:
+    names = list(FIELDS)
+    return names[min(names.index(name) + 1, len(names) - 1)] if name in names else REVIEW
+
+
+def _missing(campaign: Campaign | None, name: str, now: datetime) -> str:
+    if campaign is None:
+        return _("not yet") if name != REVIEW else ""
+    if name == WHO:
+        return _troubles(campaign.audience)
+    if name == WHAT:
+        template = campaign.template
+        return _troubles(template) if template.title or template.body else _("no text yet")
+    return _untimely(campaign, now) if name == WHEN else ""
+
+
+def _troubles(row: Any) -> str:
+    try:
+        row.clean()
+    except ValidationError as error:
+        return error.messages[0]
+    return ""
+
+
+def _untimely(campaign: Campaign, now: datetime) -> str:
+    kind, at = campaign.schedule_kind, campaign.at
+    if kind == Campaign.Schedule.AT and at is not None and at <= now:
+        return "" if campaign.current_run() else _("the time has passed")
+    if kind == Campaign.Schedule.RECURRING and not recurrence.coming(campaign, now, 1):
+        return _("its end has passed")
+    return ""

@@ -1,0 +1,56 @@
+// What was typed and not saved survives a session that ended, a closed tab, a crash: it is kept in
+// this browser until the server has it. Errors and hints are tied to their fields.
+"use strict";
+
+(() => {
+  const form = document.querySelector("form[data-draft]");
+  if (!form) return;
+
+  for (const field of form.querySelectorAll(".c-field :is(input, select, textarea)")) {
+    const ids = [`${field.id}_error`, `${field.id}_helptext`].filter((id) => document.getElementById(id));
+    if (ids.length) field.setAttribute("aria-describedby", ids.join(" "));
+    if (document.getElementById(`${field.id}_error`)) field.setAttribute("aria-invalid", "true");
+  }
+  if ("refused" in form.dataset) form.querySelector(".c-step:not([hidden]) [aria-invalid]")?.focus();
+
+  const KEPT = "carillon-draft:";
+  const here = KEPT + location.pathname;
+  const adding = KEPT + location.pathname.replace(/\d+\/change\/$/, "add/");
+  // `seen` goes along: if a colleague saved meanwhile, the server sets both beside each other.
+  const plain = (name) => !name.startsWith("_") && name !== "csrfmiddlewaretoken" && name !== "settled_project";
+  const values = () => Object.fromEntries([...new FormData(form)].filter(([name]) => plain(name)));
+  const forget = () => [here, adding].forEach((key) => localStorage.removeItem(key));
+  const differ = (one, other) => Object.keys(one).some((name) => name !== "seen" && one[name] !== other[name]);
+
+  const asServed = values();
+  if ("saved" in form.dataset) forget();
+  else if (!("refused" in form.dataset)) bringBack(localStorage.getItem(here));
+
+  function bringBack(text) {
+    if (!text) return;
+    const kept = JSON.parse(text);
+    if (!differ(kept, asServed)) return forget();
+    for (const [name, value] of Object.entries(kept)) {
+      const field = form.elements.namedItem(name);
+      if (!field) continue;
+      field.value = value; // a RadioNodeList checks the one that has it
+      if (field instanceof Element) field.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    document.getElementById("kept").hidden = false;
+  }
+
+  let waiting;
+  const keep = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (differ(values(), asServed)) localStorage.setItem(here, JSON.stringify(values()));
+    }, 300);
+  };
+  form.addEventListener("input", keep);
+  form.addEventListener("change", keep);
+  form.addEventListener("submit", () => localStorage.setItem(here, JSON.stringify(values())));
+  document.getElementById("kept-discard")?.addEventListener("click", () => {
+    forget();
+    location.reload();
+  });
+})();

@@ -1,0 +1,266 @@
+"""A campaign in steps: each save keeps a draft, text and audience are made in place."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from campaigns.template import Template
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+    make_project,
+    make_template,
+)
+
+pytestmark = pytest.mark.django_db
+ADD, CHANGE = "campaigns_campaign_add", "campaigns_campaign_change"
+IN_KOREA = {"field": "locale", "op": "eq", "value": "ko"}
+
+
+def form(of: Campaign | None = None, **values: Any) -> dict[str, Any]:
+    """What the page posts when nobody touched it."""
+    saved = {} if of is None else {"name": of.name, "audience": of.audience_id,
+                                   "template": of.template_id}  # fmt: skip
+    return {
+        "name": "Spring", "schedule_kind": "now", "timezone": "Asia/Seoul",
+        "audience_from": "pick", "template_from": "pick", "rules": '{"all": []}',
+        "max_lateness_seconds": "15 min", "ttl_seconds": "1 day", "on_unknown": "resend",
+        **saved, **values,
+    }  # fmt: skip
+
+
+def step_of(page: str) -> str:
+    return page.partition('name="_step" value="')[2].partition('"')[0]
+
+
+def html(desk: Desk, campaign: Campaign, **query: Any) -> str:
+    url = f"/admin/campaigns/campaign/{campaign.pk}/change/"
+    return desk.client.get(url, query).content.decode()
+
+
+# --- From step to step ----------------------------------------------------------------------------
+
+
+def test_the_first_step_alone_is_a_draft_and_the_way_goes_on(desk: Desk, project: Project) -> None:
+    people = make_audience(project, name="Everyone")
+    reply = desk.post(ADD, **form(audience=people.pk, _step="who", _go="what"))
+    campaign = Campaign.objects.get()
+    assert reply["Location"] == f"/admin/campaigns/campaign/{campaign.pk}/change/?step=what&saved=1"
+    assert (campaign.template.title, campaign.template.body) == ("", "")
+    page = html(desk, campaign)
+    assert step_of(page) == "what" and "no text yet" in page
+
+
+def test_a_text_written_in_place_is_a_template_of_its_own(desk: Desk, project: Project) -> None:
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    draft = campaign.template
+    text = {"template_from": "make", "title": "Hi {{ first_name }}", "body": "Come"}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **text, _go="when"))
+    draft.refresh_from_db()
+    assert (draft.name, draft.title, draft.body) == ("Spring", "Hi {{ first_name }}", "Come")
+    assert Template.objects.count() == 1
+    assert step_of(html(desk, campaign)) == "review"
+
+
+def test_choosing_another_template_leaves_no_empty_one_behind(desk: Desk, project: Project) -> None:
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    chosen = make_template(project)
+    desk.post(CHANGE, campaign.pk, **form(campaign, template=chosen.pk))
+    assert list(Template.objects.all()) == [chosen]
+
+
+def test_writing_in_place_leaves_a_template_of_others_as_it_was(
+    desk: Desk, project: Project
+) -> None:
+    shared = make_template(project, name="Shared", title="Ours")
+    campaign = make_campaign(project, template=shared)
+    make_campaign(project, template=shared)
+    text = {"template_from": "make", "title": "Mine", "body": "Only here"}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **text))
+    campaign.refresh_from_db()
+    shared.refresh_from_db()
+    assert (shared.title, campaign.template.title) == ("Ours", "Mine")
+    assert campaign.template_id != shared.pk
+
+
+def test_an_audience_built_in_place_gets_the_campaigns_name(desk: Desk, project: Project) -> None:
+    make_audience(project, name="Spring")
+    values = form(None, audience_from="make", rules=json.dumps(IN_KOREA))
+    desk.post(ADD, **values)
+    audience = Campaign.objects.get().audience
+    assert (audience.name, audience.rules) == ("Spring 2", IN_KOREA)
+    assert AuditEntry.objects.filter(action="created", subject__startswith="audience").exists()
+
+
+def test_rules_that_cannot_be_are_refused_in_their_step_and_nothing_is_made(
+    desk: Desk, project: Project
+) -> None:
+    rules = json.dumps({"field": "shoe", "op": "eq", "value": 1})
+    reply = desk.post(ADD, **form(audience_from="make", rules=rules, _step="when", _go="review"))
+    assert step_of(reply.content.decode()) == "who"
+    assert not Campaign.objects.exists() and not Audience.objects.exists()
+    assert not Template.objects.exists()
+
+
+def test_a_text_with_a_mistake_is_refused_where_it_stands(desk: Desk, project: Project) -> None:
+    text: dict[str, Any] = {"template_from": "make", "title": "{{ first_name", "body": "x"}
+    reply = desk.post(ADD, **form(None, audience=make_audience(project).pk, **text))
+    assert step_of(reply.content.decode()) == "what"
+    assert "line 1" in text_of(reply) and not Template.objects.exists()
+
+
+def test_without_an_audience_nothing_is_saved(desk: Desk, project: Project) -> None:
+    assert "Choose who shall hear of it" in desk.save(ADD, **form())
+    assert not Campaign.objects.exists()
+
+
+# --- Again and again ------------------------------------------------------------------------------
+
+
+def test_a_weekly_campaign_is_written_launched_and_stopped_by_hand(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    values = {"schedule_kind": "recurring", "repeat": "weekly", "at": "2030-05-01T09:00"}
+    campaign = make_campaign(project)
+    desk.post(CHANGE, campaign.pk, **form(campaign, **values))
+    assert "8 May 2030, 09:00 Asia/Seoul" in desk.open(CHANGE, campaign.pk, step="when")
+    assert "8 May 2030, 09:00 Asia/Seoul" in desk.open("campaign_review", campaign.pk)
+    desk.confirm("campaigns_campaign_launch", campaign.pk)
+    assert Run.objects.get().state == "scheduled"
+    moved = form(campaign, **{**values, "repeat": "daily"})
+    assert "Stop it first" in desk.save(CHANGE, campaign.pk, **moved)
+    desk.confirm("campaigns_campaign_stop", campaign.pk)
+    assert Run.objects.get().state == "cancelled"
+    assert "nothing repeats" in text_of(desk.confirm("campaigns_campaign_stop", campaign.pk))
+
+
+# --- Beside the form ------------------------------------------------------------------------------
+
+
+def test_the_people_are_counted_while_one_chooses(desk: Desk, project: Project) -> None:
+    make_device(make_contact(project, external_id="minji", locale="ko"))
+    make_device(make_contact(project, external_id="ada", locale="en"))
+    rules = {"audience_from": "make", "rules": json.dumps(IN_KOREA)}
+    text = text_of(desk.post("campaign_who", settled_project=project.pk, **rules))
+    assert "People 1" in text and "minji" in text and "ada" not in text
+    nobody = text_of(desk.post("campaign_who", settled_project=project.pk, audience_from="pick"))
+    assert "Choose an audience" in nobody
+
+
+def test_an_audience_of_another_project_is_not_shown(desk: Desk, project: Project) -> None:
+    theirs = make_audience(make_project())
+    make_device(make_contact(theirs.project, external_id="stranger"))
+    asked = {"settled_project": project.pk, "audience_from": "pick", "audience": theirs.pk}
+    assert "stranger" not in text_of(desk.post("campaign_who", **asked))
+
+
+def test_the_text_is_shown_on_three_phones_to_one_of_the_audience(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, rules=IN_KOREA)
+    make_device(make_contact(project, locale="ko", attributes={"first_name": "Minji"}))
+    make_device(make_contact(project, locale="en", attributes={"first_name": "Ada"}))
+    asked = {"settled_project": project.pk, "audience": audience.pk, "template_from": "make",
+             "title": "Hi {{ first_name }}", "body": "<b>Come</b>"}  # fmt: skip
+    reply = desk.post("campaign_what", **asked)
+    assert text_of(reply).count("Hi Minji") == 3
+    assert b"&lt;b&gt;Come" in reply.content
+    broken = desk.post("campaign_what", **{**asked, "title": "{{ first_name | shout }}"})
+    assert "there is no filter “shout”" in text_of(broken)
+
+
+def test_the_review_says_who_is_skipped_what_is_read_and_how_long_it_takes(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    make_device(make_contact(project, external_id="nameless", attributes={}))
+    make_contact(project)
+    campaign = make_campaign(project, rate_per_second=2, ttl_seconds=60)
+    text = desk.open("campaign_review", campaign.pk)
+    assert "People 5" in text and "Reachable devices 4" in text and "Android 4" in text
+    assert "1 device: its person has no “first_name”" in text
+    assert "2 s, at 2 a second (the campaign's own rate)" in text
+    assert "up to 4 of its requests are sent again" in text
+    assert text.count("Hello Ada") >= 2 and "The longest found" in text
+
+
+def test_the_review_warns_of_a_rate_too_low_for_its_time(desk: Desk, project: Project) -> None:
+    make_people(project, 70)
+    campaign = make_campaign(project, rate_per_second=1, ttl_seconds=60)
+    assert "Raise the rate, or that time" in desk.open("campaign_review", campaign.pk)
+
+
+def test_a_draft_without_words_is_reviewed_but_not_offered_for_launch(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    text = desk.open("campaign_review", campaign.pk)
+    assert "It says nothing yet" in text and "Launch …" not in text
+
+
+# --- Two people -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bob(project: Project) -> Desk:
+    client = Client()
+    client.force_login(User.objects.create_superuser("bob", "b@example.com", "a long pass phrase"))
+    return Desk(client)
+
+
+def seen_by(desk: Desk, campaign: Campaign) -> str:
+    return unescape(html(desk, campaign).partition('name="seen" value="')[2].partition('"')[0])
+
+
+def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project, name="Spring", timezone="Asia/Seoul")
+    seen = seen_by(desk, campaign)
+    bob.post(CHANGE, campaign.pk, **form(campaign, rate_per_second=50, ttl_seconds="2 h"))
+
+    mine = form(campaign, name="Spring for all", ttl_seconds="3 h", seen=seen)
+    reply = desk.post(CHANGE, campaign.pk, **mine)
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.rate_per_second) == ("Spring", 50)
+    assert "bob saved this campaign while you were editing" in text_of(reply)
+    assert "Taken over from them: At most, per second." in text_of(reply)
+    assert "Worth showing for: yours is kept, theirs was “2 h”" in text_of(reply)
+    page = reply.content.decode()
+    assert 'value="Spring for all"' in page and 'value="50"' in page and 'value="3 h"' in page
+
+    again = unescape(page.partition('name="seen" value="')[2].partition('"')[0])
+    desk.post(CHANGE, campaign.pk, **{**mine, "rate_per_second": 50, "seen": again})
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.rate_per_second) == ("Spring for all", 50)
+    assert campaign.ttl_seconds == 3 * 3600
+
+
+def test_nobody_is_named_while_one_works_alone(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project, at=timezone.now() + timedelta(days=9), schedule_kind="at")
+    values = {"schedule_kind": "at", "at": "2031-01-01T09:00", "seen": seen_by(desk, campaign)}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **values))
+    campaign.refresh_from_db()
+    assert campaign.at is not None and campaign.at.year == 2031
