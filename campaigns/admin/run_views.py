@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns import recipients
-from campaigns.admin import chunk_grid, deliveries, live, overview, person_sent
+from campaigns.admin import chunk_grid, deliveries, device_health, live, overview, person_sent
 from campaigns.admin.words import sentence
 from campaigns.run import Run
 from notifications.admin.keyset import row_id
@@ -28,6 +28,7 @@ class RunViews(ReadOnlyPage):
     def get_urls(self) -> list[Any]:
         ours = [
             path("overview/", self.guarded(self.overview_view), name="campaigns_overview"),
+            path("overview/health/", self.guarded(self.health_view), name="overview_health"),
             path("<int:run_id>/live/", self.guarded(self.live_view), name="run_live"),
             path("<int:run_id>/course/", self.guarded(self.course_view), name="run_course"),
             path("<int:run_id>/chunk/", self.guarded(self.chunk_view), name="run_chunk"),
@@ -119,3 +120,7 @@ class RunViews(ReadOnlyPage):
 
     def overview_view(self, request: HttpRequest) -> HttpResponse:
         return render(request, "admin/overview_live.html", overview.picture(timezone.now()))
+
+    def health_view(self, request: HttpRequest) -> HttpResponse:
+        """Beside the overview, which must not wait for it."""
+        return render(request, "admin/overview_health.html", device_health.health(timezone.now()))

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 def test_without_anything_it_names_the_four_steps(desk: Desk) -> None:
     text = desk.open("index")
-    assert "Four steps to a first run" in text and "4. A campaign" in text
+    assert "Four steps to a first run" in text and "A campaign that joins the two" in text
 
 
 def test_with_a_campaign_and_no_run_it_leads_to_the_launch(desk: Desk, project: Project) -> None:

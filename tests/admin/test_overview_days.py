@@ -1,0 +1,166 @@
+"""The overview's numbers: today against a usual day, devices, the quota, and when it asks again."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.admin.days import days_of
+from campaigns.ledger import Window
+from campaigns.run import Run
+from notifications.device import Device
+from notifications.project import Project
+from tests.admin.desk import Desk
+from tests.builders import make_contact, make_device, make_people, make_run
+
+pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)  # in Seoul
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    cache.delete("device-health")
+
+
+def ended(project: Project, at: datetime, *, accepted: int, failed: int = 0) -> Run:
+    run = make_run(project, advanced=False)
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", started_at=at, finished_at=at, planned=accepted + failed,
+        accepted=accepted, rejected=failed,
+    )  # fmt: skip
+    return run
+
+
+def triggers(desk: Desk) -> str:
+    page = desk.client.get(reverse("admin:index")).content.decode()
+    return " ".join(re.findall(r'hx-trigger="([^"]*)"', page))
+
+
+# --- Today and usually ----------------------------------------------------------------------------
+
+
+def test_today_stands_beside_the_median_of_the_days_with_runs(project: Project) -> None:
+    for ago, accepted in ((1, 100), (2, 300), (9, 200), (40, 9_000)):
+        ended(project, NOON - timedelta(days=ago), accepted=accepted, failed=accepted // 10)
+    ended(project, NOON, accepted=50, failed=50)
+    days = days_of(Run.objects.all(), NOON, "Asia/Seoul")
+    assert (days.today.accepted, days.today.failed, days.today.failed_share) == (50, 50, "50")
+    assert days.usual == 200 and days.usual_failed == "9.1"
+    assert "Fewer than half" in days.verdict
+    assert [day.accepted for day in days.bars[-3:]] == [300, 100, 50] and len(days.bars) == 14
+
+
+def test_a_day_ends_at_the_projects_midnight(project: Project) -> None:
+    ended(project, datetime(2026, 11, 20, 15, 30, tzinfo=UTC), accepted=7)  # 0:30 in Seoul
+    assert days_of(Run.objects.all(), NOON, "Asia/Seoul").today.accepted == 7
+    assert days_of(Run.objects.all(), NOON, "UTC").today.accepted == 0
+
+
+@pytest.mark.parametrize(
+    ("usual", "today", "said"),
+    [
+        (None, 5, "The first day"),
+        (100, 0, "Nothing was sent today"),
+        (100, 49, "Fewer than half"),
+        (100, 120, "About as on a usual day"),
+        (100, 201, "More than twice"),
+    ],
+)
+def test_the_comparison_is_said_in_words(
+    project: Project, usual: int | None, today: int, said: str
+) -> None:
+    if usual:
+        ended(project, NOON - timedelta(days=1), accepted=usual)
+    if today:
+        ended(project, NOON, accepted=today)
+    assert said in days_of(Run.objects.all(), NOON, "UTC").verdict
+
+
+def test_no_bar_leaves_the_chart_and_few_failures_stay_visible(project: Project) -> None:
+    ended(project, NOON - timedelta(days=1), accepted=1_000_000, failed=1)
+    ended(project, NOON, accepted=0, failed=3)
+    for day in days_of(Run.objects.all(), NOON, "UTC").bars:
+        assert day.accepted_top >= 0 and day.failed_top >= 0
+        assert bool(day.failed) == (day.failed_height >= 2)
+
+
+def test_the_chart_has_its_numbers_as_a_table_too(desk: Desk, project: Project) -> None:
+    ended(project, timezone.now() - timedelta(days=1), accepted=12_345)
+    text = desk.open("index")
+    assert "usually 12,345" in text and "The numbers Day Accepted Failed" in text
+
+
+# --- Devices and the quota ------------------------------------------------------------------------
+
+
+def test_device_health_counts_who_can_be_reached_who_came_and_who_went(
+    desk: Desk, project: Project
+) -> None:
+    now, year = timezone.now(), timedelta(days=365)
+    contact = make_contact(project)
+    make_device(contact, platform="ios")
+    make_device(contact, platform="ios", registered_at=now - year, last_seen_at=now - year)
+    gone = make_device(contact, platform="android", registered_at=now - year)
+    Device.objects.filter(pk=gone.pk).update(retired_at=now, retired_reason="unregistered")
+    text = desk.open("overview_health")
+    assert "Android 0 0 0 % 0 1" in text
+    assert "iOS 2 1 50 % 1 0" in text and "All 2 1 50 % 1 1" in text
+
+
+def test_without_a_device_health_says_so(desk: Desk, project: Project) -> None:
+    assert "No device has registered yet" in desk.open("overview_health")
+
+
+def test_the_quota_in_use_is_that_of_the_last_minute(desk: Desk, project: Project) -> None:
+    Project.objects.update(quota_per_minute=1_000)
+    make_people(project, 1)
+    run = make_run(project)
+    now = timezone.now()
+    for ago, count in ((10, 250), (90, 500)):
+        opened = now - timedelta(seconds=ago)
+        Window.objects.create(
+            run=run, chunk=run.chunks.get(), attempt=1, seqs=list(range(count)), opened_at=opened
+        )
+    assert "FCM quota of Shop: 25 % in use (250 of 1,000 in the last minute)." in desk.open("index")
+
+
+# --- Who is needed, and when it asks again --------------------------------------------------------
+
+
+def test_late_starts_and_unknown_outcomes_need_a_person(desk: Desk, project: Project) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    late = make_run(project, advanced=False, name="Late", schedule_kind="at", at=later)
+    Run.objects.filter(pk=late.pk).update(scheduled_at=timezone.now() - timedelta(minutes=10))
+    unsure = ended(project, timezone.now(), accepted=5)
+    Run.objects.filter(pk=unsure.pk).update(planned=8, unknown=3)
+    text = desk.open("index")
+    assert "It was due 10 min" in text and "has not started" in text
+    assert "It ended with 3 unknown outcomes." in text
+
+
+def test_what_is_scheduled_shows_its_own_clock_and_the_projects(
+    desk: Desk, project: Project
+) -> None:
+    at = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
+    make_run(project, advanced=False, schedule_kind="at", at=at, timezone="Europe/Berlin")
+    text = desk.open("index")
+    assert "1 Jan 2030, 13:00 Europe/Berlin = 1 Jan 2030, 21:00 Asia/Seoul" in text
+
+
+def test_it_asks_again_only_while_something_runs_or_is_about_to(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    assert "every 2s" in triggers(desk)
+    run.cancel()
+    Run.objects.update(finished_at=timezone.now())
+    assert "every" not in triggers(desk) and "visibilitychange" in triggers(desk)
+    soon = timezone.now() + timedelta(minutes=10)
+    make_run(project, advanced=False, schedule_kind="at", at=soon)
+    assert "every" not in triggers(desk) and re.search(r"load delay:(59|60)\ds", triggers(desk))
