@@ -191,6 +191,8 @@ class Campaign(OfProject):
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
         problems: dict[str, str] = {}
+        if self.archived_at is not None:
+            problems["campaign"] = _("It is archived. Bring it back first.")
         for name, checked in (("audience", self.audience), ("template", self.template)):
             try:
                 checked.clean()
@@ -222,7 +224,7 @@ class Campaign(OfProject):
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
         copy.pk, copy._state.adding = None, True
-        copy.name = f"{self.name[:90]} (copy)"
+        copy.name, copy.archived_at = f"{self.name[:90]} (copy)", None
         copy.save()
         return copy
 

@@ -1,0 +1,115 @@
+"""Filing: tags that sort campaigns, and the archive for those nobody needs to see any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
+
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications import audit
+
+LONGEST_TAG = 30
+MOST_TAGS = 10
+OFFERED = 50
+
+
+@dataclass(frozen=True)
+class Filed:
+    """What was done, and what was left as it was."""
+
+    done: list[Campaign]
+    kept: list[Campaign]
+
+
+def tags_in(text: str) -> list[str]:
+    """“Shop, news, shop” → Shop, news: in the order given, each once, however it is spelt."""
+    found: dict[str, str] = {}
+    for tag in text.split(","):
+        if tidy := " ".join(tag.split()):
+            found.setdefault(tidy.casefold(), tidy)
+    if too_long := [tag for tag in found.values() if len(tag) > LONGEST_TAG]:
+        raise ValidationError(
+            _("“%(tag)s” is too long: a tag has at most %(most)d characters.")
+            % {"tag": too_long[0], "most": LONGEST_TAG}
+        )
+    return list(found.values())
+
+
+def known_tags(project_ids: Iterable[int]) -> list[str]:
+    """Those in use, by name; of campaigns that are not archived."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT unnest(tags) AS tag FROM campaigns_campaign"
+            " WHERE project_id = ANY(%s) AND archived_at IS NULL ORDER BY tag LIMIT %s",
+            [list(project_ids), OFFERED],
+        )
+        return [tag for (tag,) in cursor.fetchall()]
+
+
+def set_tags(campaign: Campaign, tags: list[str], *, by: str) -> None:
+    _check(campaign, tags)
+    before, campaign.tags = campaign.tags, tags
+    if before == tags:
+        return
+    with transaction.atomic():
+        campaign.save(update_fields=["tags"])
+        _record(campaign, by, "tagged", before=before, after=tags)
+
+
+def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None:
+    """Raises ValidationError when one would have too many; then none was changed."""
+    with transaction.atomic():
+        for campaign in campaigns:
+            set_tags(campaign, tags_in(",".join([*campaign.tags, *tags])), by=by)
+
+
+def _check(campaign: Campaign, tags: list[str]) -> None:
+    if len(tags) > MOST_TAGS:
+        raise ValidationError(
+            _("“%(campaign)s” would have %(count)d tags; %(most)d are the most.")
+            % {"campaign": campaign, "count": len(tags), "most": MOST_TAGS}
+        )
+
+
+def archive(campaigns: QuerySet[Campaign], *, by: str, now: datetime) -> Filed:
+    """Out of the list; nothing is deleted. What still has something to send is kept in it."""
+    with transaction.atomic():
+        rows = list(campaigns.filter(archived_at=None).select_for_update(of=("self",), no_key=True))
+        going = unfinished(Campaign.objects.filter(pk__in=[row.pk for row in rows]))
+        kept = set(going.values_list("pk", flat=True))
+        return Filed(
+            done=[_stamp(row, now, by) for row in rows if row.pk not in kept],
+            kept=[row for row in rows if row.pk in kept],
+        )
+
+
+def bring_back(campaigns: QuerySet[Campaign], *, by: str) -> Filed:
+    with transaction.atomic():
+        rows = campaigns.exclude(archived_at=None).select_for_update(of=("self",), no_key=True)
+        return Filed(done=[_stamp(row, None, by) for row in list(rows)], kept=[])
+
+
+def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """Those with a run that waits, sends or is paused."""
+    runs = Run.objects.filter(campaign=OuterRef("pk"), finished_at=None)
+    return campaigns.filter(Exists(runs))
+
+
+def _stamp(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
+    campaign.archived_at = at
+    campaign.save(update_fields=["archived_at"])
+    _record(campaign, by, "archived" if at else "brought back")
+    return campaign
+
+
+def _record(campaign: Campaign, by: str, action: str, **detail: Any) -> None:
+    subject = f"campaign {campaign}"[:100]
+    audit.record(by, action, subject, project=campaign.project, **detail)
