@@ -58,7 +58,7 @@ PAGES: dict[str, Door] = {
     "password_change": LOOK,  # one's own
     "password_change_done": LOOK,
     # Send.
-    **_page("campaigns_campaign", VIEWER, EDITOR, launch=SENDER, duplicate=EDITOR),
+    **_page("campaigns_campaign", VIEWER, EDITOR, launch=SENDER, stop=SENDER, duplicate=EDITOR),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR),
     **_page(
@@ -73,6 +73,9 @@ PAGES: dict[str, Door] = {
         duplicate=EDITOR,
     ),
     "campaigns_overview": LOOK,
+    "campaign_who": LOOK,
+    "campaign_what": LOOK,
+    "campaign_review": LOOK,
     "campaigns_calendar": LOOK,
     "campaigns_move": Door(SENDER, SENDER),
     "run_live": LOOK,

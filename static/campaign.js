@@ -23,8 +23,12 @@
   const differ = (one, other) => Object.keys(one).some((name) => name !== "seen" && one[name] !== other[name]);
 
   const asServed = values();
-  if ("saved" in form.dataset) forget();
-  else if (!("refused" in form.dataset)) bringBack(localStorage.getItem(here));
+  if ("saved" in form.dataset) {
+    forget();
+    const address = new URL(location.href);
+    address.searchParams.delete("saved"); // said once: a reload of this page saved nothing
+    history.replaceState(null, "", address);
+  } else if (!("refused" in form.dataset)) bringBack(localStorage.getItem(here));
 
   function bringBack(text) {
     if (!text) return;

@@ -124,7 +124,7 @@ class Composing(Page):
             "zone": campaign.timezone,
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
-            "may_launch": self.has_change_permission(request, campaign),
+            "may_launch": self.opens(request, "launch"),
         }
         return render(request, f"{FOLDER}/review.html", context)
 

@@ -8,8 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 
-from campaigns.admin import forecast, preview
+from campaigns.admin import forecast, freshness, preview
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
@@ -30,11 +31,13 @@ class LaunchDialog(Dialog):
         widget=LineInput(inputmode="numeric", autocomplete="off"),
         help_text="Type it to show that you mean it.",
     )
+    looked_at = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.must_type:
             del self.fields["number"]
+        self.initial["looked_at"] = freshness.marks(self.campaign)
 
     @property
     def title(self) -> str:
@@ -91,6 +94,16 @@ class LaunchDialog(Dialog):
         reachable = [person for person in people if person.devices.all()] or people
         cards = [preview.card(self.campaign.template.frozen(), person) for person in reachable]
         return next((card for card in cards if card.message), cards[0] if cards else None)
+
+    def clean_looked_at(self) -> str:
+        """A launch sends what was looked at, or asks to look again."""
+        seen: str = self.cleaned_data["looked_at"]
+        if stale := freshness.changed(self.campaign, seen):
+            self.data = self.data.copy()  # type: ignore[attr-defined]
+            self.data["looked_at"] = self.initial["looked_at"]  # type: ignore[index]
+            again = _("Nothing was launched. What you see now is new: look again, then launch.")
+            self.add_error(None, [*stale, again])
+        return seen
 
     def clean_number(self) -> str:
         typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")

@@ -264,3 +264,58 @@ def test_nobody_is_named_while_one_works_alone(desk: Desk, project: Project) -> 
     desk.post(CHANGE, campaign.pk, **form(campaign, **values))
     campaign.refresh_from_db()
     assert campaign.at is not None and campaign.at.year == 2031
+
+
+# --- Launching what was looked at -----------------------------------------------------------------
+
+
+def looked_at(reply: Any) -> str:
+    return unescape(reply.content.decode().partition('name="looked_at" value="')[2].split('"')[0])
+
+
+def test_a_launch_of_something_that_changed_since_asks_to_look_again(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    url = f"/admin/campaigns/campaign/{campaign.pk}/launch/"
+    seen = looked_at(desk.client.get(url))
+    template = campaign.template
+    bob.post("campaigns_template_change", template.pk, name=template.name, title="Buy!", body="B")
+
+    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert not Run.objects.exists()
+    said = text_of(refused)
+    assert "The text is not any more what you looked at: bob changed it." in said
+    assert "Buy!" in said
+
+    again = looked_at(refused)
+    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=again)
+    assert Run.objects.get().content["title"] == "Buy!"
+
+
+def test_a_launch_of_what_was_looked_at_goes_out(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
+    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert Run.objects.count() == 1
+
+
+def test_an_audience_emptied_meanwhile_is_not_launched(desk: Desk, project: Project) -> None:
+    [device] = make_people(project, 1)
+    campaign = make_campaign(project)
+    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
+    device.delete()
+    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert "Nobody can be reached" in text_of(refused)
+    assert not Run.objects.exists()
+
+
+def test_a_rule_on_an_attribute_that_vanished_says_that_nobody_is_left(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    gone = make_audience(project, rules={"field": "attributes.vip", "op": "eq", "value": True})
+    campaign = make_campaign(project, audience=gone)
+    assert "Nobody can be reached" in desk.open("campaign_review", campaign.pk)

@@ -1,0 +1,57 @@
+"""Is what one launches still what one looked at? The dialog carries a mark of each part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.campaign import WHEN, Campaign
+from notifications.audit import AuditEntry
+
+POLICY = ("on_unknown", "rate_per_second", "ttl_seconds", "analytics_label", *WHEN)
+
+
+def marks(campaign: Campaign) -> str:
+    parts: dict[str, Any] = {
+        "audience": [campaign.audience_id, campaign.audience.effective_rules],
+        "template": [campaign.template_id, campaign.template.frozen()],
+        "campaign": [getattr(campaign, name) for name in POLICY],
+    }
+    return json.dumps({name: _mark(value) for name, value in parts.items()})
+
+
+def changed(campaign: Campaign, seen: str) -> list[str]:
+    """What is not any more as it was looked at, and who changed it, in sentences."""
+    was: Any = None
+    with suppress(ValueError):
+        was = json.loads(seen)
+    if not isinstance(was, dict):
+        return []
+    now = json.loads(marks(campaign))
+    rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
+    return [_said(name, rows[name]) for name in now if now[name] != was.get(name)]
+
+
+def _said(name: str, row: Any) -> str:
+    words = {
+        "audience": _("The audience is not any more what you looked at: %(who)s changed it."),
+        "template": _("The text is not any more what you looked at: %(who)s changed it."),
+        "campaign": _("The settings are not any more what you looked at: %(who)s changed them."),
+    }
+    return words[name] % {"who": _who(name, row)}
+
+
+def _who(name: str, row: Any) -> str:
+    subjects = [f"{name} {row}"[:100], f"{name} {row.pk}"]
+    trail = AuditEntry.objects.filter(project=row.project_id, subject__in=subjects)
+    entry = trail.order_by("-pk").first()
+    return entry.actor.removeprefix("user:") if entry else _("somebody")
+
+
+def _mark(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
