@@ -267,14 +267,15 @@ document.addEventListener("alpine:init", () => {
     hear(count) {
       this.problems = {};
       for (const one of count.querySelectorAll("[data-path]")) {
-        this.problems[one.dataset.path] = one.textContent.trim();
+        this.problems[one.dataset.path] = one.dataset.short;
       }
       const status = document.getElementById("count-said");
       if (status) status.textContent = count.querySelector("[data-said]")?.dataset.said ?? "";
     },
 
     problemOf(node) {
-      return this.problems[node.path] ?? "";
+      const said = this.problems[node.path] ?? "";
+      return said && !node.children && !Value.finished(node) ? this.words.unfinished : said;
     },
   }));
 });

@@ -65,6 +65,11 @@ class AudiencePage(Page):
         ]
         return [*own, *super().get_urls()]
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is not None and not self.has_change_permission(request, obj):
+            return ["project", "name", "kind", "in_words"]
+        return super().get_fields(request, obj)
+
     # --- The list ------------------------------------------------------------------------------
 
     @display(description="who")
@@ -73,6 +78,10 @@ class AudiencePage(Page):
             return f"{obj.members.count():,} people, listed by hand"
         text = sentence(obj.rules, project_id=obj.project_id)
         return text if len(text) <= 90 else f"{text[:89]}…"
+
+    @display(description=gettext_lazy("in words"))
+    def in_words(self, obj: Audience) -> str:
+        return sentence(obj.effective_rules, project_id=obj.project_id)
 
     @display(description="used by", ordering="campaign_count")
     def used(self, obj: Any) -> str:

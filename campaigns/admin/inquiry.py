@@ -39,6 +39,7 @@ class Problem:
 
     said: str
     path: str = ""
+    short: str = ""  # beside the rule itself
 
     def __str__(self) -> str:
         return self.said
@@ -50,18 +51,19 @@ def problems(error: ValidationError) -> list[Problem]:
 
 def _problem(message: str) -> Problem:
     found = PLACE.fullmatch(message)
-    numbers = re.findall(r"\[(\d+)\]", found[1]) if found else []
-    if not found or not numbers:
-        return Problem(message, found[1] if found else "")
-    number = ".".join(str(int(index) + 1) for index in numbers)
+    if not found:
+        return Problem(message)
+    path, part, short = found.groups()
+    number = ".".join(str(int(index) + 1) for index in re.findall(r"\[(\d+)\]", path))
     names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
-    if name := names.get(found[2] or ""):
-        said = _("Rule {number}, {part}: {problem}").format(
-            number=number, part=name, problem=found[3]
-        )
+    if not number:
+        said = message
+    elif part in names:
+        pattern = _("Rule {number}, {part}: {problem}")
+        said = pattern.format(number=number, part=names[part], problem=short)
     else:
-        said = _("Rule {number}: {problem}").format(number=number, problem=found[3])
-    return Problem(said, found[1])
+        said = _("Rule {number}: {problem}").format(number=number, problem=short)
+    return Problem(said, path, short)
 
 
 def asked(posted: QueryDict) -> tuple[Project, Any]:

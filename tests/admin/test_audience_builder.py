@@ -18,6 +18,7 @@ from campaigns.audience import Audience, Member
 from campaigns.selection import PEOPLE_AND_DEVICES
 from notifications.audit import AuditEntry
 from notifications.project import Project
+from notifications.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,
@@ -246,3 +247,18 @@ def test_a_copied_list_has_everybody_who_is_on_it(desk: Desk, project: Project) 
     copy = Audience.objects.get(name="Testers (copy)")
     assert set(copy.members.values_list("contact__external_id", flat=True)) == {"m0", "m1", "m2"}
     assert listed.members.count() == 3
+
+
+def test_who_may_only_look_sees_the_rules_in_words_and_who_it_is(
+    client: Client, project: Project
+) -> None:
+    viewer = User.objects.create_user("vera", is_staff=True)
+    TeamMember.objects.create(user=viewer, role=Role.VIEWER)
+    client.force_login(viewer)
+    make_contact(project, attributes={"plan": "pro"})
+    audience = make_audience(project, rules={"all": [PRO]})
+    page = client.get(reverse("admin:campaigns_audience_change", args=[audience.pk]))
+    assert "plan is pro" in text_of(page)
+    assert "rulesBuilder" not in page.content.decode()
+    reply = Desk(client).post("audience_count", project=project.pk, audience=audience.pk)
+    assert "People 1" in text_of(reply)
