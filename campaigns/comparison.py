@@ -103,9 +103,10 @@ def _collect(found: Leaves, path: Path, value: Any) -> None:
 
 
 def _in_order(*sides: Leaves) -> list[Path]:
-    """As the form shows them."""
+    """As the form shows them, each language's texts too."""
+    places = {name: str(number) for number, name in enumerate(KEPT)}
     paths = {path for side in sides for path in side}
-    return sorted(paths, key=lambda path: (KEPT.index(path[0]), path))
+    return sorted(paths, key=lambda path: [places.get(name, name) for name in path])
 
 
 def _empty(content: Mapping[str, Any]) -> dict[str, Any]:

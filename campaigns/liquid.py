@@ -8,6 +8,7 @@ marketer's words, with line and column.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,11 @@ FILTERS = frozenset(
         *("plus", "minus", "times", "divided_by", "round", "append", "prepend", "replace", "size"),
     )
 )
+# What the same is called elsewhere.
+OTHER_NAMES = {
+    "upper": "upcase", "uppercase": "upcase", "lower": "downcase", "lowercase": "downcase",
+    "fallback": "default", "title": "capitalize", "trim": "strip", "format": "date",
+}  # fmt: skip
 MAX_SOURCE = 4_000
 MAX_OUTPUT = 4_096
 
@@ -40,6 +46,17 @@ PLAIN_WORDS = [
     (r"expected a primitive expression", "a variable's name is missing, e.g. {{ first_name }}"),
     (r"expected end of expression, found word",
      "unexpected word; a name has no spaces, and a filter follows a “|”"),
+    (r"expected end of expression, found string", "a “:” is missing before this, as in "
+     "{{ first_name | default: 'there' }}"),
+    (r"expected end of expression, found dpipe", "one “|” is enough"),
+    (r"expected end of expression, found '='", "to compare, write “==”"),
+    (r"expected word, found end of expression", "a filter's name is missing after the last “|”"),
+    (r"missing expression", "a condition is missing, as in {% if first_name %}"),
+    (r"missing tag name or closing delimiter", "a “{%” is never closed; add “%}”"),
+    (r"unexpected '[“”‘’„«»]'", "curly quotes are not understood; write straight ones: 'there'"),
+    (r"""unexpected ('"'|"'")""", "this quote is never closed"),
+    (r"unexpected '{'", "one “{” too many"),
+    (r"unexpected '(.)'", r"“\1” means nothing here"),
 ]  # fmt: skip
 
 
@@ -87,8 +104,7 @@ def problems(source: str) -> list[str]:
     except LiquidError as error:
         return [_in_plain_words(error, source)]
     return [
-        f"{_place(source, spans[0].index)}: there is no filter “{name}”. "
-        f"Use one of {', '.join(sorted(FILTERS))}."
+        f"{_place(source, spans[0].index)}: there is no filter “{name}”. {_instead(name)}"
         for name, spans in used.items()
         if name not in FILTERS
     ]
@@ -97,6 +113,12 @@ def problems(source: str) -> list[str]:
 def variables(source: str) -> set[str]:
     """The people's attributes a text asks for."""
     return set(parse(source).analyze().globals)
+
+
+def _instead(name: str) -> str:
+    known = OTHER_NAMES.get(name.lower())
+    near = [known] if known else get_close_matches(name.lower(), FILTERS, n=1)
+    return f"Did you mean “{near[0]}”?" if near else f"Use one of {', '.join(sorted(FILTERS))}."
 
 
 def _in_plain_words(error: LiquidError, source: str) -> str:

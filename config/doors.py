@@ -58,7 +58,17 @@ PAGES: dict[str, Door] = {
     "password_change": LOOK,  # one's own
     "password_change_done": LOOK,
     # Send.
-    **_page("campaigns_campaign", VIEWER, EDITOR, launch=SENDER, stop=SENDER, duplicate=EDITOR),
+    **_page(
+        "campaigns_campaign",
+        VIEWER,
+        EDITOR,
+        launch=SENDER,
+        stop=SENDER,
+        duplicate=EDITOR,
+        tag=EDITOR,
+        archive=EDITOR,
+        bring_back=EDITOR,
+    ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR),
     **_page(
@@ -91,8 +101,9 @@ PAGES: dict[str, Door] = {
     "audience_choices": LOOK,
     "audience_values": LOOK,
     "template_preview": LOOK,
-    "template_revision": LOOK,
+    "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
     "template_revisions": LOOK,
+    "template_variables": LOOK,
     # Reach.
     **_page("notifications_contact", VIEWER, EDITOR),
     **_page("notifications_device", VIEWER, EDITOR, retire=EDITOR, restore=EDITOR),

@@ -28,7 +28,7 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "campaigns.admin.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more
-    "STYLES": [lambda request: static("carillon.css")],
+    "STYLES": [lambda request: static("carillon.css"), lambda request: static("phone.css")],
     "SCRIPTS": [lambda request: static("carillon.js")],
     "COLORS": {
         # Bronze would be the bell's own colour; white on it cannot be read. This is its patina.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 import orjson
 from django.db import connection
 from liquid.exceptions import LiquidError
 
-from campaigns import liquid
+from campaigns import liquid, vocabulary
 from campaigns.content import Content, on_platform
 from campaigns.rendering import Reader, Unrenderable, render
 from notifications import payload, sizes
@@ -69,6 +71,11 @@ class Variable:
     missing: int
     of: int
     needed: bool = field(default=True)
+    nearest: str = ""  # an attribute people do have, when nobody has this one
+
+    @property
+    def unknown(self) -> bool:
+        return self.of > 0 and self.missing == self.of
 
 
 def somebody(project: Project, external_id: str = "") -> Contact | None:
@@ -120,11 +127,28 @@ def variables(content: Content, project: Project) -> list[Variable]:
         names = sorted(set().union(*(liquid.variables(source) for source in sources)))
     except LiquidError:
         return []
-    of, missing = _missing(names, project) if names else (0, [])
-    return [
+    of, lacking = missing(names, project) if names else (0, [])
+    found = [
         Variable(name, count, of, any(_needs(source, name, names) for source in sources))
-        for name, count in zip(names, missing, strict=True)
+        for name, count in zip(names, lacking, strict=True)
     ]
+    if not any(variable.unknown for variable in found):
+        return found
+    known = [*OWN, *(attribute.name for attribute in vocabulary.attributes(project.pk))]
+    return [replace(one, nearest=_nearest(one.name, known)) if one.unknown else one
+            for one in found]  # fmt: skip
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    by_spelling = {one.lower().replace("_", ""): one for one in known if one != name}
+    bare = re.sub(r"[\W_]", "", name.lower())
+    return next((by_spelling[near] for near in get_close_matches(bare, by_spelling, n=1)), "")
+
+
+def single_braces(content: Content) -> list[str]:
+    """What was perhaps meant as a variable and will be read as it stands: { first_name }."""
+    meant = re.compile(r"(?<![{%])\{\s*[A-Za-z_]\w*\s*\}(?!\})")
+    return sorted({written for source in _sources(content) for written in meant.findall(source)})
 
 
 def _sources(content: Content) -> set[str]:
@@ -155,7 +179,8 @@ def _renders(source: str, names: list[str]) -> bool:
     return True
 
 
-def _missing(names: list[str], project: Project) -> tuple[int, list[int]]:
+def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
+    """How many of the newest people were looked at, and how many of them lack each value."""
     values = [OWN.get(name, "c.attributes ->> %s") for name in names]
     asked = [name for name in names if name not in OWN]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)
@@ -165,5 +190,5 @@ def _missing(names: list[str], project: Project) -> tuple[int, list[int]]:
             " WHERE project_id = %s ORDER BY id DESC LIMIT %s) c",
             [*asked, project.pk, LOOKED_AT],
         )
-        of, *missing = cursor.fetchone()
-    return of, missing
+        of, *lacking = cursor.fetchone()
+    return of, lacking

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from campaigns import revision
 from campaigns.admin.meanwhile import who
 from campaigns.admin.places import place, shown
-from campaigns.comparison import changes
+from campaigns.comparison import Change, changes
 from campaigns.revision import KEPT, TemplateRevision
 from campaigns.template import Template
 from notifications.admin.keyset import row_id
@@ -81,7 +81,8 @@ class WithRevisions(Page):
             "who": who(kept.by),
             "newest": newest,
             "is_newest": number == newest,
-            "since_before": shown(changes(before.content if before else {}, kept.content)),
+            "first": before is None,
+            "since_before": shown(_changed(kept, before)),
             "until_now": shown(changes(revision.content_of(template), kept.content)),
             "may_change": self.has_change_permission(request, template),
         }
@@ -146,7 +147,7 @@ class WithRevisions(Page):
 
 
 def _row(new: TemplateRevision, old: TemplateRevision | None) -> dict[str, Any]:
-    changed = [place(change.path) for change in changes(old.content if old else {}, new.content)]
+    changed = [place(change.path) for change in _changed(new, old)]
     return {
         "revision": new,
         "who": who(new.by),
@@ -154,3 +155,10 @@ def _row(new: TemplateRevision, old: TemplateRevision | None) -> dict[str, Any]:
         "changed": changed[:6],
         "more": max(0, len(changed) - 6),
     }
+
+
+def _changed(new: TemplateRevision, old: TemplateRevision | None) -> list[Change]:
+    """What it changed; of the first one, what it says at all."""
+    if old is not None:
+        return changes(old.content, new.content)
+    return [change for change in changes({}, new.content) if change.after not in ("", {})]

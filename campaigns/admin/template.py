@@ -9,10 +9,12 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from campaigns.admin import preview
+from campaigns.admin import insertable, preview
 from campaigns.admin.places import shown
+from campaigns.admin.problems import found
 from campaigns.admin.revisions import WithRevisions
 from campaigns.admin.template_form import TemplateForm, unsaved
 from campaigns.template import Template
@@ -30,7 +32,8 @@ class TemplatePage(WithRevisions):
     list_select_related = ["project"]
     search_fields = ["name", "title"]
     search_help_text = "Name or title"
-    fields = ["project", "name", "title", "body", "image", "link", "data", "options", "locales",
+    # The tabs stand above the texts they switch.
+    fields = ["project", "name", "locales", "title", "body", "image", "link", "data", "options",
               "seen"]  # fmt: skip
     empty_text = "A template is the text people read, with their name and language in it."
 
@@ -38,8 +41,13 @@ class TemplatePage(WithRevisions):
         return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
 
     def get_urls(self) -> list[Any]:
-        view = self.guarded(require_POST(self.preview_view))
-        return [path("preview/", view, name="template_preview"), *super().get_urls()]
+        shown = self.guarded(require_POST(self.preview_view))
+        known = self.guarded(require_POST(self.variables_view))
+        return [
+            path("preview/", shown, name="template_preview"),
+            path("variables/", known, name="template_variables"),
+            *super().get_urls(),
+        ]
 
     @display(description="title")
     def reads(self, obj: Template) -> str:
@@ -80,27 +88,40 @@ class TemplatePage(WithRevisions):
             context = self._preview(posted, project)
         return render(request, "admin/campaigns/template/preview.html", context)
 
+    def variables_view(self, request: HttpRequest) -> HttpResponse:
+        """What a text may ask for, and how many people have it."""
+        project = Project.objects.filter(pk=row_id(request.POST.get("project")) or 0).first()
+        context: dict[str, Any] = {"project": project}
+        if project is not None:
+            asked = request.POST.get("preview_person", "").strip()
+            person = preview.somebody(project, asked)
+            context |= {"person": person, "known": insertable.known(project, person)}
+        return render(request, "admin/campaigns/template/variables.html", context)
+
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
         content = template.frozen()
         asked = posted.get("preview_person", "").strip()
         person = preview.somebody(project, asked)
         locale = posted.get("preview_locale", "")
-        locale = locale if locale in content["locales"] else ""
+        languages = content["locales"] if isinstance(content["locales"], dict) else {}
+        locale = locale if locale in languages else ""
         cards = [] if problems else preview.cards(content, person, locale=locale)
         asked_platform = posted.get("preview_platform", "")
         platform = asked_platform if asked_platform in PLATFORMS else "android"
-        labelled = {TemplateForm.base_fields[name].label or name.capitalize(): found
-                    for name, found in problems.items()}  # fmt: skip
         return {
-            "problems": labelled,
+            "problems": found(problems, content),
             "cards": cards,
+            "platforms": Device.Platform.choices,
             "card": next((card for card in cards if card.platform == platform), None),
             "variables": [] if problems else preview.variables(content, project),
+            "single_braces": [] if problems else preview.single_braces(content),
             "person": person,
             "unknown_person": asked if asked and person is None else "",
             "locale": locale,
             "platform": platform,
-            "locales": sorted(content["locales"]),
+            "look": "dark" if posted.get("preview_look") == "dark" else "light",
+            "looks": [("light", _("Light")), ("dark", _("Dark"))],
+            "locales": sorted(languages),
             "project_name": project.name,
         }

@@ -5,38 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from campaigns import options, revision
+from campaigns import revision
 from campaigns.admin import meanwhile
 from campaigns.admin.meanwhile import Meanwhile, Seen
+from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
-from notifications.admin.widgets import CodeArea, LineInput, PlainArea
+from notifications.admin.widgets import LineInput, PlainArea
+
+COUNTED: dict[str, Any] = {"data-counted": True}
 
 
 class TemplateForm(ModelForm):
     seen = Seen(required=False)
     data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
+        label=_("Data for the app"),
         required=False,
-        widget=CodeArea(rows=4),
-        help_text='Extra texts for the app, e.g. {"screen": "offers"}.',
-    )
+        widget=Pairs(rows=4),
+        help_text=_("Texts the app gets beside the message, such as the screen to open. They may "
+                    "hold variables."),
+    )  # fmt: skip
     options = JSONText(
-        label="Options per platform",
+        label=_("Options per platform"),
         required=False,
-        widget=CodeArea(rows=6),
-        help_text=f"Channel, badge, sound, buttons, e.g. {options.EXAMPLE}. Texts may hold "
-        "variables. All of them are listed below.",
-    )
-    locales = JSONText(
-        label="Other languages",
-        required=False,
-        widget=CodeArea(rows=10),
-        help_text='By language tag, e.g. {"ko": {"title": "…", "body": "…"}}. What a language '
-        "leaves out is taken from above.",
-    )
+        widget=PlatformOptions(rows=6),
+        help_text=_("What is left as usual is left to FCM and the phone. Texts may hold "
+                    "variables. All options are listed below."),
+    )  # fmt: skip
+    locales = JSONText(label=_("Languages"), required=False, widget=Languages(rows=10))
 
     class Meta:
         model = Template
@@ -44,15 +44,19 @@ class TemplateForm(ModelForm):
             "project", "name", "title", "body", "image", "link", "data", "options", "locales",
         ]  # fmt: skip
         widgets = {
-            "title": LineInput(),
-            "body": PlainArea(rows=4),
-            "image": LineInput(placeholder="https://…"),
-            "link": LineInput(placeholder="https://… or myapp://…"),
+            "title": LineInput(**COUNTED),
+            "body": PlainArea(rows=4, **COUNTED),
+            "image": LineInput(placeholder="https://…", **COUNTED),
+            "link": LineInput(placeholder="https://… or myapp://…", **COUNTED),
         }
         help_texts = {
-            "title": "Ask for what is known of a person: {{ first_name | default: 'there' }}",
-            "image": "An https address; phones show it large.",
+            "title": "",
+            "image": _("An https address; phones show it large."),
+            "link": _("Opened on tap: https://… or your app's own scheme."),
         }
+
+    class Media:
+        js = ["template_json.js", "template_texts.js"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,7 +81,7 @@ class TemplateForm(ModelForm):
         for name in {change.path[0] for change in self.meanwhile.taken}:
             shown[name] = self.fields[name].prepare_value(merged.content[name])
         self.data = shown
-        self.add_error(None, _("Nothing is saved yet. See below what was saved meanwhile."))
+        self.add_error(None, gettext("Nothing is saved yet. See below what was saved meanwhile."))
 
 
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:

@@ -48,7 +48,7 @@ def test_saving_keeps_texts_data_and_languages(desk: Desk, project: Project) -> 
         ("options", '{"android": {"color": "red"}}', "android.color: must be a colour such as"),
         ("options", '{"web": {"actions": [{"action": "a"}]}}', "web.actions[0]: needs title"),
         ("locales", '{"ko": {"titel": "x"}}', "ko: unknown key titel"),
-        ("locales", '{"ko": {"title": "{{ x"}}', "ko.title: line 1, column"),
+        ("locales", '{"ko": {"title": "{{ x"}}', "line 1, column 1: a “{{” is never closed"),
     ],
 )
 def test_a_wrong_text_is_refused_with_its_place_by_form_and_preview(

@@ -1,0 +1,58 @@
+"""The variables a text may ask for: what people really have, how many have it, what one has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns import vocabulary
+from campaigns.admin import preview
+from notifications.contact import Contact
+from notifications.project import Project
+
+# A list or an object reads in no sentence.
+READABLE = ("text", "number", "time", "boolean")
+LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Insertable:
+    """One variable, ready to be put into a text."""
+
+    name: str
+    percent: int
+    value: str  # what the person beside has
+
+    @property
+    def everyone(self) -> bool:
+        return self.percent == 100
+
+
+def known(project: Project, person: Contact | None) -> list[Insertable]:
+    """The people's attributes, those that most have first; then what everybody is asked for."""
+    has = person.attributes if person else {}
+    attributes = [
+        Insertable(one.name, one.percent, _short(has.get(one.name)))
+        for one in vocabulary.attributes(project.pk)
+        if one.types[0] in READABLE
+    ]
+    return [*attributes, *_own(project, person)]
+
+
+def _own(project: Project, person: Contact | None) -> list[Insertable]:
+    names = list(preview.OWN)
+    of, lacking = preview.missing(names, project)
+    return [
+        Insertable(name, _percent(of - count, of), _short(getattr(person, name, "")))
+        for name, count in zip(names, lacking, strict=True)
+    ]
+
+
+def _percent(count: int, of: int) -> int:
+    """Never 100 while somebody lacks it."""
+    return 100 if count >= of else 100 * count // of
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

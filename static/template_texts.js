@@ -1,0 +1,165 @@
+// Beside every text of a template: how long it is, what is wrong with it and where, and a way to
+// put in a variable. The preview card's answer brings the problems; the server alone judges.
+"use strict";
+
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const bytes = new TextEncoder();
+  const letters = window.Intl?.Segmenter
+    ? (text) => [...new Intl.Segmenter().segment(text)].length
+    : (text) => [...text].length;
+
+  // --- How long ----------------------------------------------------------------------------------
+  function line(input) {
+    let made = input.parentElement.querySelector(`[data-beside="${input.id}"]`);
+    if (made) return made;
+    made = byId("t-beside").content.firstElementChild.cloneNode(true);
+    made.dataset.beside = input.id;
+    input.after(made);
+    const [insert] = made.getElementsByTagName("button");
+    insert.addEventListener("click", () => open(input));
+    insert.setAttribute("aria-label", `${insert.textContent.trim()}: ${labelOf(input)}`);
+    made.querySelector(".t-wrong").id = `${input.id}-wrong`;
+    return made;
+  }
+
+  function labelOf(input) {
+    return input.labels?.[0]?.textContent.trim() ?? input.name;
+  }
+
+  function count(input) {
+    const shown = line(input).querySelector(".t-count");
+    const [long, size] = [letters(input.value), bytes.encode(input.value).length];
+    shown.textContent = shown.dataset.words
+      .replace("{characters}", long.toLocaleString(document.documentElement.lang))
+      .replace("{bytes}", size.toLocaleString(document.documentElement.lang));
+  }
+
+  const counted = () => document.querySelectorAll("[data-counted]");
+  const countAll = () => counted().forEach(count);
+  document.addEventListener("input", (event) => {
+    if (event.target.matches?.("[data-counted]")) count(event.target);
+  });
+  document.addEventListener("template:language", countAll);
+
+  // --- What is wrong, and where ------------------------------------------------------------------
+  const problems = () => [...document.querySelectorAll("#preview .t-problem")];
+  const language = () => byId("t-languages")?.dataset.shown ?? "";
+
+  function inputOf({ field, locale }) {
+    return byId(locale ? `t-in-${field}` : `id_${field}`);
+  }
+
+  function mark() {
+    for (const input of counted()) {
+      const wrong = problems().filter(
+        ({ dataset }) => inputOf(dataset) === input && (!dataset.locale || dataset.locale === language()),
+      );
+      const said = line(input).querySelector(".t-wrong");
+      said.textContent = wrong.map((one) => one.querySelector(".t-words").textContent).join(" ");
+      input.toggleAttribute("aria-invalid", wrong.length > 0);
+      if (wrong.length) input.setAttribute("aria-invalid", "true");
+      input.setAttribute("aria-describedby", said.id);
+    }
+    const locales = new Set(problems().map(({ dataset }) => dataset.locale).filter(Boolean));
+    document.dispatchEvent(new CustomEvent("template:problems", { detail: locales }));
+  }
+
+  function goTo({ dataset }) {
+    document.dispatchEvent(new CustomEvent("template:show", { detail: dataset.locale || "" }));
+    setTimeout(() => {
+      const input = inputOf(dataset);
+      if (!input) return;
+      input.closest("details")?.setAttribute("open", "");
+      input.focus();
+      const before = input.value.split("\n").slice(0, Math.max(0, dataset.line - 1));
+      const at = before.join("\n").length + (before.length ? 1 : 0) + Math.max(0, dataset.column - 1);
+      if (Number(dataset.line)) input.setSelectionRange(at, at + 1);
+    });
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(".t-go");
+    if (button) goTo(button.closest(".t-problem"));
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.target?.id === "preview") mark();
+  });
+  document.addEventListener("template:language", mark);
+
+  // A choice is kept before it is sent: typing may replace the request, and must not undo it.
+  document.addEventListener(
+    "click",
+    (event) => {
+      const button = event.target.closest("#preview button[hx-vals]");
+      if (!button) return;
+      for (const [name, value] of Object.entries(JSON.parse(button.getAttribute("hx-vals")))) {
+        const kept = document.querySelector(`#preview [name="${name}"]`);
+        if (kept) kept.value = value;
+      }
+    },
+    true,
+  );
+
+  // --- Inserting a variable ----------------------------------------------------------------------
+  let writing = null;
+
+  function open(input) {
+    writing = input;
+    byId("t-insert-fallback").value = "";
+    byId("t-insert").showModal();
+    htmx.trigger("#t-insert-known", "known");
+    show();
+  }
+
+  const chosen = () => document.querySelector("#t-insert [name=variable]:checked");
+
+  function written() {
+    // Liquid knows no way to write a quote inside quotes: take the other kind.
+    const fallback = byId("t-insert-fallback").value;
+    const quote = fallback.includes("'") ? '"' : "'";
+    const safe = quote === '"' ? fallback.replaceAll('"', "”") : fallback;
+    return fallback
+      ? `{{ ${chosen().value} | default: ${quote}${safe}${quote} }}`
+      : `{{ ${chosen().value} }}`;
+  }
+
+  function show() {
+    const one = chosen();
+    const { skipped, everyone, filled } = byId("t-insert-fate").dataset;
+    byId("t-insert-do").disabled = !one;
+    byId("t-insert-shown").textContent = one ? written() : "";
+    const fate = one?.dataset.percent === "100" ? everyone : skipped;
+    byId("t-insert-fate").textContent = !one ? "" : byId("t-insert-fallback").value ? filled : fate;
+  }
+
+  function insert() {
+    const { selectionStart, selectionEnd } = writing;
+    writing.setRangeText(written(), selectionStart, selectionEnd, "end");
+    writing.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const dialog = byId("t-insert");
+    if (!dialog) return;
+    dialog.addEventListener("input", show);
+    dialog.addEventListener("keydown", (event) => {
+      // Enter in the fallback means “Insert”, not the first button of the form.
+      if (event.key !== "Enter" || event.target.matches("button")) return;
+      event.preventDefault();
+      if (chosen()) dialog.close("insert");
+    });
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue === "insert" && chosen()) insert();
+      dialog.returnValue = "";
+      writing?.focus();
+    });
+    document.addEventListener("htmx:afterSettle", (event) => {
+      if (event.detail.target?.id === "t-insert-known") {
+        dialog.querySelector("[name=variable]")?.focus();
+        show();
+      }
+    });
+    countAll();
+  });
+})();
