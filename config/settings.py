@@ -55,6 +55,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.security.ContentSecurityPolicy",
+    "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -155,6 +156,9 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
+AXES_CLIENT_IP_CALLABLE = "notifications.origin.address_of"
+# How many proxies of ours stand in front: that many entries of X-Forwarded-For can be believed.
+PROXIES = env_int("PROXIES", 0)
 LOGIN_URL = "admin:login"
 # Unfold's log-in page has no hidden `next`: without this a log-in ends on a page that is not there.
 LOGIN_REDIRECT_URL = "admin:index"

@@ -6,3 +6,6 @@ from django.apps import AppConfig
 class NotificationsConfig(AppConfig):
     name = "notifications"
     verbose_name = "People"
+
+    def ready(self) -> None:
+        from notifications import entering  # noqa: F401  # listens from now on

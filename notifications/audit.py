@@ -1,4 +1,7 @@
-"""The audit trail: who did what to which row. Written once, never changed."""
+"""The audit trail: who did what to which row, when, from where, and what it was before.
+
+Written once, never changed: a trigger refuses UPDATE, DELETE and TRUNCATE, whoever asks.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,22 @@ from typing import Any
 
 from django.db import models
 
+from notifications import origin
 from notifications.project import Project
 
 
 class AuditEntry(models.Model):
     """What did a person or a program do here?"""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, blank=True)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text="user:NAME, key:PREFIX or carillon.")
     action = models.CharField(max_length=50)
     subject = models.CharField(max_length=100, help_text="What it was done to, e.g. run 81.")
+    address = models.GenericIPAddressField(
+        "from", null=True, blank=True, help_text="Empty: a command on the server, or a worker."
+    )
+    changes = models.JSONField(default=dict, blank=True, help_text="{field: [before, after]}")
     detail = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -28,8 +36,20 @@ class AuditEntry(models.Model):
 
 
 def record(
-    actor: str, action: str, subject: str, *, project: Project | None, **detail: Any
+    actor: str,
+    action: str,
+    subject: str,
+    *,
+    project: Project | None,
+    changes: dict[str, list[Any]] | None = None,
+    **detail: Any,
 ) -> None:
     AuditEntry.objects.create(
-        project=project, actor=actor, action=action, subject=subject, detail=detail
+        project=project,
+        actor=actor,
+        action=action,
+        subject=subject[:100],
+        address=origin.address(),
+        changes=changes or {},
+        detail=detail,
     )

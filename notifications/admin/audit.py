@@ -5,39 +5,74 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.admin.page import ReadOnlyPage
 from notifications.admin.unfolded import display
 from notifications.audit import AuditEntry
 from notifications.moments import in_zone
 
+SHOWN = 120  # characters in the list; the entry's own page has all of it
+
 
 @admin.register(AuditEntry)
 class AuditPage(ReadOnlyPage):
-    list_display = ["when", "actor", "action", "subject", "more"]
-    fields = ["when", "actor", "action", "subject", "detail"]
-    search_fields = ["^actor", "^subject"]
-    search_help_text = "Start of who or what: user:ada, run 81"
+    list_display = ["when", "actor", "place", "action", "subject", "more"]
+    fields = ["when", "actor", "place", "action", "subject", "before_and_after", "about"]
+    search_fields = ["^actor", "^subject", "^action"]
+    search_help_text = gettext_lazy("Start of who, what or what to: user:ada, launched, run 81")
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
-    empty_text = "Every launch, pause, change and deletion will stand here."
+    empty_text = gettext_lazy("Every log-in, launch, pause, change and deletion will stand here.")
 
-    @display(description="when")
+    @display(description=gettext_lazy("when"))
     def when(self, obj: AuditEntry) -> str:
         zone = obj.project.timezone if obj.project else "UTC"
         return in_zone(obj.at, zone, seconds=True)
 
-    @display(description="detail")
+    @display(description=gettext_lazy("from"))
+    def place(self, obj: AuditEntry) -> str:
+        return obj.address or _("the server")
+
+    @display(description=gettext_lazy("what changed"))
     def more(self, obj: AuditEntry) -> str:
-        return detail_in_words(obj.detail)
+        text = changes_in_words(obj.changes) or detail_in_words(obj.detail)
+        return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+    @display(description=gettext_lazy("before → after"))
+    def before_and_after(self, obj: AuditEntry) -> SafeString:
+        if not obj.changes:
+            return SafeString("–")
+        rows = ((name, in_words(a), in_words(b)) for name, (a, b) in obj.changes.items())
+        head = format_html(
+            "<tr><th>{}</th><th>{}</th><th>{}</th></tr>", _("Field"), _("Before"), _("After")
+        )
+        body = format_html_join("", "<tr><th scope='row'>{}</th><td>{}</td><td>{}</td></tr>", rows)
+        return format_html("<table class='c-changes'>{}{}</table>", head, body)
+
+    @display(description=gettext_lazy("detail"))
+    def about(self, obj: AuditEntry) -> str:
+        return detail_in_words(obj.detail) or "–"
+
+
+def changes_in_words(changes: dict[str, list[Any]]) -> str:
+    return "; ".join(f"{name}: {in_words(a)} → {in_words(b)}" for name, (a, b) in changes.items())
 
 
 def detail_in_words(detail: dict[str, Any]) -> str:
     parts = (
-        f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        f"{name}: {in_words(value)}"
         for name, value in detail.items()
         if value not in (None, "", [])
     )
-    text = "; ".join(parts)
-    return text if len(text) <= 120 else f"{text[:119]}…"
+    return "; ".join(parts)
+
+
+def in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "–" if value in (None, "") else str(value)

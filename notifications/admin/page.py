@@ -15,7 +15,7 @@ from django.db.models import Model, ProtectedError, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from notifications import audit
+from notifications import audit, changes
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
@@ -135,9 +135,17 @@ class Page(ModelAdmin):
     # --- Audit ---------------------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        stored = self.model._base_manager.filter(pk=obj.pk).first() if change else None
+        before = changes.values_of(stored)
         super().save_model(request, obj, form, change)
         if form.changed_data or not change:
-            self.record(request, "changed" if change else "created", obj, fields=form.changed_data)
+            self.record(
+                request,
+                "changed" if change else "created",
+                obj,
+                fields=form.changed_data,
+                changes=changes.between(before, obj),
+            )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.record(request, "deleted", obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
@@ -9,7 +10,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -95,8 +96,18 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         return role.word if role else _("may not log in")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        role = Role(form.cleaned_data["role"])
+        role, before = Role(form.cleaned_data["role"]), role_of(obj) if change else None
         obj.is_staff = True  # Django's word for “may open the pages”
         obj.is_superuser = obj.is_superuser and role == Role.OWNER
         super().save_model(request, obj, form, change)
         TeamMember.objects.update_or_create(user=obj, defaults={"role": role})
+        if role != before:
+            self.record(request, "gave a role", obj, changes={"role": [before, role]})
+
+    def user_change_password(
+        self, request: HttpRequest, id: str, form_url: str = ""
+    ) -> HttpResponse:
+        reply = super().user_change_password(request, id, form_url)
+        if request.method == "POST" and reply.status_code == HTTPStatus.FOUND:
+            self.record(request, "set a password", self.get_object(request, id))
+        return reply

@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from notifications import origin
 from notifications.access import ApiKey
 
 KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
@@ -32,6 +33,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             # One answer for every bad key: which of them exist, or existed, is nobody's business.
             raise AuthenticationFailed("This API key is unknown, expired or revoked.")
         _note_use(key, now)
+        origin.is_program(f"key:{key.prefix}")
         return AnonymousUser(), key
 
     def authenticate_header(self, request: Request) -> str:

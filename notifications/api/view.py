@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from notifications import audit, changes, origin
 from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
 from notifications.api.problems import Problem
@@ -64,11 +65,15 @@ class ApiView(APIView):
 
 
 def save(row: Model) -> None:
-    """Check and write a row. Raises ValidationError, or Problem when another row is in the way."""
+    """Check and write a row, and who did. Raises ValidationError, or Problem when another row is
+    in the way."""
     row.full_clean(validate_constraints=False)
+    model = type(row)
+    before = changes.values_of(model._base_manager.filter(pk=row.pk).first() if row.pk else None)
     try:
         with transaction.atomic():
             row.save()
+            _record(row, before)
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
             gone = "Something it refers to was deleted meanwhile."
@@ -77,6 +82,20 @@ def save(row: Model) -> None:
         raise Problem(
             HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
         ) from error
+
+
+def _record(row: Model, before: changes.Values) -> None:
+    changed = changes.between(before, row)
+    if before and not changed:
+        return
+    audit.record(
+        origin.program(),
+        "changed" if before else "created",
+        f"{row._meta.verbose_name} {row.pk}",
+        project=getattr(row, "project", None),
+        changes=changed,
+        name=str(row),
+    )
 
 
 def delete(row: Model) -> None:

@@ -51,7 +51,6 @@ def test_pause_and_resume_are_rung_and_recorded(
 ) -> None:
     make_people(ours, 1)
     run = make_run(ours)
-    AuditEntry.objects.all().delete()
     with django_capture_on_commit_callbacks() as rung:
         paused = alice.post(f"runs/{run.pk}/pause")
         resumed = alice.post(f"runs/{run.pk}/resume", {})
@@ -61,7 +60,7 @@ def test_pause_and_resume_are_rung_and_recorded(
     assert len(rung) == 2
     by = f"key:{alice.row.prefix}"
     entries = AuditEntry.objects.order_by("id").values_list("actor", "action")
-    assert list(entries) == [(by, "paused"), (by, "resumed")]
+    assert list(entries) == [("user:alice", "launched"), (by, "paused"), (by, "resumed")]
 
 
 def test_cancel_closes_everybody_as_skipped(alice: Caller, ours: Project) -> None:

@@ -1,0 +1,53 @@
+"""What a change changed: each field before and after, as the audit trail keeps it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Model
+
+Values = dict[str, Any]
+LONGEST = 2_000  # characters of one value: a template fits, a pasted novel does not
+# Their values are never kept: a secret has no place in a trail, and what is erased when a person
+# asks for it must not live on in one that nobody can erase.
+SECRET = {"password", "digest", "sealed", "key"}
+PERSONAL = {"contact", "device"}
+
+
+def values_of(row: Model | None) -> Values:
+    """The row's fields in words and numbers."""
+    if row is None:
+        return {}
+    fields = [f for f in row._meta.concrete_fields if not (f.primary_key or _by_itself(f))]
+    return {field.name: _value(row, field) for field in fields}
+
+
+def _by_itself(field: Any) -> bool:
+    return getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
+
+
+def _value(row: Model, field: Any) -> Any:
+    if field.is_relation:
+        other = getattr(row, field.name)
+        return None if other is None else str(other)
+    return json.loads(json.dumps(field.value_from_object(row), cls=DjangoJSONEncoder, default=str))
+
+
+def between(before: Values, row: Model) -> dict[str, list[Any]]:
+    """{field: [before, after]} of what is not the same; of a new row, nothing: it is all new."""
+    after = values_of(row) if before else {}
+    changed = {name: [before.get(name), value] for name, value in after.items()
+               if before.get(name) != value}  # fmt: skip
+    if row._meta.model_name in PERSONAL:
+        return {name: ["…", "…"] for name in changed}
+    return {
+        name: ["…", "…"] if name in SECRET else [_short(value) for value in pair]
+        for name, pair in changed.items()
+    }
+
+
+def _short(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

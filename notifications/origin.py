@@ -1,0 +1,55 @@
+"""Where a request comes from: for the audit trail, and for the lock against guessing."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+_address: ContextVar[str | None] = ContextVar("address", default=None)
+_program: ContextVar[str] = ContextVar("program", default="carillon")
+
+
+def address() -> str | None:
+    """Of the request being answered; None outside of one, as in a command or a worker."""
+    return _address.get()
+
+
+def program() -> str:
+    """The API key at work, as the audit trail names it."""
+    return _program.get()
+
+
+def is_program(name: str) -> None:
+    """Until the answer is given."""
+    _program.set(name)
+
+
+def address_of(request: HttpRequest, *_: object) -> str | None:
+    """The caller's address. Behind proxies of ours (PROXIES of them) the last of them that is not
+    ours names it; what stands further left in the header, anybody may have written."""
+    header = request.headers.get("X-Forwarded-For", "") if settings.PROXIES else ""
+    named = [*filter(None, header.split(",")), request.META.get("REMOTE_ADDR", "")]
+    found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
+    try:
+        return str(ipaddress.ip_address(found.strip()))
+    except ValueError:
+        return None
+
+
+class Origin:
+    """Middleware: remembers the address for whatever is recorded while answering."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        address, program = _address.set(address_of(request)), _program.set(_program.get())
+        try:
+            return self.get_response(request)
+        finally:
+            _address.reset(address)
+            _program.reset(program)
