@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE, rhythm_of
+from campaigns.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.run import Run
 
 MOST = 500  # of each kind in one view; a page of more could not be read
@@ -62,7 +62,7 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
     for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:
         # A run that was moved is still its own occurrence.
-        own = max(since, datetime.fromisoformat(run.occurrence), run.scheduled_at)
+        own = max(since, instant_of(run), run.scheduled_at)
         coming = takewhile(lambda at: at < until, rhythm_of(run.campaign).after(own))
         for at in islice(coming, MOST):
             yield Entry(run.campaign, at, EXPECTED)

@@ -129,8 +129,8 @@ class Campaign(OfProject):
             problems["at"] = "Choose a time, or launch it now."
         if self.schedule_kind == self.Schedule.RECURRING:
             problems |= self._rhythm_problems()
-        if self.pk and self.series and self._when_has_changed():
-            problems["schedule_kind"] = str(STANDS)
+        if self.pk and (last := self.series) and self._when_has_changed():
+            problems["schedule_kind"] = str(STANDS if last.started_at is None else ENDED)
         for name in ("audience", "template"):
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
@@ -258,3 +258,5 @@ class Campaign(OfProject):
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
 STANDS = _lazy("It repeats already. Stop it first; then its times can be changed.")
+# A later end would wake it up again, and nobody would have launched that.
+ENDED = _lazy("Its series has come to its end. Duplicate the campaign to start another.")

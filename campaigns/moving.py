@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE, rhythm_of
+from campaigns.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.run import Run
 from notifications import audit
 from notifications.moments import short
@@ -37,7 +37,7 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
 def _following(run: Run) -> datetime | None:
     if run.occurrence == ONCE or run.campaign.schedule_kind != Campaign.Schedule.RECURRING:
         return None
-    return rhythm_of(run.campaign).next_after(datetime.fromisoformat(run.occurrence))
+    return rhythm_of(run.campaign).next_after(instant_of(run))
 
 
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:

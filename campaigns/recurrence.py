@@ -99,6 +99,11 @@ def name_of(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat()
 
 
+def instant_of(run: Run) -> datetime:
+    """When an occurrence of a series was meant to be, wherever it was moved."""
+    return datetime.fromisoformat(run.occurrence)
+
+
 def last_run(campaign_id: int) -> Run | None:
     series = Run.objects.filter(campaign=campaign_id).exclude(occurrence=ONCE)
     return series.order_by("-scheduled_at", "-pk").first()

@@ -15,6 +15,7 @@ from campaigns.reasons import Cause
 from campaigns.recurrence import (
     ONCE,
     Rhythm,
+    instant_of,
     one_before_is_going,
     repeated,
     rhythm_of,
@@ -99,13 +100,15 @@ def _due_series(now: datetime) -> Iterator[Run]:
 
 def _following(last: Run, now: datetime) -> Run | None:
     rhythm = rhythm_of(last.campaign)
-    at = rhythm.next_after(max(now, last.scheduled_at))
+    # One that was moved ahead is still the run of its own occurrence.
+    since = max(last.scheduled_at, instant_of(last))
+    at = rhythm.next_after(max(now, since))
     if at is None:
         return None
     try:
         with transaction.atomic():
             run = repeated(last, at)
-            if missed := _missed(rhythm, last.scheduled_at, now):
+            if missed := _missed(rhythm, since, now):
                 # We were down. One late run asks a person; the others would only repeat it.
                 about = {"campaign": last.campaign.name, "occurrences": missed}
                 audit.record("carillon", "left out", f"run {run.pk}", project=run.project, **about)

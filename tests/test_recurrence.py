@@ -11,7 +11,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, engine, schedule
+from campaigns import control, engine, moving, schedule
 from campaigns.campaign import Campaign
 from campaigns.recurrence import Rhythm
 from campaigns.run import Run
@@ -168,6 +168,30 @@ def test_the_last_run_before_the_end_is_the_last(series: Campaign, first: dateti
     for day in range(4):
         engine.sweep(first + day * DAY)
     assert [at for at, _ in runs()] == [first, first + DAY]
+
+
+def test_a_later_end_does_not_wake_a_series_up_that_has_ended(
+    series: Campaign, first: datetime
+) -> None:
+    Campaign.objects.update(until=first)
+    run = launch(Campaign.objects.get())
+    for _ in range(2):  # starts, and finishes
+        engine.sweep(first)
+        engine.advance(run.pk, now=first)
+    ended = Campaign.objects.get()
+    ended.until = first + 9 * DAY
+    with pytest.raises(ValidationError, match="Duplicate the campaign"):
+        ended.clean()
+
+
+def test_one_that_was_moved_is_followed_by_the_one_after_its_own_time(
+    series: Campaign, first: datetime
+) -> None:
+    run = launch(series)
+    early = first - timedelta(hours=3)
+    moving.move(run, to=early, was=first, by="user:alice", now=early - DAY)
+    engine.sweep(early)
+    assert runs() == [(early, "preparing"), (first + DAY, "scheduled")]
 
 
 def test_a_series_is_launched_once(series: Campaign, first: datetime) -> None:
