@@ -61,7 +61,7 @@ def set_tags(campaign: Campaign, tags: list[str], *, by: str) -> None:
         return
     with transaction.atomic():
         campaign.save(update_fields=["tags"])
-        _record(campaign, by, "tagged", before=before, after=tags)
+        _record(campaign, by, "tagged", {"tags": [before, tags]})
 
 
 def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None:
@@ -106,10 +106,10 @@ def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
 def _stamp(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
     campaign.archived_at = at
     campaign.save(update_fields=["archived_at"])
-    _record(campaign, by, "archived" if at else "brought back")
+    _record(campaign, by, "archived" if at else "brought back", {})
     return campaign
 
 
-def _record(campaign: Campaign, by: str, action: str, **detail: Any) -> None:
-    subject = f"campaign {campaign}"[:100]
-    audit.record(by, action, subject, project=campaign.project, **detail)
+def _record(campaign: Campaign, by: str, action: str, changes: dict[str, list[Any]]) -> None:
+    subject = f"campaign {campaign}"
+    audit.record(by, action, subject, project=campaign.project, changes=changes)

@@ -51,6 +51,12 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
         if run.occurrence == ONCE:
             timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
             timed.update(at=to)
-        about = {"campaign": run.campaign.name, "before": was.isoformat(), "after": to.isoformat()}
-        audit.record(by, "moved", f"run {run.pk}", project=run.project, **about)
+        audit.record(
+            by,
+            "moved",
+            f"run {run.pk}",
+            project=run.project,
+            changes={"scheduled_at": [was.isoformat(), to.isoformat()]},
+            campaign=run.campaign.name,
+        )
     run.scheduled_at = to

@@ -110,8 +110,15 @@ def _following(last: Run, now: datetime) -> Run | None:
             run = repeated(last, at)
             if missed := _missed(rhythm, since, now):
                 # We were down. One late run asks a person; the others would only repeat it.
-                about = {"campaign": last.campaign.name, "occurrences": missed}
-                audit.record("carillon", "left out", f"run {run.pk}", project=run.project, **about)
+                name = last.campaign.name
+                audit.record(
+                    "carillon",
+                    "left out",
+                    f"run {run.pk}",
+                    project=run.project,
+                    campaign=name,
+                    occurrences=missed,
+                )
             return run
     except IntegrityError:
         return None  # another sweep was faster

@@ -194,8 +194,7 @@ def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
     assert run.campaign.at == later
     entry = AuditEntry.objects.get(action="moved")
     assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
-    assert datetime.fromisoformat(entry.detail["before"]) == noon
-    assert datetime.fromisoformat(entry.detail["after"]) == later
+    assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
 
 
 def test_a_moved_run_starts_at_its_new_time_only(

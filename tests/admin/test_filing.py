@@ -65,7 +65,7 @@ def test_tags_are_typed_with_commas_and_kept_once_each(
     campaign.refresh_from_db()
     assert campaign.tags == tags
     entry = AuditEntry.objects.get(action="tagged")
-    assert entry.detail == {"before": ["old"], "after": tags}
+    assert entry.changes == {"tags": [["old"], tags]}
 
 
 def test_too_long_or_too_many_tags_are_refused_in_words(desk: Desk, project: Project) -> None:
