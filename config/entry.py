@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.backends import ModelBackend
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config import doors
 from notifications.access import ApiKey
+from notifications.second_factor import device_of
 from notifications.team import Role, owners, role_of
 
 if TYPE_CHECKING:  # it loads this very module, to have its default settings
     from rest_framework.views import APIView
+
+ASK = "second_factor_ask"
 
 
 class Doorkeeper:
@@ -34,10 +39,25 @@ class Doorkeeper:
         if match is None or "admin" not in match.namespaces or not request.user.is_authenticated:
             return None  # who is not logged in, the admin itself sends to the log-in
         least = doors.door_of(match.url_name).least(request.method or "GET")
-        role = role_of(request.user)
-        if least is None or (role is not None and role.covers(least)):
+        if least is None:
             return None
-        return refusal(request, role, least)
+        if _owes_a_code(request) and match.url_name != ASK:
+            return _to_the_code(request)
+        role = role_of(request.user)
+        return None if role is not None and role.covers(least) else refusal(request, role, least)
+
+
+def _owes_a_code(request: Any) -> bool:
+    """The password was right, and this person has a second factor."""
+    return not request.user.is_verified() and device_of(request.user) is not None
+
+
+def _to_the_code(request: Any) -> HttpResponse:
+    query = QueryDict(mutable=True)
+    page = request.htmx.current_url_abs_path if request.htmx else request.get_full_path()
+    query["next"] = page or ""
+    url = f"{reverse(f'admin:{ASK}')}?{query.urlencode(safe='/')}"
+    return HttpResponseClientRedirect(url) if request.htmx else HttpResponseRedirect(url)
 
 
 def refusal(request: HttpRequest, role: Role | None, least: Role) -> HttpResponse:

@@ -45,6 +45,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_htmx",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -60,10 +63,12 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.entry.Doorkeeper",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.idle.Idle",
+    "django_otp.middleware.OTPMiddleware",
+    "config.entry.Doorkeeper",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
@@ -156,6 +161,8 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
+AXES_LOCKOUT_CALLABLE = "notifications.admin.locked_out.page"
+OTP_TOTP_ISSUER = "Carillon"
 AXES_CLIENT_IP_CALLABLE = "notifications.origin.address_of"
 # How many proxies of ours stand in front: that many entries of X-Forwarded-For can be believed.
 PROXIES = env_int("PROXIES", 0)
@@ -201,7 +208,8 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Security ------------------------------------------------------------------------------------
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_AGE = 12 * 3600  # a working day; then everybody logs in again
+SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -7,6 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.templatetags.static import static
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 
 def environment(request: HttpRequest) -> list[str]:
@@ -45,6 +47,12 @@ UNFOLD: dict[str, Any] = {
             "900": "oklch(33% .055 195)",
             "950": "oklch(25% .042 196)",
         }
+    },
+    "ACCOUNT": {
+        "navigation": [
+            {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+            {"title": _("Second factor"), "link": reverse_lazy("admin:second_factor")},
+        ]
     },
     "SIDEBAR": {"navigation": "config.navigation.navigation"},
 }

@@ -51,7 +51,7 @@ class Page(ModelAdmin):
     endless = False  # a list that may hold a million rows
     shown_only = False  # once made, a row is looked at and acted on, not edited
     # An empty list says what belongs here, not “no results”.
-    empty_text = ""
+    empty_text: Any = ""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return KeysetChangeList if self.endless else PlainChangeList

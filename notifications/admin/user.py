@@ -11,19 +11,27 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest, HttpResponse
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from notifications.admin.page import Page
-from notifications.admin.unfolded import display
+from notifications import second_factor
+from notifications.admin import second_factor as second_factor_pages
+from notifications.admin.dialogs import Dialog, ask, done
+from notifications.admin.page import Page, page_url
+from notifications.admin.unfolded import action, display
 from notifications.team import Role, TeamMember, owners, role_of
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])
 # Lock-outs end by themselves, or by `manage.py axes_reset`; axes' own pages speak another language.
 admin.site.unregister([AccessAttempt, AccessFailureLog, AccessLog])
+# A person sees their own second factor, and an owner may make it forgotten: nobody reads secrets.
+admin.site.unregister([StaticDevice, TOTPDevice])
 
 
 class RoleField(forms.ChoiceField):
@@ -83,6 +91,16 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         (None, {"fields": ["username", "usable_password", "password1", "password2", "role"]})
     ]
 
+    actions_detail = ["forget_factor"]
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view
+        own = [
+            path("me/second-factor/", view(second_factor_pages.own), name="second_factor"),
+            path("me/code/", view(second_factor_pages.ask), name="second_factor_ask"),
+        ]
+        return [*own, *super().get_urls()]
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # who has left is made inactive: the audit trail goes on naming them
 
@@ -103,6 +121,29 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         TeamMember.objects.update_or_create(user=obj, defaults={"role": role})
         if role != before:
             self.record(request, "gave a role", obj, changes={"role": [before, role]})
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        user = self.get_object(request, object_id)
+        return found if user and second_factor.device_of(user) else []
+
+    @action(
+        description=gettext_lazy("Forget the second factor"),
+        icon="phonelink_erase",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Forget this person's second factor?"),
+            text=gettext_lazy(
+                "For a lost phone. Until they set up a new one, their password is enough."
+            ),
+            button=gettext_lazy("Forget it"),
+        ),
+    )
+    def forget_factor(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        user = User.objects.get(pk=object_id)
+        second_factor.forget(user)
+        self.record(request, "forgot the second factor", user)
+        return done(request, _("Their password is enough now."), to=page_url(user))
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""

@@ -32,7 +32,11 @@ def entry_of(action: str) -> AuditEntry:
 
 def test_a_change_is_kept_with_what_it_was_before(project: Project) -> None:
     desk = Desk(logged_in(Role.OPERATOR))
-    values = {"name": "Shop", "slug": project.slug, "firebase_project_id": "carillon-demo"}
+    values: dict[str, Any] = {
+        "name": "Shop",
+        "slug": project.slug,
+        "firebase_project_id": "carillon-demo",
+    }
     values |= {"timezone": "Asia/Seoul", "quota_per_minute": 1200, "ramp_seconds": 0}
     was = project.quota_per_minute
     desk.save("notifications_project_change", project.pk, **values)

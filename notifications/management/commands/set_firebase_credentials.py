@@ -67,7 +67,7 @@ def use_machine(owner: Project) -> Probe:
     return found
 
 
-def record(owner: Project, **detail: str) -> None:
+def record(owner: Project, **detail: Any) -> None:
     audit.record("carillon", "set credentials", f"project {owner.slug}", project=owner, **detail)
 
 

@@ -1,0 +1,142 @@
+"""The pages of the second factor: one's own, and the one that asks for the code after log-in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_otp
+from django.contrib import messages
+from django.contrib.admin import site
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from notifications import audit, second_factor
+from notifications.admin.page import actor
+
+WRONG = "The code is not right. Each works for half a minute; is the phone's clock right?"
+
+
+def ask(request: HttpRequest) -> HttpResponse:
+    """Between the password and the pages."""
+    user: Any = request.user
+    problem = ""
+    if request.method == "POST":
+        problem, device = _tried(request, user)
+        if device is not None:
+            return _let_in(request, device)
+    context = {"title": _("Second factor"), "problem": problem, "next": _next(request)}
+    return _drawn(request, "admin/second_factor_ask.html", context)
+
+
+def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
+    request.session.cycle_key()
+    django_otp.login(request, device)
+    user: Any = request.user
+    if device.name == "recovery codes":
+        left = second_factor.codes_left(user)
+        _note(request, "used a recovery code", left=left)
+        told = ngettext(
+            "%(left)s recovery code is left.", "%(left)s recovery codes are left.", left
+        )
+        messages.warning(request, told % {"left": left})
+    return HttpResponseRedirect(_next(request))
+
+
+def _next(request: HttpRequest) -> str:
+    """Where one wanted to go, if that is a page of ours."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    ours = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if ours and wanted.startswith("/") else reverse("admin:index")
+
+
+def own(request: HttpRequest) -> HttpResponse:
+    """Set it up, see that it works, make new recovery codes, turn it off."""
+    user: Any = request.user
+    step = request.POST.get("step", "") if request.method == "POST" else ""
+    if step == "confirm":
+        return _confirm(request, user)
+    if step == "begin" and second_factor.device_of(user) is None:
+        return _setting_up(request, user)
+    if step in ("codes", "off"):
+        return _with_code(request, user, step)
+    return _standing(request, user)
+
+
+def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
+    try:
+        codes = second_factor.confirm(user, request.POST.get("code", "").replace(" ", ""))
+    except second_factor.Wait as wait:
+        return _setting_up(request, user, _too_many(wait))
+    if codes is None:
+        return _setting_up(request, user, _(WRONG))
+    django_otp.login(request, second_factor.device_of(user))
+    _note(request, "set up a second factor")
+    return _shown(request, codes)
+
+
+def _with_code(request: HttpRequest, user: Any, step: str) -> HttpResponse:
+    problem, device = _tried(request, user)
+    if device is None:
+        return _standing(request, user, problem)
+    if step == "codes":
+        _note(request, "made new recovery codes")
+        return _shown(request, second_factor.renew_codes(user))
+    second_factor.forget(user)
+    _note(request, "turned the second factor off")
+    messages.success(request, _("The second factor is off: your password is enough again."))
+    return HttpResponseRedirect(reverse("admin:second_factor"))
+
+
+def _tried(request: HttpRequest, user: Any) -> tuple[str, Any]:
+    try:
+        device = second_factor.check(user, request.POST.get("code", ""))
+    except second_factor.Wait as wait:
+        return _too_many(wait), None
+    return ("" if device else _(WRONG)), device
+
+
+def _too_many(wait: second_factor.Wait) -> str:
+    told = ngettext(
+        "Too many wrong codes. Try again in %(seconds)s second.",
+        "Too many wrong codes. Try again in %(seconds)s seconds.",
+        wait.seconds,
+    )
+    return told % {"seconds": wait.seconds}
+
+
+def _standing(request: HttpRequest, user: Any, problem: str = "") -> HttpResponse:
+    device = second_factor.device_of(user)
+    left = second_factor.codes_left(user)
+    context = {"device": device, "left": left, "problem": problem, "standing": True}
+    return _drawn(request, "admin/second_factor.html", context)
+
+
+def _setting_up(request: HttpRequest, user: Any, problem: str = "") -> HttpResponse:
+    device = second_factor.begin(user)
+    context = {
+        "picture": second_factor.picture(device),
+        "secret": second_factor.secret_in_words(device),
+        "problem": problem,
+    }
+    return _drawn(request, "admin/second_factor.html", context)
+
+
+def _shown(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    """Answered here and not after a redirect: no session ever holds them."""
+    return _drawn(request, "admin/second_factor.html", {"codes": codes})
+
+
+def _drawn(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    whole = {"title": _("Second factor"), **site.each_context(request), **context}
+    return TemplateResponse(request, template, whole)
+
+
+def _note(request: HttpRequest, action: str, **detail: Any) -> None:
+    name = request.user.get_username()
+    audit.record(actor(request), action, f"user {name}", project=None, **detail)

@@ -1,0 +1,193 @@
+"""A code beside the password: set up by oneself, asked for at every door, replaceable when lost."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from notifications import second_factor
+from notifications.audit import AuditEntry
+from notifications.team import Role
+from tests.admin.desk import Desk, text_of
+from tests.roles.people import logged_in, somebody
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a long pass phrase"
+OWN, ASK, INDEX = "admin:second_factor", "admin:second_factor_ask", "admin:index"
+
+
+def code_of(user: User, *, later: int = 0) -> str:
+    """What the app shows; `later` steps from now, for each code is taken once."""
+    device = TOTPDevice.objects.get(user=user)
+    return f"{totp(device.bin_key, t0=int(-30 * later)):06d}"
+
+
+@pytest.fixture
+def grace(db: None) -> User:
+    return somebody(Role.OWNER, "grace")
+
+
+@pytest.fixture
+def codes(grace: User) -> list[str]:
+    """Grace has a second factor; her recovery codes."""
+    second_factor.begin(grace)
+    found = second_factor.confirm(grace, code_of(grace))
+    assert found is not None
+    return found
+
+
+def entered(name: str) -> Client:
+    client = Client(raise_request_exception=False)
+    client.post(reverse("admin:login"), {"username": name, "password": PASSWORD})
+    return client
+
+
+def answered(client: Client, code: str, **values: str) -> Any:
+    return client.post(reverse(ASK), {"code": code, **values})
+
+
+def open_to(client: Client) -> bool:
+    return client.get(reverse(INDEX)).status_code == 200
+
+
+def test_without_one_the_password_is_enough(admin_user: User) -> None:
+    client = Client()
+    client.post(reverse("admin:login"), {"username": "admin", "password": "password"})
+    assert open_to(client)
+
+
+def test_it_is_set_up_with_the_apps_code_and_shows_recovery_codes_once(grace: User) -> None:
+    client = entered("grace")
+    page = client.post(reverse(OWN), {"step": "begin"}).content.decode()
+    assert "<svg" in page and "<script" not in page[page.index("<svg") : page.index("</svg>")]
+    assert open_to(client), "nothing changes before it is confirmed"
+
+    shown = client.post(reverse(OWN), {"step": "confirm", "code": code_of(grace)})
+
+    found = re.findall(r"\b[a-z2-7]{4}(?:-[a-z2-7]{4}){3}\b", shown.content.decode())
+    assert len(found) == 10
+    assert "no-store" in shown["Cache-Control"]
+    assert found[0] not in client.get(reverse(OWN)).content.decode()
+    assert open_to(client), "whoever set it up has shown it"
+    assert not open_to(entered("grace")), "the next log-in is asked"
+    assert AuditEntry.objects.filter(action="set up a second factor", actor="user:grace").exists()
+
+
+def test_a_wrong_code_does_not_turn_it_on(grace: User) -> None:
+    client = entered("grace")
+    client.post(reverse(OWN), {"step": "begin"})
+    said = text_of(client.post(reverse(OWN), {"step": "confirm", "code": "000000"}))
+    assert "The code is not right" in said
+    assert open_to(entered("grace"))
+
+
+def test_with_the_password_alone_no_door_opens(grace: User, codes: list[str]) -> None:
+    client = entered("grace")
+    for page in ("index", "campaigns_campaign_changelist", "second_factor", "auth_user_add"):
+        for reply in (client.get(reverse(f"admin:{page}")), client.post(reverse(f"admin:{page}"))):
+            assert reply.status_code == 302, page
+            assert reply["Location"].startswith(reverse(ASK)), page
+    live = client.get(reverse(INDEX), headers={"HX-Request": "true"})
+    assert live["HX-Redirect"].startswith(reverse(ASK))
+
+
+def test_the_apps_code_opens_and_leads_to_where_one_was_going(
+    grace: User, codes: list[str]
+) -> None:
+    client, wanted = entered("grace"), reverse("admin:campaigns_run_changelist")
+    asked = client.get(client.get(wanted)["Location"])
+    assert f'value="{wanted}"' in asked.content.decode()
+    reply = answered(client, code_of(grace, later=1), next=wanted)
+    assert reply["Location"] == wanted
+    assert open_to(client)
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:x"])
+def test_a_code_leads_to_no_other_site(grace: User, codes: list[str], elsewhere: str) -> None:
+    reply = answered(entered("grace"), codes[0], next=elsewhere)
+    assert reply["Location"] == reverse(INDEX)
+
+
+def test_a_code_works_once(grace: User, codes: list[str]) -> None:
+    code = code_of(grace, later=1)
+    answered(entered("grace"), code)
+    other = entered("grace")
+    answered(other, code)
+    assert not open_to(other)
+
+
+def test_a_recovery_code_works_once_and_says_how_many_are_left(
+    grace: User, codes: list[str]
+) -> None:
+    client = entered("grace")
+    answered(client, codes[3].upper())
+    assert "9 recovery codes are left" in text_of(client.get(reverse(INDEX)))
+    other = entered("grace")
+    answered(other, codes[3])
+    assert not open_to(other)
+    assert AuditEntry.objects.filter(action="used a recovery code").exists()
+
+
+def test_the_database_holds_no_recovery_code(codes: list[str]) -> None:
+    kept = set(StaticToken.objects.values_list("token", flat=True))
+    assert len(kept) == 10
+    assert not kept & {code.replace("-", "")[:16] for code in codes}
+
+
+def test_guessing_is_slowed_down_and_says_for_how_long(grace: User, codes: list[str]) -> None:
+    client = entered("grace")
+    answered(client, "000000")
+    said = text_of(answered(client, code_of(grace, later=1)))
+    assert re.search(r"Too many wrong codes. Try again in \d+ second", said)
+    assert not open_to(client)
+
+
+def test_somebody_elses_code_opens_nothing(grace: User, codes: list[str]) -> None:
+    somebody(Role.OWNER, "eve")
+    second_factor.begin(User.objects.get(username="eve"))
+    client = entered("eve")
+    assert open_to(client)
+    other = entered("grace")
+    answered(other, code_of(User.objects.get(username="eve")))
+    assert not open_to(other)
+
+
+def test_it_is_turned_off_with_a_code_and_not_without(grace: User, codes: list[str]) -> None:
+    client = entered("grace")
+    answered(client, codes[0])
+    client.post(reverse(OWN), {"step": "off", "code": "nonsense"})
+    assert second_factor.device_of(grace)
+    time.sleep(1.1)  # the wrong one is answered for
+    client.post(reverse(OWN), {"step": "off", "code": codes[1]})
+    assert second_factor.device_of(grace) is None
+    assert open_to(entered("grace"))
+
+
+def test_new_recovery_codes_make_the_old_ones_useless(grace: User, codes: list[str]) -> None:
+    client = entered("grace")
+    answered(client, codes[0])
+    client.post(reverse(OWN), {"step": "codes", "code": codes[1]})
+    other = entered("grace")
+    answered(other, codes[2])
+    assert not open_to(other)
+
+
+def test_an_owner_makes_a_lost_phone_forgotten(grace: User, codes: list[str]) -> None:
+    Desk(logged_in(Role.OWNER)).confirm("auth_user_forget_factor", grace.pk)
+    assert open_to(entered("grace"))
+    assert AuditEntry.objects.filter(action="forgot the second factor").exists()
+
+
+def test_an_operator_cannot(grace: User, codes: list[str]) -> None:
+    reply: Any = Desk(logged_in(Role.OPERATOR)).confirm("auth_user_forget_factor", grace.pk)
+    assert reply.status_code == 403
+    assert second_factor.device_of(grace)

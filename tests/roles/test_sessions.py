@@ -1,0 +1,98 @@
+"""Sessions end, guessing is locked out, and both say so in our words."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import reverse
+
+from config.idle import SEEN
+from notifications.audit import AuditEntry
+from notifications.team import Role
+from tests.admin.desk import text_of
+from tests.roles.people import logged_in, somebody
+
+pytestmark = pytest.mark.django_db
+INDEX, LOGIN = "admin:index", "admin:login"
+HTMX = {"HX-Request": "true"}
+
+
+def last_click(client: Client, seconds: int) -> None:
+    """The last click was so long ago."""
+    session = client.session
+    session[SEEN] = int(time.time()) - seconds
+    session.save()
+
+
+def test_nobody_at_the_desk_is_logged_out(settings: LazySettings) -> None:
+    client = logged_in(Role.VIEWER)
+    last_click(client, settings.SESSION_IDLE_SECONDS + 5)
+    reply: Any = client.get(reverse(INDEX), follow=True)
+    assert reply.redirect_chain[0][0].startswith(reverse(LOGIN))
+    assert "nothing was clicked for long" in text_of(reply)
+    assert client.get(reverse(INDEX)).status_code == 302
+
+
+def test_a_click_keeps_one_logged_in(settings: LazySettings) -> None:
+    client = logged_in(Role.VIEWER)
+    last_click(client, settings.SESSION_IDLE_SECONDS - 60)
+    assert client.get(reverse(INDEX)).status_code == 200
+    assert client.session[SEEN] > time.time() - 60
+
+
+def test_a_page_that_refreshes_itself_is_no_click(settings: LazySettings) -> None:
+    client = logged_in(Role.VIEWER)
+    last_click(client, settings.SESSION_IDLE_SECONDS - 60)
+    assert client.get(reverse("admin:campaigns_overview"), headers=HTMX).status_code == 200
+    assert client.session[SEEN] < time.time() - 3600
+
+
+def test_a_live_page_goes_to_the_log_in_as_a_whole() -> None:
+    page = "http://testserver" + reverse("admin:campaigns_run_changelist")
+    headers = {**HTMX, "HX-Current-URL": page}
+    reply = Client().get(reverse("admin:campaigns_overview"), headers=headers)
+    assert reply["HX-Redirect"] == f"{reverse(LOGIN)}?next=/admin/campaigns/run/"
+
+
+def test_a_session_ends_after_a_working_day_whatever_was_clicked(settings: LazySettings) -> None:
+    assert settings.SESSION_COOKIE_AGE == 12 * 3600
+    assert not settings.SESSION_SAVE_EVERY_REQUEST  # which would move the end with every click
+
+
+def test_after_ten_wrong_passwords_the_page_says_for_how_long(db: None) -> None:
+    somebody(Role.VIEWER, "bob")
+    client = Client()
+    for _ in range(9):
+        client.post(reverse(LOGIN), {"username": "bob", "password": "wrong"})
+    reply: Any = client.post(reverse(LOGIN), {"username": "bob", "password": "wrong"})
+    assert reply.status_code == 429
+    assert "it takes none for 15 minutes" in text_of(reply)
+    right = client.post(reverse(LOGIN), {"username": "bob", "password": "a long pass phrase"})
+    assert right.status_code == 429
+    entry = AuditEntry.objects.filter(action="locked out").latest("pk")
+    assert (entry.subject, entry.address) == ("user bob", "127.0.0.1")
+
+
+def test_the_lock_holds_for_one_address_and_not_for_the_whole_team(db: None) -> None:
+    somebody(Role.VIEWER, "bob")
+    for _ in range(10):
+        Client(REMOTE_ADDR="203.0.113.9").post(
+            reverse(LOGIN), {"username": "bob", "password": "wrong"}
+        )
+    reply = Client().post(reverse(LOGIN), {"username": "bob", "password": "a long pass phrase"})
+    assert reply.status_code == 302
+
+
+@pytest.mark.parametrize(
+    "path", ["/admin/", "/admin/login/", "/healthz", "/api/docs/", "/api/v1/runs", "/nowhere"]
+)
+def test_every_page_has_its_security_headers(path: str, db: None) -> None:
+    reply = logged_in(Role.OWNER).get(path)
+    assert "script-src 'self' 'unsafe-eval'" in reply["Content-Security-Policy"]
+    assert reply["X-Content-Type-Options"] == "nosniff"
+    assert reply["X-Frame-Options"] == "DENY"
+    assert reply["Referrer-Policy"] == "same-origin"
