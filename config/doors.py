@@ -57,8 +57,6 @@ PAGES: dict[str, Door] = {
     "view_on_site": LOOK,
     "password_change": LOOK,  # one's own
     "password_change_done": LOOK,
-    "second_factor": LOOK,  # one's own
-    "second_factor_ask": LOOK,
     # Send.
     **_page(
         "campaigns_campaign",
@@ -122,7 +120,7 @@ PAGES: dict[str, Door] = {
     **_page("notifications_apikey", OPERATOR, OPERATOR, revoke=OPERATOR),
     **_page("notifications_auditentry", OPERATOR, OWNER),
     # The team.
-    **_page("auth_user", OWNER, OWNER, password_change=OWNER, forget_factor=OWNER),
+    **_page("auth_user", OWNER, OWNER, password_change=OWNER),
 }
 
 _PEOPLE = {"POST": Scope.CONTACTS}

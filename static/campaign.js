@@ -38,8 +38,11 @@
       const field = form.elements.namedItem(name);
       if (!field) continue;
       field.value = value; // a RadioNodeList checks the one that has it
-      if (field instanceof Element) field.dispatchEvent(new Event("change", { bubbles: true }));
+      if (!(field instanceof Element)) continue;
+      for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
     }
+    // The rules' blocks are drawn anew from their text.
+    for (const tab of ["json", "blocks"]) form.querySelector(`[data-tab="${tab}"]`)?.click();
     document.getElementById("kept").hidden = false;
   }
 

@@ -15,8 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns import recurrence
-from campaigns.admin import forecast, preview, steps
+from campaigns.admin import forecast, preview, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
 from campaigns.admin.words import sentence
@@ -32,7 +31,6 @@ from notifications.moments import in_zone
 from notifications.project import Project
 
 SHOWN_PEOPLE = 10
-SHOWN_TIMES = 4
 FOLDER = "admin/campaigns/campaign"
 
 
@@ -42,10 +40,12 @@ class Composing(Page):
     def get_urls(self) -> list[Any]:
         who = self.guarded(require_POST(self.who_view))
         what = self.guarded(require_POST(self.what_view))
+        times = self.guarded(require_POST(self.when_view))
         review = self.guarded(require_GET(self.review_view))
         return [
             path("who/", who, name="campaign_who"),
             path("what/", what, name="campaign_what"),
+            path("when/", times, name="campaign_when"),
             path("<int:pk>/review/", review, name="campaign_review"),
             *super().get_urls(),
         ]
@@ -68,7 +68,6 @@ class Composing(Page):
             context["runs"] = campaign.runs.order_by("-pk")[:5]
             context["current_run"] = campaign.current_run()
             context["zone"] = campaign.project.timezone
-            context["times"] = _times(campaign)
         return super().render_change_form(request, context, *args, **kw)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -113,6 +112,13 @@ class Composing(Page):
             context = {"problems": error.messages}
         return render(request, f"{FOLDER}/what.html", context)
 
+    def when_view(self, request: HttpRequest) -> HttpResponse:
+        """The times as they stand in the form: the days it goes out, and how long it takes."""
+        mine = self.get_queryset(request).select_related("audience", "project")
+        campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
+        context = {"when": when.read(request.POST, campaign, timezone.now())}
+        return render(request, f"{FOLDER}/when_panel.html", context)
+
     def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         related = Campaign.objects.select_related("audience", "template", "project")
         campaign = related.filter(pk=pk).first()
@@ -150,14 +156,6 @@ def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
         )
         for name, fields in steps.FIELDS.items()
     ]
-
-
-def _times(campaign: Campaign) -> list[str]:
-    """The next few, as saved: what a rhythm means is seen best by its days."""
-    if campaign.schedule_kind != Campaign.Schedule.RECURRING:
-        return []
-    times = recurrence.coming(campaign, timezone.now(), SHOWN_TIMES)
-    return [in_zone(at, campaign.timezone) for at in times]
 
 
 def _onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from campaigns import recurrence
 from campaigns.admin import forecast, freshness, preview
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
@@ -77,9 +78,11 @@ class LaunchDialog(Dialog):
             return {"campaign": campaign, "problems": self.problems, "run": self.run}
         pace = forecast.pace(campaign.project, campaign.rate_per_second)
         rules = campaign.audience.effective_rules
+        repeats = campaign.schedule_kind == Campaign.Schedule.RECURRING
         return {
             "campaign": campaign,
             "zone": campaign.project.timezone,
+            "coming": recurrence.coming(campaign, timezone.now(), 3) if repeats else [],
             "reach": self.reach,
             "pace": pace,
             "seconds": pace.seconds(self.reach.devices),

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
-from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
-from django.utils import timezone
 
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
@@ -143,7 +138,10 @@ def test_a_weekly_campaign_is_written_launched_and_stopped_by_hand(
     values = {"schedule_kind": "recurring", "repeat": "weekly", "at": "2030-05-01T09:00"}
     campaign = make_campaign(project)
     desk.post(CHANGE, campaign.pk, **form(campaign, **values))
-    assert "8 May 2030, 09:00 Asia/Seoul" in desk.open(CHANGE, campaign.pk, step="when")
+    typed = {**values, "timezone": "Asia/Seoul", "campaign": campaign.pk, "rate_per_second": "1"}
+    shown = text_of(desk.post("campaign_when", **typed))
+    assert "1 May 2030, 09:00 Asia/Seoul" in shown and "8 May 2030" in shown
+    assert "about 1 s for 1 device, at 1 a second" in shown
     assert "8 May 2030, 09:00 Asia/Seoul" in desk.open("campaign_review", campaign.pk)
     desk.confirm("campaigns_campaign_launch", campaign.pk)
     assert Run.objects.get().state == "scheduled"
@@ -152,6 +150,29 @@ def test_a_weekly_campaign_is_written_launched_and_stopped_by_hand(
     desk.confirm("campaigns_campaign_stop", campaign.pk)
     assert Run.objects.get().state == "cancelled"
     assert "nothing repeats" in text_of(desk.confirm("campaigns_campaign_stop", campaign.pk))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"at": "2027-03-28T02:30"}, "02:30 does not exist on 28 March 2027"),
+        ({"at": "2027-10-31T02:30"}, "the first one is meant"),
+        ({"at": "2020-01-01T09:00"}, "This time has passed"),
+        ({"at": ""}, "Choose a date and a time"),
+        ({"at": "2030-01-01T09:00", "timezone": "Mars"}, "Choose a time zone"),
+        ({"at": "2030-01-01T09:00", "schedule_kind": "recurring"}, "Choose how often"),
+        (
+            {"at": "2030-01-01T09:00", "until": "2030-01-02T10:00", "repeat": "daily",
+             "schedule_kind": "recurring"},
+            "2 Jan 2030, 09:00 Europe/Berlin and that is the last one",
+        ),
+    ],
+)  # fmt: skip
+def test_a_time_is_judged_while_it_is_typed(
+    desk: Desk, project: Project, typed: dict[str, str], said: str
+) -> None:
+    values = {"schedule_kind": "at", "timezone": "Europe/Berlin", **typed}
+    assert said in text_of(desk.post("campaign_when", **values))
 
 
 # --- Beside the form ------------------------------------------------------------------------------
@@ -218,104 +239,3 @@ def test_a_draft_without_words_is_reviewed_but_not_offered_for_launch(
     campaign = Campaign.objects.get()
     text = desk.open("campaign_review", campaign.pk)
     assert "It says nothing yet" in text and "Launch …" not in text
-
-
-# --- Two people -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bob(project: Project) -> Desk:
-    client = Client()
-    client.force_login(User.objects.create_superuser("bob", "b@example.com", "a long pass phrase"))
-    return Desk(client)
-
-
-def seen_by(desk: Desk, campaign: Campaign) -> str:
-    return unescape(html(desk, campaign).partition('name="seen" value="')[2].partition('"')[0])
-
-
-def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(
-    desk: Desk, bob: Desk, project: Project
-) -> None:
-    campaign = make_campaign(project, name="Spring", timezone="Asia/Seoul")
-    seen = seen_by(desk, campaign)
-    bob.post(CHANGE, campaign.pk, **form(campaign, rate_per_second=50, ttl_seconds="2 h"))
-
-    mine = form(campaign, name="Spring for all", ttl_seconds="3 h", seen=seen)
-    reply = desk.post(CHANGE, campaign.pk, **mine)
-    campaign.refresh_from_db()
-    assert (campaign.name, campaign.rate_per_second) == ("Spring", 50)
-    assert "bob saved this campaign while you were editing" in text_of(reply)
-    assert "Taken over from them: At most, per second." in text_of(reply)
-    assert "Worth showing for: yours is kept, theirs was “2 h”" in text_of(reply)
-    page = reply.content.decode()
-    assert 'value="Spring for all"' in page and 'value="50"' in page and 'value="3 h"' in page
-
-    again = unescape(page.partition('name="seen" value="')[2].partition('"')[0])
-    desk.post(CHANGE, campaign.pk, **{**mine, "rate_per_second": 50, "seen": again})
-    campaign.refresh_from_db()
-    assert (campaign.name, campaign.rate_per_second) == ("Spring for all", 50)
-    assert campaign.ttl_seconds == 3 * 3600
-
-
-def test_nobody_is_named_while_one_works_alone(desk: Desk, project: Project) -> None:
-    campaign = make_campaign(project, at=timezone.now() + timedelta(days=9), schedule_kind="at")
-    values = {"schedule_kind": "at", "at": "2031-01-01T09:00", "seen": seen_by(desk, campaign)}
-    desk.post(CHANGE, campaign.pk, **form(campaign, **values))
-    campaign.refresh_from_db()
-    assert campaign.at is not None and campaign.at.year == 2031
-
-
-# --- Launching what was looked at -----------------------------------------------------------------
-
-
-def looked_at(reply: Any) -> str:
-    return unescape(reply.content.decode().partition('name="looked_at" value="')[2].split('"')[0])
-
-
-def test_a_launch_of_something_that_changed_since_asks_to_look_again(
-    desk: Desk, bob: Desk, project: Project
-) -> None:
-    make_people(project, 1)
-    campaign = make_campaign(project)
-    url = f"/admin/campaigns/campaign/{campaign.pk}/launch/"
-    seen = looked_at(desk.client.get(url))
-    template = campaign.template
-    bob.post("campaigns_template_change", template.pk, name=template.name, title="Buy!", body="B")
-
-    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
-    assert not Run.objects.exists()
-    said = text_of(refused)
-    assert "The text is not any more what you looked at: bob changed it." in said
-    assert "Buy!" in said
-
-    again = looked_at(refused)
-    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=again)
-    assert Run.objects.get().content["title"] == "Buy!"
-
-
-def test_a_launch_of_what_was_looked_at_goes_out(desk: Desk, project: Project) -> None:
-    make_people(project, 1)
-    campaign = make_campaign(project)
-    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
-    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
-    assert Run.objects.count() == 1
-
-
-def test_an_audience_emptied_meanwhile_is_not_launched(desk: Desk, project: Project) -> None:
-    [device] = make_people(project, 1)
-    campaign = make_campaign(project)
-    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
-    device.delete()
-    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
-    assert "Nobody can be reached" in text_of(refused)
-    assert not Run.objects.exists()
-
-
-def test_a_rule_on_an_attribute_that_vanished_says_that_nobody_is_left(
-    desk: Desk, project: Project
-) -> None:
-    make_people(project, 1)
-    gone = make_audience(project, rules={"field": "attributes.vip", "op": "eq", "value": True})
-    campaign = make_campaign(project, audience=gone)
-    assert "Nobody can be reached" in desk.open("campaign_review", campaign.pk)

@@ -1,0 +1,86 @@
+"""What the third step's fields mean, while they are typed: the days it goes out, and how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from campaigns.admin import forecast
+from campaigns.admin.campaign_form import WallClock
+from campaigns.campaign import Campaign
+from campaigns.recurrence import Rhythm
+from notifications.moments import NoSuchTime, comes_twice, on_the_clock
+from notifications.zones import known_zones
+
+SHOWN = 4
+
+
+@dataclass
+class When:
+    """As it stands in the form, saved or not."""
+
+    kind: str = Campaign.Schedule.NOW
+    zone: str = "UTC"
+    times: list[datetime] = field(default_factory=list)
+    ends: bool = False  # no further one follows those shown
+    note: str = ""
+    devices: int = 0
+    pace: forecast.Pace | None = None
+
+    @property
+    def seconds(self) -> float:
+        return self.pace.seconds(self.devices) if self.pace else 0
+
+    @property
+    def finishes_at(self) -> datetime | None:
+        return self.times[0] + timedelta(seconds=self.seconds) if self.times else None
+
+
+def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
+    when = When(kind=posted.get("schedule_kind", ""), zone=posted.get("timezone", ""))
+    if when.zone not in known_zones():
+        when.note = _("Choose a time zone, e.g. Asia/Seoul.")
+        when.zone = "UTC"
+    elif when.kind != Campaign.Schedule.NOW:
+        try:
+            _find_times(when, posted, now)
+        except (ValidationError, NoSuchTime) as error:
+            found = error.messages[0] if isinstance(error, ValidationError) else str(error)
+            when.note = found
+    if campaign is not None:
+        rules = campaign.audience.effective_rules
+        when.devices = forecast.quick_reach(campaign.project_id, rules).devices
+        when.pace = forecast.pace(campaign.project, _rate(posted))
+    return when
+
+
+def _find_times(when: When, posted: Any, now: datetime) -> None:
+    wall = WallClock(required=False).clean(posted.get("at", ""))
+    if wall is None:
+        raise ValidationError(_("Choose a date and a time."))
+    first = on_the_clock(wall, when.zone)
+    if comes_twice(wall, when.zone):
+        when.note = _("That time comes twice that night; the first one is meant.")
+    if when.kind == Campaign.Schedule.AT:
+        when.times = [first]
+        if first <= now:
+            raise ValidationError(_("This time has passed. Choose a later one."))
+        return
+    if posted.get("repeat") not in Campaign.Repeat.values:
+        raise ValidationError(_("Choose how often."))
+    end = WallClock(required=False).clean(posted.get("until", ""))
+    until = on_the_clock(end, when.zone) if end else None
+    found = list(islice(Rhythm(first, posted["repeat"], when.zone, until).after(now), SHOWN + 1))
+    when.times, when.ends = found[:SHOWN], len(found) <= SHOWN
+    if not found:
+        raise ValidationError(_("With this end it would never go out."))
+
+
+def _rate(posted: Any) -> int | None:
+    typed = posted.get("rate_per_second", "").strip()
+    return int(typed) if typed.isdecimal() and 0 < len(typed) < 7 and int(typed) else None

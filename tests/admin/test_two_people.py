@@ -1,0 +1,130 @@
+"""Two people on one campaign: nobody's work is lost, and nobody launches what they did not see."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_audience, make_campaign, make_people
+
+pytestmark = pytest.mark.django_db
+CHANGE = "campaigns_campaign_change"
+
+
+def form(of: Campaign, **values: Any) -> dict[str, Any]:
+    """What the page posts when nobody touched it."""
+    return {
+        "name": of.name, "audience": of.audience_id, "template": of.template_id,
+        "audience_from": "pick", "template_from": "pick", "rules": '{"all": []}',
+        "schedule_kind": "now", "timezone": "Asia/Seoul", "max_lateness_seconds": "15 min",
+        "ttl_seconds": "1 day", "on_unknown": "resend", **values,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def bob(project: Project) -> Desk:
+    client = Client()
+    client.force_login(User.objects.create_superuser("bob", "b@example.com", "a long pass phrase"))
+    return Desk(client)
+
+
+def seen_by(desk: Desk, campaign: Campaign) -> str:
+    page = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/").content.decode()
+    return unescape(page.partition('name="seen" value="')[2].partition('"')[0])
+
+
+def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project, name="Spring", timezone="Asia/Seoul")
+    seen = seen_by(desk, campaign)
+    bob.post(CHANGE, campaign.pk, **form(campaign, rate_per_second=50, ttl_seconds="2 h"))
+
+    mine = form(campaign, name="Spring for all", ttl_seconds="3 h", seen=seen)
+    reply = desk.post(CHANGE, campaign.pk, **mine)
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.rate_per_second) == ("Spring", 50)
+    assert "bob saved this campaign while you were editing" in text_of(reply)
+    assert "Taken over from them: At most, per second." in text_of(reply)
+    assert "Worth showing for: yours is kept, theirs was “2 h”" in text_of(reply)
+    page = reply.content.decode()
+    assert 'value="Spring for all"' in page and 'value="50"' in page and 'value="3 h"' in page
+
+    again = unescape(page.partition('name="seen" value="')[2].partition('"')[0])
+    desk.post(CHANGE, campaign.pk, **{**mine, "rate_per_second": 50, "seen": again})
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.rate_per_second) == ("Spring for all", 50)
+    assert campaign.ttl_seconds == 3 * 3600
+
+
+def test_nobody_is_named_while_one_works_alone(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project, at=timezone.now() + timedelta(days=9), schedule_kind="at")
+    values = {"schedule_kind": "at", "at": "2031-01-01T09:00", "seen": seen_by(desk, campaign)}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **values))
+    campaign.refresh_from_db()
+    assert campaign.at is not None and campaign.at.year == 2031
+
+
+# --- Launching what was looked at -----------------------------------------------------------------
+
+
+def looked_at(reply: Any) -> str:
+    return unescape(reply.content.decode().partition('name="looked_at" value="')[2].split('"')[0])
+
+
+def test_a_launch_of_something_that_changed_since_asks_to_look_again(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    url = f"/admin/campaigns/campaign/{campaign.pk}/launch/"
+    seen = looked_at(desk.client.get(url))
+    template = campaign.template
+    bob.post("campaigns_template_change", template.pk, name=template.name, title="Buy!", body="B")
+
+    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert not Run.objects.exists()
+    said = text_of(refused)
+    assert "The text is not any more what you looked at: bob changed it." in said
+    assert "Buy!" in said
+
+    again = looked_at(refused)
+    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=again)
+    assert Run.objects.get().content["title"] == "Buy!"
+
+
+def test_a_launch_of_what_was_looked_at_goes_out(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
+    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert Run.objects.count() == 1
+
+
+def test_an_audience_emptied_meanwhile_is_not_launched(desk: Desk, project: Project) -> None:
+    [device] = make_people(project, 1)
+    campaign = make_campaign(project)
+    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
+    device.delete()
+    refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert "Nobody can be reached" in text_of(refused)
+    assert not Run.objects.exists()
+
+
+def test_a_rule_on_an_attribute_that_vanished_says_that_nobody_is_left(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    gone = make_audience(project, rules={"field": "attributes.vip", "op": "eq", "value": True})
+    campaign = make_campaign(project, audience=gone)
+    assert "Nobody can be reached" in desk.open("campaign_review", campaign.pk)
