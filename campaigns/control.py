@@ -7,6 +7,7 @@ The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -60,7 +61,7 @@ def change_rate(run: Run, rate: int | None, *, by: str) -> None:
     """Faster or slower from now on; workers that are sending take it up within a second."""
     with transaction.atomic():
         before = run.change_rate(rate)
-        _record(run, by, "changed the rate", before=_said(before), after=_said(rate))
+        _record(run, by, "changed the rate of", before=_said(before), after=_said(rate))
 
 
 def _said(rate: int | None) -> str:
@@ -76,6 +77,6 @@ def restore_devices(run: Run, *, by: str) -> int:
     return restored
 
 
-def _record(run: Run, by: str, action: str, **details: object) -> None:
+def _record(run: Run, by: str, action: str, **details: Any) -> None:
     about = {"campaign": run.campaign.name, **details}
     audit.record(by, action, f"run {run.pk}", project=run.project, **about)

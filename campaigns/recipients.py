@@ -54,7 +54,7 @@ class Filters:
         if self.chunk is not None:
             chunks.append("k.number = %(chunk)s")
         if self.platform:
-            rows.append("v.platform = %(platform)s")
+            rows.append(ON_PLATFORM)
         if self.person:
             values["seqs"] = seqs_in(run, self.person)
             rows.append("r.seq = ANY(%(seqs)s::int[])")
@@ -73,27 +73,36 @@ class Filters:
         }
 
 
+ON_PLATFORM = """
+EXISTS (
+    SELECT 1 FROM notifications_device p WHERE p.id = r.device_id AND p.platform = %(platform)s
+)
+"""
 COUNTED = ("accepted", "rejected", "skipped", "unknown")
 # Chunk by chunk in their order, so that a page ends as soon as it is full.
 SELECT = """
-SELECT x.seq, x.contact_id, x.device_id, x.external_id, x.platform, x.address, x.status, x.reason,
+SELECT x.seq, x.contact_id, x.device_id, c.external_id, v.platform, v.address, x.status, x.reason,
     x.detail, x.message_id, x.resent, x.at
-FROM campaigns_chunk k
-CROSS JOIN LATERAL (
-    SELECT r.seq, r.contact_id, r.device_id, c.external_id, v.platform, v.address,
-        COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
-        COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
-        COALESCE(d.resent, FALSE) AS resent, d.at
-    FROM campaigns_recipient r
-    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
-    LEFT JOIN notifications_contact c ON c.id = r.contact_id
-    LEFT JOIN notifications_device v ON v.id = r.device_id
-    WHERE r.run_id = %(run)s AND r.seq BETWEEN k.first_seq AND k.last_seq
-        AND r.seq > %(after)s AND {rows}
-    ORDER BY r.seq {limit}
+FROM (
+    SELECT k.number, y.*
+    FROM campaigns_chunk k
+    CROSS JOIN LATERAL (
+        SELECT r.seq, r.contact_id, r.device_id, COALESCE(d.status, 'waiting') AS status,
+            COALESCE(d.reason, '') AS reason, COALESCE(d.detail, '') AS detail,
+            COALESCE(d.message_id, '') AS message_id, COALESCE(d.resent, FALSE) AS resent, d.at
+        FROM campaigns_recipient r
+        LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+            AND d.seq BETWEEN k.first_seq AND k.last_seq  -- or the whole run is read per chunk
+        WHERE r.run_id = %(run)s AND r.seq BETWEEN k.first_seq AND k.last_seq
+            AND r.seq > %(after)s AND {rows}
+        ORDER BY r.seq {limit}
+    ) y
+    WHERE k.run_id = %(run)s AND k.last_seq > %(after)s AND {chunks}
+    ORDER BY k.number, y.seq {limit}
 ) x
-WHERE k.run_id = %(run)s AND k.last_seq > %(after)s AND {chunks}
-ORDER BY k.number, x.seq {limit}
+LEFT JOIN notifications_contact c ON c.id = x.contact_id
+LEFT JOIN notifications_device v ON v.id = x.device_id
+ORDER BY x.number, x.seq
 """
 
 

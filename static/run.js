@@ -7,6 +7,15 @@ const MOST_ROWS = 40;
 
 class ChunkGrid extends HTMLElement {
   connectedCallback() {
+    // While the page is still being read, what is inside of us has not come yet.
+    if (document.readyState === "loading") {
+      document.addEventListener("DOMContentLoaded", () => this.begin(), { once: true });
+    } else {
+      this.begin();
+    }
+  }
+
+  begin() {
     this.canvas = this.querySelector("canvas");
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this);
@@ -18,8 +27,8 @@ class ChunkGrid extends HTMLElement {
   }
 
   disconnectedCallback() {
-    this.watch.disconnect();
-    this.theme.disconnect();
+    this.watch?.disconnect();
+    this.theme?.disconnect();
   }
 
   draw() {

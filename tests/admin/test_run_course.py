@@ -269,8 +269,10 @@ def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
     reply = desk.confirm("campaigns_run_rate", run.pk, rate="1200")
     assert "at its new rate" in messages_of(reply)[-1]
     assert Run.objects.get(pk=run.pk).rate_per_second == 1_200
-    entry = AuditEntry.objects.get(action="changed the rate")
+    entry = AuditEntry.objects.get(action="changed the rate of")
     assert entry.detail["before"] == "50 a second" and entry.detail["after"] == "1,200 a second"
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "changed the rate of it: 50 a second → 1,200 a second" in text
     desk.confirm("campaigns_run_rate", run.pk, rate="")
     assert Run.objects.get(pk=run.pk).rate_per_second is None
 
@@ -283,7 +285,7 @@ def test_a_rate_that_is_none_is_refused_in_the_dialog(
     run = make_run(project, rate_per_second=50)
     desk.confirm("campaigns_run_rate", run.pk, rate=rate)
     assert Run.objects.get(pk=run.pk).rate_per_second == 50
-    assert not AuditEntry.objects.filter(action="changed the rate").exists()
+    assert not AuditEntry.objects.filter(action="changed the rate of").exists()
 
 
 def test_a_run_that_has_ended_has_no_rate_to_change(desk: Desk, project: Project) -> None:
