@@ -17,8 +17,10 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
+from notifications.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people, make_project, make_run
+from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
 SEOUL = ZoneInfo("Asia/Seoul")
@@ -300,3 +302,14 @@ def test_several_projects_are_told_apart_by_their_zone(desk: Desk, project: Proj
     make_people(museum, 1)
     run = scheduled(museum, datetime(2031, 5, 7, 12, tzinfo=UTC))
     assert "12:00 UTC" in dialog(desk, run, zone="UTC")
+
+
+def test_a_viewer_sees_the_calendar_and_moves_nothing(project: Project, noon: datetime) -> None:
+    make_people(project, 1)
+    run = scheduled(project, noon, name="Lanterns")
+    url, day = "/admin/campaigns/campaign/calendar/", {"day": f"{noon:%Y-%m-%d}"}
+    viewer = logged_in(Role.VIEWER).get(url, day).content
+    assert b"Lanterns" in viewer
+    assert b'draggable="true"' not in viewer and b"cal-move" not in viewer
+    sender = logged_in(Role.SENDER).get(url, day).content
+    assert b'draggable="true"' in sender and f"{url}{run.pk}/".encode() in sender

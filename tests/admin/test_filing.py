@@ -18,8 +18,10 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
+from notifications.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people, make_project, make_run
+from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
 LIST = "campaigns_campaign_changelist"
@@ -196,3 +198,10 @@ def test_names_and_tags_are_text_wherever_they_stand(desk: Desk, project: Projec
     campaign = make_campaign(make_project(), name=nasty, tags=[nasty])
     assert b"<img src=x" not in desk.client.get(reverse(f"admin:{LIST}")).content
     assert b"<img src=x" not in many(desk, "tag_many", campaign).content
+
+
+def test_a_viewer_is_offered_nothing_to_file(project: Project) -> None:
+    make_campaign(project)
+    page = logged_in(Role.VIEWER).get(reverse(f"admin:{LIST}")).content
+    assert b"archive_many" not in page and b'type="checkbox"' not in page
+    assert b"archive_many" in logged_in(Role.EDITOR).get(reverse(f"admin:{LIST}")).content
