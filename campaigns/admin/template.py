@@ -16,9 +16,10 @@ from campaigns.admin import insertable, preview
 from campaigns.admin.places import shown
 from campaigns.admin.problems import found
 from campaigns.admin.revisions import WithRevisions
-from campaigns.admin.template_form import TemplateForm, unsaved
+from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
 from campaigns.template import Template
 from notifications.admin.keyset import row_id
+from notifications.admin.page import actor
 from notifications.admin.unfolded import display
 from notifications.device import Device
 from notifications.options import PLATFORMS
@@ -72,6 +73,10 @@ class TemplatePage(WithRevisions):
         template = context.get("original")
         if template is not None:
             context |= self.history(template)
+            mine = template.revisions.filter(by=actor(request)).first()
+            context["newest_of_mine"] = mine.number if mine else 0
+            if not self.has_change_permission(request, template):
+                context["only_shown"] = as_posted(template)
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
         if meanwhile is not None:

@@ -12,11 +12,13 @@ from campaigns import revision
 from campaigns.admin import meanwhile
 from campaigns.admin.meanwhile import Meanwhile, Seen
 from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
+from campaigns.content import TEXTS
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import LineInput, PlainArea
 
+INSIDE_JSON = ("data", "options", "locales")
 COUNTED: dict[str, Any] = {"data-counted": True}
 
 
@@ -56,7 +58,7 @@ class TemplateForm(ModelForm):
         }
 
     class Media:
-        js = ["template_json.js", "template_texts.js"]
+        js = ["template_json.js", "template_texts.js", "template_draft.js"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -84,13 +86,18 @@ class TemplateForm(ModelForm):
         self.add_error(None, gettext("Nothing is saved yet. See below what was saved meanwhile."))
 
 
+def as_posted(template: Template) -> dict[str, str]:
+    """What its form would post."""
+    texts = {name: getattr(template, name) for name in TEXTS}
+    json = {name: JSONText().prepare_value(getattr(template, name)) for name in INSIDE_JSON}
+    return {**texts, **json}
+
+
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
     """The template as it stands in the form, and what is wrong with it by field."""
     problems: dict[str, list[str]] = {}
-    values: dict[str, Any] = {
-        name: posted.get(name, "") for name in ("title", "body", "image", "link")
-    }
-    for name in ("data", "options", "locales"):
+    values: dict[str, Any] = {name: posted.get(name, "") for name in TEXTS}
+    for name in INSIDE_JSON:
         try:
             values[name] = JSONText(required=False).clean(posted.get(name, ""))
         except forms.ValidationError as error:

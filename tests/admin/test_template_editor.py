@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from notifications.project import Project
+from notifications.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_contact, make_project
+from tests.builders import make_contact, make_project, make_template
 
 pytestmark = pytest.mark.django_db
 
@@ -157,3 +161,22 @@ def test_a_message_only_the_app_sees_says_so(desk: Desk, project: Project) -> No
     make_contact(project)
     html = preview(desk, project, options='{"android": {"data_only": true}}')
     assert "The phone shows nothing by itself" in html
+
+
+def test_who_may_only_look_sees_the_saved_text_on_the_phone(
+    client: Client, project: Project
+) -> None:
+    make_contact(project, locale="ko")
+    template = make_template(project, title="Hi", body="B", locales={"ko": {"title": "안녕"}})
+    member = User.objects.create_user("vic", password="a long pass phrase", is_staff=True)
+    TeamMember.objects.create(user=member, role=Role.VIEWER)
+    client.force_login(member)
+    page = client.get(f"/admin/campaigns/template/{template.pk}/change/").content.decode()
+    card = page[page.index('id="preview-card"') :]
+    posted = dict(re.findall(r'name="(\w+)" value="([^"]*)"', card.partition("</section>")[0]))
+    assert (posted["title"], posted["project"]) == ("Hi", str(project.pk))
+    reply = client.post(
+        "/admin/campaigns/template/preview/",
+        {name: unescape(value) for name, value in posted.items()},
+    )
+    assert "안녕" in reply.content.decode()
