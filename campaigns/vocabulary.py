@@ -75,8 +75,11 @@ def attributes(project_id: int) -> list[Attribute]:
 
 
 def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
-    """Those of the attributes that no person has; none of them when looking takes too long."""
-    asked = sorted(set(names) - {known.name for known in attributes(project_id)})
+    """Those of the attributes that no person has; none of them when looking takes too long.
+
+    Asks everybody, so ask about names that are not among `attributes` only.
+    """
+    asked = sorted(set(names))
     if not asked:
         return []
     try:

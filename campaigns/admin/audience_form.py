@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import membership
 from campaigns.admin.builder import RulesBuilder
+from campaigns.admin.words import sentence
 from campaigns.audience import Audience
 from campaigns.rules import everyone
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import PlainArea
+from notifications.audit import AuditEntry
+from notifications.moments import short
 
 
 class AudienceForm(ModelForm):
@@ -46,6 +50,7 @@ class AudienceForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
+        self._look_at_what_others_saved(cleaned)
         if cleaned.get("kind") != Audience.Kind.LIST:
             return cleaned
         # What the page hides must not refuse what it shows.
@@ -58,6 +63,35 @@ class AudienceForm(ModelForm):
             except forms.ValidationError as error:
                 self.add_error("people", error)
         return cleaned
+
+    def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
+        """The second to save sees what the first one did, and decides; nobody's work is lost."""
+        theirs, seen = self.instance, self.data.get("seen")
+        if not theirs.pk or not seen or seen == theirs.updated_at.isoformat():
+            return
+        listed = theirs.kind == Audience.Kind.LIST
+        if theirs.name == cleaned.get("name") and (listed or theirs.rules == cleaned.get("rules")):
+            return
+        said = _(
+            "{who} saved this audience on {when}, while you were editing. Theirs is “{name}”: "
+            "{rules}. Yours is below and not saved yet. Save again to keep yours."
+        )
+        self.add_error(
+            None,
+            said.format(
+                who=last_to_change(theirs),
+                when=short(theirs.updated_at, theirs.project.timezone),
+                name=theirs.name,
+                rules=sentence(theirs.effective_rules, project_id=theirs.project_id),
+            ),
+        )
+
+
+def last_to_change(audience: Audience) -> str:
+    subjects = [f"audience {audience}"[:100], f"audience {audience.pk}"]
+    trail = AuditEntry.objects.filter(project=audience.project_id, subject__in=subjects)
+    entry = trail.order_by("-pk").first()
+    return entry.actor.removeprefix("user:") if entry else _("Somebody else")
 
 
 def in_reading_order(node: dict[str, Any]) -> dict[str, Any]:

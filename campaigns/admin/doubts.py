@@ -19,15 +19,18 @@ NEEDS = {
 
 def doubts(project_id: int, tree: dict[str, Any]) -> list[str]:
     """What somebody should look at before launching, in words with what to do."""
-    asked = [leaf for leaf in leaves(tree) if leaf["field"].startswith(PREFIX)]
-    names = {leaf["field"].removeprefix(PREFIX) for leaf in asked}
-    gone = vocabulary.nowhere(project_id, names)
+    asked = [
+        (leaf["field"].removeprefix(PREFIX), leaf["op"])
+        for leaf in leaves(tree)
+        if leaf["field"].startswith(PREFIX)
+    ]
+    if not asked:
+        return []
     types = {known.name: known.types for known in vocabulary.attributes(project_id)}
+    gone = vocabulary.nowhere(project_id, {name for name, _op in asked} - set(types))
     return [_gone(name) for name in gone] + [
-        _other_type(name, op, types[name])
-        for name, op in dict.fromkeys(
-            (leaf["field"].removeprefix(PREFIX), leaf["op"]) for leaf in asked
-        )
+        _other_type(name, op)
+        for name, op in dict.fromkeys(asked)
         if name in types and op in NEEDS and NEEDS[op] not in types[name]
     ]
 
@@ -39,7 +42,7 @@ def _gone(name: str) -> str:
     ).format(name=name)
 
 
-def _other_type(name: str, op: str, types: list[str]) -> str:
+def _other_type(name: str, op: str) -> str:
     if NEEDS[op] == "number":
         text = _("“{name}” holds no numbers, so a rule that compares it is true for nobody.")
     else:

@@ -84,11 +84,12 @@ def asked(posted: QueryDict) -> tuple[Project, Any]:
 
 
 def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
+    reach = forecast.quick_reach(project.pk, tree)
     return {
         "said": sentence(tree, project_id=project.pk),
-        "reach": forecast.quick_reach(project.pk, tree),
+        "reach": reach,
         "doubts": doubts(project.pk, tree),
-        **_people(project, tree),
+        **(_people(project, tree) if reach.people else {}),
     }
 
 

@@ -262,3 +262,40 @@ def test_who_may_only_look_sees_the_rules_in_words_and_who_it_is(
     assert "rulesBuilder" not in page.content.decode()
     reply = Desk(client).post("audience_count", project=project.pk, audience=audience.pk)
     assert "People 1" in text_of(reply)
+
+
+# --- Two at once ----------------------------------------------------------------------------------
+
+
+def test_the_second_to_save_sees_what_the_first_saved_and_loses_nothing(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": []})
+    seen = audience.updated_at.isoformat()
+    values = {"name": "VIPs", "kind": "rules", "mode": "add"}
+    first = json.dumps({"all": [PRO]})
+    desk.save("campaigns_audience_change", audience.pk, **values, rules=first, seen=seen)
+
+    second = json.dumps({"any": []})
+    page = desk.client.post(
+        reverse("admin:campaigns_audience_change", args=[audience.pk]),
+        {**values, "rules": second, "seen": seen},
+    )
+    audience.refresh_from_db()
+    assert audience.rules == {"all": [PRO]}
+    assert "ada saved this audience on" in text_of(page)
+    assert "Theirs is “VIPs”: plan is pro." in text_of(page)
+    assert '{"any": []}' in text_of(page)  # what was typed is still there
+
+    now_seen = audience.updated_at.isoformat()
+    assert f'name="seen" value="{now_seen}"' in page.content.decode()
+    desk.save("campaigns_audience_change", audience.pk, **values, rules=second, seen=now_seen)
+    audience.refresh_from_db()
+    assert audience.rules == {"any": []}
+
+
+def test_saving_the_same_as_a_colleague_is_no_dispute(desk: Desk, project: Project) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": [PRO]})
+    values = {"name": "VIPs", "kind": "rules", "mode": "add", "rules": json.dumps({"all": [PRO]})}
+    page = desk.save("campaigns_audience_change", audience.pk, **values, seen="long ago")
+    assert "while you were editing" not in page
