@@ -13,7 +13,7 @@
   }
   if ("refused" in form.dataset) form.querySelector(".c-step:not([hidden]) [aria-invalid]")?.focus();
 
-  const KEPT = "carillon-draft:";
+  const KEPT = `carillon-draft:${form.dataset.draft}:`; // of this person, not of the next at this desk
   const here = KEPT + location.pathname;
   const adding = KEPT + location.pathname.replace(/\d+\/change\/$/, "add/");
   // `seen` goes along: if a colleague saved meanwhile, the server sets both beside each other.

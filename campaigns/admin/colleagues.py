@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.forms import BaseForm, Field
+from django.forms import Field
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import Campaign
+from campaigns.content import TEXTS
 from notifications.audit import AuditEntry
 
 GUARDED = (
@@ -46,14 +47,13 @@ class Meanwhile:
 
 def token(form: Any) -> str:
     """What the page shows, to be posted back with what was made of it."""
-    return json.dumps({"at": form.instance.updated_at.isoformat(), "was": _shown(form)})
+    return json.dumps({"at": _as_of(form), "was": _shown(form)})
 
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     """The posted data with a colleague's changes in it, and who they are; None: nobody's."""
     data, seen = form.data, _read(form.data.get("seen", ""))
-    saved_at = Campaign.objects.values_list("updated_at", flat=True).get(pk=form.instance.pk)
-    if seen is None or seen["at"] == saved_at.isoformat():
+    if seen is None or seen["at"] == _as_of(form):
         return data, None
     data = data.copy()
     taken, disputed = [], []
@@ -71,9 +71,16 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     return data, Meanwhile(_who(form.instance), taken, disputed)
 
 
-def _shown(form: BaseForm) -> dict[str, str]:
+def _as_of(form: Any) -> str:
+    """When the campaign, and a text that is its own, were last saved."""
+    rows = [form.instance, *([form.text] if form.text else [])]
+    return " ".join(row.updated_at.isoformat() for row in rows)
+
+
+def _shown(form: Any) -> dict[str, str]:
     """As the browser posts it when nobody touches it."""
-    return {name: _posted(form.fields[name], form.initial.get(name)) for name in GUARDED}
+    names = (*GUARDED, *TEXTS) if form.text else GUARDED
+    return {name: _posted(form.fields[name], form.initial.get(name)) for name in names}
 
 
 def _posted(field: Field, value: Any) -> str:
@@ -97,8 +104,8 @@ def _read(text: str) -> dict[str, Any] | None:
 
 
 def _who(campaign: Campaign) -> str:
+    rows = {"campaign": campaign, "template": campaign.template}
+    subjects = [f"{kind} {row}"[:100] for kind, row in rows.items()]
     trail = AuditEntry.objects.filter(project=campaign.project_id, action="changed")
-    for subject in (f"campaign {campaign}", f"campaign {campaign.pk}"):
-        if entry := trail.filter(subject=subject[:100]).order_by("-pk").first():
-            return entry.actor.removeprefix("user:")
-    return _("Somebody else")
+    entry = trail.filter(subject__in=subjects).order_by("-pk").first()
+    return entry.actor.removeprefix("user:") if entry else _("Somebody else")

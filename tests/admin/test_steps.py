@@ -13,6 +13,7 @@ from campaigns.run import Run
 from campaigns.template import Template
 from notifications.audit import AuditEntry
 from notifications.project import Project
+from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,
@@ -23,6 +24,7 @@ from tests.builders import (
     make_project,
     make_template,
 )
+from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
 ADD, CHANGE = "campaigns_campaign_add", "campaigns_campaign_change"
@@ -239,3 +241,25 @@ def test_a_draft_without_words_is_reviewed_but_not_offered_for_launch(
     campaign = Campaign.objects.get()
     text = desk.open("campaign_review", campaign.pk)
     assert "It says nothing yet" in text and "Launch …" not in text
+
+
+# --- Who may --------------------------------------------------------------------------------------
+
+
+def test_who_only_looks_sees_the_review_and_no_form(project: Project) -> None:
+    campaign = make_campaign(project)
+    desk = Desk(logged_in(Role.VIEWER))
+    page = html(desk, campaign)
+    assert "Counting people and devices" in page and 'name="_go"' not in page
+    assert "Somebody who may launch" in desk.open("campaign_review", campaign.pk)
+
+
+def test_an_editor_prepares_it_and_is_told_who_starts_it(project: Project) -> None:
+    make_people(project, 1)
+    desk = Desk(logged_in(Role.EDITOR))
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    text = {"template_from": "make", "title": "Hi", "body": "Come"}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **text))
+    said = desk.open("campaign_review", campaign.pk)
+    assert "Somebody who may launch has to start it" in said and "Launch …" not in said

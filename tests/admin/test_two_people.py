@@ -67,6 +67,23 @@ def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(
     assert campaign.ttl_seconds == 3 * 3600
 
 
+def test_a_text_written_in_place_is_not_written_over_unseen(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project, name="Spring", template={"name": "Spring"})
+    text = campaign.template
+    mine = {"template_from": "make", "title": text.title, "body": "Mine", "image": "", "link": ""}
+    seen = seen_by(desk, campaign)
+    bob.post("campaigns_template_change", text.pk, name=text.name, title="His", body="His too")
+
+    reply = desk.post(CHANGE, campaign.pk, **form(campaign, seen=seen, **mine))
+    text.refresh_from_db()
+    assert (text.title, text.body) == ("His", "His too")
+    said = text_of(reply)
+    assert "bob saved" in said and "Taken over from them: Title." in said
+    assert "Text: yours is kept, theirs was “His too”" in said
+
+
 def test_nobody_is_named_while_one_works_alone(desk: Desk, project: Project) -> None:
     campaign = make_campaign(project, at=timezone.now() + timedelta(days=9), schedule_kind="at")
     values = {"schedule_kind": "at", "at": "2031-01-01T09:00", "seen": seen_by(desk, campaign)}
