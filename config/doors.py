@@ -57,6 +57,8 @@ PAGES: dict[str, Door] = {
     "view_on_site": LOOK,
     "password_change": LOOK,  # one's own
     "password_change_done": LOOK,
+    "second_factor": LOOK,  # one's own
+    "second_factor_ask": LOOK,
     # Send.
     **_page(
         "campaigns_campaign",
@@ -109,6 +111,9 @@ PAGES: dict[str, Door] = {
     **_page("notifications_contact", VIEWER, EDITOR),
     **_page("notifications_device", VIEWER, EDITOR, retire=EDITOR, restore=EDITOR),
     # Operate.
+    "operations": Door(OPERATOR, OPERATOR),
+    "operations_workers": Door(OPERATOR, OPERATOR),
+    "operations_sweep": Door(OPERATOR, OPERATOR),
     **_page(
         "notifications_project",
         OPERATOR,
@@ -120,7 +125,7 @@ PAGES: dict[str, Door] = {
     **_page("notifications_apikey", OPERATOR, OPERATOR, revoke=OPERATOR),
     **_page("notifications_auditentry", OPERATOR, OWNER),
     # The team.
-    **_page("auth_user", OWNER, OWNER, password_change=OWNER),
+    **_page("auth_user", OWNER, OWNER, password_change=OWNER, forget_factor=OWNER),
 }
 
 _PEOPLE = {"POST": Scope.CONTACTS}

@@ -24,10 +24,15 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """Whether everything a campaign needs is there, each part in words."""
-    checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
-    found = {name: _asked(check) for name, check in checks.items()}
+    found = findings()
     ready = all(answer.startswith("ok") for answer in found.values())
     return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
+
+
+def findings() -> dict[str, str]:
+    """Each part with what is the matter with it; “ok …” when nothing is."""
+    checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
+    return {name: _asked(check) for name, check in checks.items()}
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -91,17 +91,23 @@ def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> M
     return family
 
 
-def _queues() -> Metric:
+def queue_depths() -> dict[str, int]:
     """Kombu keeps a list per priority step, and what a worker holds unacknowledged apart."""
+    broker = redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2)
+    depths = {}
+    for queue in QUEUES:
+        keys = [queue, *(f"{queue}\x06\x16{step}" for step in PRIORITY_STEPS if step)]
+        depths[queue] = sum(int(broker.llen(key)) for key in keys)
+    return {**depths, "unacknowledged": int(broker.hlen("unacked"))}
+
+
+def _queues() -> Metric:
     family = GaugeMetricFamily(
         "carillon_queue_depth", "Tasks waiting in the broker.", labels=["queue"]
     )
-    broker = redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2)
     try:
-        for queue in QUEUES:
-            keys = [queue, *(f"{queue}\x06\x16{step}" for step in PRIORITY_STEPS if step)]
-            family.add_metric([queue], sum(int(broker.llen(key)) for key in keys))
-        family.add_metric(["unacknowledged"], int(broker.hlen("unacked")))
+        for queue, depth in queue_depths().items():
+            family.add_metric([queue], depth)
     except redis.RedisError:
         pass  # the series is missing while Redis is; readyz says why
     return family

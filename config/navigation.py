@@ -51,6 +51,7 @@ def _everything() -> list[dict[str, Any]]:
         {
             "title": "Operate",
             "items": [
+                _item("Operations", "monitor_heart", "operations"),
                 _item("Projects", "folder", "notifications_project_changelist"),
                 _item("API keys", "key", "notifications_apikey_changelist"),
                 _item("Audit", "history", "notifications_auditentry_changelist"),

@@ -7,8 +7,11 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from config import health
+from config import health, operations
 from notifications.api.problems import no_such_address
+
+# Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
+admin.site.extra_urls = operations.urls  # type: ignore[attr-defined]
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),

@@ -1,0 +1,125 @@
+"""The operator's page: is it well, who works, what waits, whose keys, and what was repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin import site
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+from kombu.exceptions import OperationalError
+
+from campaigns import tasks
+from campaigns.chunk import Chunk
+from campaigns.run import Run, Wave
+from config import celery, health, metrics
+from notifications import audit
+from notifications.access import ApiKey
+from notifications.admin.page import actor
+from notifications.project import Project
+
+DAY = timedelta(days=1)
+ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there
+SHOWN_KEYS = 8
+
+
+def urls() -> list[URLPattern]:
+    view = site.admin_view
+    return [
+        path("operations/", view(operations), name="operations"),
+        path("operations/workers/", view(workers), name="operations_workers"),
+        path("operations/sweep/", view(require_POST(sweep_now)), name="operations_sweep"),
+    ]
+
+
+def operations(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    context = {
+        **site.each_context(request),
+        "title": _("Operations"),
+        "health": list(_health()),
+        "queues": _queues(),
+        "repairs": _repairs(now),
+        "projects": Project.objects.select_related("service_account").order_by("name"),
+        "keys": ApiKey.objects.filter(revoked_at=None).select_related("project")[:SHOWN_KEYS],
+        "key_count": ApiKey.objects.filter(revoked_at=None).count(),
+        "now": now,
+        "flower_url": settings.FLOWER_URL,
+    }
+    return TemplateResponse(request, "admin/operations.html", context)
+
+
+def _health() -> Iterator[tuple[str, bool, str]]:
+    """(part, whether it is well, in words)."""
+    names = {"postgresql": "PostgreSQL", "redis": "Redis", "beat": _("Beat, the clock")}
+    for part, said in health.findings().items():
+        word, _comma, more = said.partition(", ")
+        well = word == "ok"
+        yield names[part], well, (more or _("answers")) if well else said
+
+
+def _queues() -> dict[str, int] | None:
+    """None: Redis does not answer, and nobody knows."""
+    try:
+        return metrics.queue_depths()
+    except redis.RedisError:
+        return None
+
+
+def _repairs(now: datetime) -> dict[str, int]:
+    """What went wrong and was put right in a day's runs, by the rows it left."""
+    recent = Run.objects.filter(launched_at__gt=now - DAY)
+    chunks = Chunk.objects.filter(run__in=recent)
+    return {
+        "taken_over": chunks.filter(lapses__gt=0).count(),
+        "quarantined": chunks.filter(state=Chunk.State.QUARANTINED).count(),
+        "without_callback": Wave.objects.filter(
+            run__in=recent.filter(finished_at__isnull=False), called_back_at=None
+        ).count(),
+    }
+
+
+def workers(request: HttpRequest) -> HttpResponse:
+    """Asked apart from the page: who does not answer is waited for."""
+    context = {"workers": list(_answering()), "now": timezone.now()}
+    return render(request, "admin/operations_workers.html", context)
+
+
+def _answering() -> Iterator[dict[str, Any]]:
+    try:
+        with celery.app.connection_for_write(settings.BROKER_URL) as broker:
+            inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)
+            stats = inspect.stats() or {}
+            active = (inspect.active() or {}) if stats else {}
+    except (OperationalError, redis.RedisError, OSError):
+        return
+    for name, found in sorted(stats.items()):
+        yield {
+            "name": name,
+            "processes": len(found.get("pool", {}).get("processes", [])),
+            "doing": len(active.get(name, [])),
+            "done": sum(found.get("total", {}).values()),
+            "since": timedelta(seconds=found.get("uptime", 0)),
+        }
+
+
+def sweep_now(request: HttpRequest) -> HttpResponse:
+    """Beat's tick by hand. Harmless beside a running beat."""
+    try:
+        tasks.sweep()
+    except OperationalError:
+        messages.error(request, _("Redis cannot be reached: runs were looked at, none was rung."))
+    else:
+        audit.record(actor(request), "swept", "all runs", project=None)
+        messages.success(request, _("Every unfinished run is looked at now."))
+    return HttpResponseRedirect(reverse("admin:operations"))

@@ -1,0 +1,99 @@
+"""The operator's page says what is the matter, also when much of it is away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.chunk import Chunk
+from campaigns.schedule import Tick
+from notifications.access import ApiKey
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from notifications.team import Role
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_people, make_run
+from tests.roles.people import logged_in
+from tests.workers import Workers
+
+pytestmark = pytest.mark.django_db
+NOWHERE = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def operator(db: None) -> Desk:
+    return Desk(logged_in(Role.OPERATOR))
+
+
+def test_it_shows_health_queues_projects_and_keys_at_a_glance(
+    operator: Desk, project: Project
+) -> None:
+    Tick.record(timezone.now())
+    ApiKey.issue(project, "shop backend", ["runs"])
+    ApiKey.objects.create(project=project, name="old", prefix="x", digest="x", scopes=[],
+                          revoked_at=timezone.now())  # fmt: skip
+    said = operator.open("operations")
+    assert "well PostgreSQL answers" in said
+    assert "last tick 0 s ago" in said
+    assert "bulk 0" in said
+    assert "Shop Emulator no credentials: nothing can be sent" in said
+    assert "shop backend" in said and "never" in said
+    assert "old" not in said.split("API keys that work")[1].split("Key May")[1].split("key,")[0]
+
+
+def test_it_says_so_when_beat_never_ticked(operator: Desk, project: Project) -> None:
+    assert "not well Beat, the clock no tick yet" in operator.open("operations")
+
+
+def test_it_opens_and_says_so_while_redis_is_down(
+    operator: Desk, project: Project, settings: LazySettings
+) -> None:
+    settings.BROKER_URL = NOWHERE
+    said = operator.open("operations")
+    assert "not well Redis" in said
+    assert "Redis does not answer. Nothing is lost" in said
+
+
+def test_it_says_so_when_no_worker_answers(operator: Desk, settings: LazySettings) -> None:
+    settings.BROKER_URL = NOWHERE
+    assert "No worker answered within a second" in operator.open("operations_workers")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_names_the_workers_that_answer(operator: Desk, workers: Workers) -> None:
+    said = operator.open("operations_workers")
+    assert "bulk@" in said and "at work" in said
+
+
+def test_it_counts_what_was_repaired(operator: Desk, project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    assert "0 chunks were taken over" in operator.open("operations")
+    Chunk.objects.filter(run=run).update(lapses=2)
+    assert "1 chunk was taken over from a worker that fell silent" in operator.open("operations")
+
+
+def test_an_operator_has_every_run_looked_at_and_that_is_kept(
+    operator: Desk, project: Project
+) -> None:
+    assert Tick.age(timezone.now()) is None
+    reply: Any = operator.client.post(reverse("admin:operations_sweep"), follow=True)
+    assert "Every unfinished run is looked at now" in text_of(reply)
+    assert Tick.age(timezone.now()) is not None
+    assert AuditEntry.objects.get(action="swept").actor == "user:operator-person"
+
+
+def test_looking_at_the_address_sweeps_nothing(operator: Desk) -> None:
+    assert operator.client.get(reverse("admin:operations_sweep")).status_code == 405
+    assert Tick.age(timezone.now()) is None
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.SENDER])
+def test_it_is_for_operators(role: Role) -> None:
+    client = logged_in(role)
+    assert client.get(reverse("admin:operations")).status_code == 403
+    assert "Operations" not in client.get(reverse("admin:index")).content.decode()
