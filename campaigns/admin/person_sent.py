@@ -16,7 +16,7 @@ from campaigns.sent import Sent, sent_to
 from notifications.contact import Contact
 from notifications.device import Device
 
-RUNS = 25  # looked through at once, newest first
+RUNS = 10  # looked through at once, newest first
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from campaigns.timeline import Timeline, timeline
 from notifications.moments import in_words
 
 WIDTH, HEIGHT = 600.0, 140.0
-NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+NICE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # their halves read well too
 
 
 @dataclass(frozen=True)
