@@ -64,9 +64,6 @@ class CalendarPages(Page):
 
     list_before_template = "admin/campaigns/campaign/views.html"
 
-    class Media:
-        css = {"all": ["calendar.css"]}
-
     def get_urls(self) -> list[Any]:
         ours = [
             path("calendar/", self.guarded(self.calendar_view), name="campaigns_calendar"),

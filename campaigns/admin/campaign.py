@@ -59,6 +59,9 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
     actions_detail = ["launch", "stop", "duplicate", *FILING]
     empty_text = "A campaign says who hears what, when and how fast. Launching it makes a run."
 
+    class Media:
+        css = {"all": ["calendar.css", "filing.css"]}
+
     def get_queryset(self, request: HttpRequest) -> Any:
         latest = Run.objects.filter(campaign=OuterRef("pk")).order_by("-pk")
         return (
@@ -101,7 +104,7 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         return [f"run {run.pk}" for run in obj.runs.all()[:10]]
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        found: list[Any] = super().get_actions_detail(request, object_id)
         campaign = self.get_object(request, object_id)
         run = campaign.current_run() if campaign is not None else None
         repeats = campaign is not None and campaign.schedule_kind == Campaign.Schedule.RECURRING

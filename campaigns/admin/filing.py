@@ -108,9 +108,6 @@ class FilingPages(Page):
     def has_filing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_change_permission(request)
 
-    class Media:
-        css = {"all": ["filing.css"]}
-
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         campaign = self.get_object(request, object_id)

@@ -166,7 +166,8 @@ def test_deliveries_are_filtered_and_paged_by_number(
     assert people[2].contact.external_id in desk.open("run_deliveries", run.pk, after=2)
     refused = desk.open("run_deliveries", run.pk, status="rejected")
     assert people[3].contact.external_id in refused and people[0].contact.external_id not in refused
-    assert "No recipient fits these filters" in desk.open("run_deliveries", run.pk, reason="expired")
+    empty = desk.open("run_deliveries", run.pk, reason="expired")
+    assert "No recipient fits these filters" in empty
 
 
 def test_deliveries_survive_people_and_devices_that_were_erased(
