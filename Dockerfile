@@ -21,6 +21,7 @@ COPY config ./config
 COPY campaigns ./campaigns
 COPY notifications ./notifications
 COPY templates ./templates
+COPY locale ./locale
 COPY static ./static
 
 USER carillon

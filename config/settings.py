@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "config.security.ContentSecurityPolicy",
     "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.language.Language",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -69,6 +70,7 @@ MIDDLEWARE = [
     "config.idle.Idle",
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
+    "config.projects.InTheirProject",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
@@ -170,6 +172,12 @@ LOGIN_URL = "admin:login"
 # Unfold's log-in page has no hidden `next`: without this a log-in ends on a page that is not there.
 LOGIN_REDIRECT_URL = "admin:index"
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("ko", "한국어")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = PRODUCTION
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = True

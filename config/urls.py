@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
+from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from config import health, operations
@@ -16,6 +17,7 @@ admin.site.extra_urls = operations.urls  # type: ignore[attr-defined]
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("language/", set_language, name="set_language"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", health.metrics),

@@ -20,21 +20,23 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
-  button.textContent = "Copied";
+  button.textContent = words().copied;
 });
 
-const NAMES = { dock_to_right: "Navigation", close: "Close", more_horiz: "More actions" };
+// In the page's language; pages without a log-in have none of this.
+const words = () => document.getElementById("c-words")?.dataset ?? {};
+const NAMES = { dock_to_right: "navigation", close: "close", more_horiz: "more" };
 
 document.addEventListener("DOMContentLoaded", () => {
   const search = document.getElementById("searchbar");
-  search?.setAttribute("aria-label", `Search: ${search.placeholder}`);
-  document.getElementById("searchbar-submit")?.setAttribute("aria-label", "Search");
+  search?.setAttribute("aria-label", `${words().search}: ${search.placeholder}`);
+  document.getElementById("searchbar-submit")?.setAttribute("aria-label", words().search);
 
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
     const word = icon.textContent.trim();
     const clickable = icon.hasAttribute("x-on:click") ? icon : icon.closest("a, button");
     if (!clickable || !NAMES[word] || clickable.textContent.trim() !== word) continue;
-    clickable.setAttribute("aria-label", NAMES[word]);
+    clickable.setAttribute("aria-label", words()[NAMES[word]] ?? word);
     if (clickable !== icon) continue;
     icon.setAttribute("role", "button");
     icon.tabIndex = 0;
