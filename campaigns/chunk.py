@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.db import models, transaction
 from django.db.models import Exists, F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from campaigns.run import Run
 
@@ -19,6 +20,7 @@ SIZE = 1_000
 LEASE = timedelta(seconds=30)
 RENEWED_WITHIN = timedelta(seconds=10)  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
+GATHERING = timedelta(seconds=2)
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -26,25 +28,25 @@ class Chunk(models.Model):
     """Who is working on these recipients, and how far are they?"""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        QUEUED = "queued", "Queued"
-        LEASED = "leased", "Sending"
-        HELD = "held", "Held back"
-        CLOSED = "closed", "Done"
-        QUARANTINED = "quarantined", "Quarantined"
+        WAITING = "waiting", _("Waiting")
+        QUEUED = "queued", _("Queued")
+        LEASED = "leased", _("Sending")
+        HELD = "held", _("Held back")
+        CLOSED = "closed", _("Done")
+        QUARANTINED = "quarantined", _("Quarantined")
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()
     first_seq = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()
     state = models.CharField(max_length=11, choices=State, default=State.WAITING)
-    wave = models.PositiveIntegerField(null=True, help_text="The wave it was last rung in.")
+    wave = models.PositiveIntegerField(null=True, help_text=_("The wave it was last rung in."))
     queued_at = models.DateTimeField(null=True)
-    not_before = models.DateTimeField(null=True, help_text="Its next retry is due then.")
+    not_before = models.DateTimeField(null=True, help_text=_("Its next retry is due then."))
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
-    lapses = models.PositiveIntegerField(default=0, help_text="Leases lost to a dying worker.")
-    task_id = models.UUIDField(null=True, help_text="Its last task, as Flower knows it.")
+    lapses = models.PositiveIntegerField(default=0, help_text=_("Leases lost to a dying worker."))
+    task_id = models.UUIDField(null=True, help_text=_("Its last task, as Flower knows it."))
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
@@ -133,12 +135,16 @@ class Claim:
         return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
 
     def hand_back(self, rest: Rest, *, opens_at: datetime | None) -> None:
-        """Let the chunk wait for its next turn: when the gate opens, or the first retry is due."""
+        """Let the chunk wait for its next turn: when the gate opens, or its first retries are due.
+
+        A little later, that is: jitter spreads them, and one chord for each of them is too much.
+        """
         only_held = rest.held and not rest.free and rest.retry_at is None
+        due = None if rest.free or rest.retry_at is None else rest.retry_at + GATHERING
         self.held.update(
             state=Chunk.State.HELD if only_held else Chunk.State.WAITING,
             lease_until=None,
-            not_before=opens_at if rest.free else rest.retry_at,
+            not_before=max((at for at in (opens_at, due) if at), default=None),
         )
 
 

@@ -22,10 +22,12 @@ from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
 from campaigns.schedule import plan_series, start_due
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+from notifications import pacing
 from notifications.device import Device
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
 OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
+AHEAD_SECONDS = 10  # of the project's rate in the queue: others wait that long behind it
 ONE_WORKER = 2_000  # messages a second that one process surely sends
 LOST_DOORBELL = timedelta(seconds=15)
 LONGEST_SILENCE = timedelta(minutes=10)
@@ -181,10 +183,10 @@ def _next_wave(run: Run, now: datetime) -> Ring | None:
 
 
 def _chunks_at_once(run: Run) -> int:
-    """A slow campaign takes as many workers as its rate can use, and leaves the rest to others."""
-    if run.rate_per_second is None:
-        return OUTSTANDING
-    return min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER))
+    """A slow campaign takes as many workers as its rate can use, a slow project no long queue."""
+    if run.rate_per_second is not None:
+        return min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER))
+    return min(OUTSTANDING, math.ceil(AHEAD_SECONDS * pacing.full_rate(run.project) / SIZE))
 
 
 def _totals(run: Run) -> dict[str, int]:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from campaigns import breakers, settling
@@ -38,6 +39,7 @@ TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a w
 START_SECONDS = 12.0
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
+MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
 
@@ -79,6 +81,8 @@ class Sending:
         self.permit = Permit(START_SECONDS)
         self.budget_ends = time.monotonic() + BUDGET_SECONDS
         self.looked_at = time.monotonic()
+        self.rested = 0.0
+        self.refused = Counter[str]()  # by platform, since its last acceptance
         self.renderer = Renderer(
             self.run.content,
             collapse_id=self.run.collapse_id,
@@ -99,7 +103,8 @@ class Sending:
         except BadCredentials as error:
             self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
-            self.left.extend(whom(self.claim))
+            if self._gate_is_open():
+                self.left.extend(whom(self.claim))
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
@@ -128,8 +133,22 @@ class Sending:
             elif grant.wait > WORTH_WAITING:
                 self._come_back_in(grant.wait)
             else:
-                time.sleep(min(grant.wait, LOOK_EVERY))
+                self._rest(min(grant.wait, LOOK_EVERY))
             self._look()
+
+    def _rest(self, seconds: float) -> None:
+        """Wait for the gate, but not so long that nobody else gets this worker."""
+        time.sleep(seconds)
+        self.rested += seconds
+        if self.rested > MOST_REST:
+            self.permit.withdraw()
+
+    def _gate_is_open(self) -> bool:
+        """Asked before a thousand people are read for nothing."""
+        wait = self.gate.take(0, self.heard).wait
+        if wait > WORTH_WAITING:
+            self._come_back_in(wait)
+        return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
         self.opens_at = timezone.now() + timedelta(seconds=seconds)
@@ -187,7 +206,7 @@ class Sending:
 
     def _hold_back(self, readers: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
-        platforms = breakers.platforms_to_hold(self.run, readers, outcomes)
+        platforms = breakers.platforms_to_hold(self.run, readers, outcomes, self.refused)
         for platform in platforms:
             self.run.hold_back(platform)
         if not platforms:
@@ -201,7 +220,7 @@ class Sending:
             try:
                 return flight.outcomes.result(timeout=LOOK_EVERY)
             except NotYet:
-                if flight.outcomes.done():
+                if flight.outcomes.done() and flight.outcomes.exception() is not None:
                     raise  # the gateway's own, not our waiting
                 self._look()
             except BadCredentials as error:  # raised before the first request left
@@ -218,19 +237,27 @@ class Sending:
     def _renew(self) -> bool:
         """Prolong lease and permit if the run still wants it. Raises Fenced."""
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
-        if self.claim.renew() and time.monotonic() < self.budget_ends:
+        if self._is_wanted() and time.monotonic() < self.budget_ends:
             self.permit.extend(START_SECONDS, since=self.looked_at)
             self.gate.rate = self.run.rate_per_second
         else:
             self.permit.withdraw()
         return not self.permit.withdrawn
 
+    def _is_wanted(self) -> bool:
+        """Without PostgreSQL nothing new may start, but what is in flight is waited for."""
+        try:
+            return self.claim.renew()
+        except (OperationalError, InterfaceError):
+            connection.close()
+            return False
+
     def _pause(self, cause: Cause, detail: str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
-        with suppress(Run.DoesNotExist, Run.InvalidMove):
+        with suppress(Run.InvalidMove):
             # Of our epoch only: a late answer must not pause what was mended and resumed since.
-            Run.objects.get(pk=self.run.pk, epoch=self.run.epoch).pause(cause, detail)
+            Run.objects.get(pk=self.run.pk).pause(cause, detail, epoch=self.run.epoch)
 
 
 def _heard(outcomes: list[Outcome]) -> pacing.Heard:
@@ -241,7 +268,9 @@ def _heard(outcomes: list[Outcome]) -> pacing.Heard:
     failing = count[Verdict.TRANSIENT] + count[Verdict.UNANSWERED]
     # One server of many that says “later” is no reason to stop; most of them are.
     out_of_service = unavailable if len(unavailable) > len(outcomes) / 2 else []
-    waits = [each.retry_after or 0.0 for each in (*pushed_back, *out_of_service)]
+    # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.
+    shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
+    waits = [each.retry_after or 0.0 for each in (*pushed_back, *out_of_service, *shut_out)]
     return pacing.Heard(
         answered=len(outcomes) - count[Verdict.UNSENT] - len(pushed_back) - failing,
         pushed_back=len(pushed_back),

@@ -19,6 +19,8 @@ from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verd
 from notifications.minting import TokenUnavailable
 from notifications.tokens import AccessTokens
 
+LONGEST_CLOSURE = 3600.0
+
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
@@ -72,8 +74,9 @@ class FcmGateway:
         try:
             token = await self._tokens.current()
             # Asked last: a slot and a token may take their time.
-            if not permit.valid or time.monotonic() < self._closed_until:
-                return _outcome(message, Verdict.UNSENT, "")
+            closed_for = self._closed_until - time.monotonic()
+            if not permit.valid or closed_for > 0:
+                return _outcome(message, Verdict.UNSENT, "", retry_after=max(0.0, closed_for))
             status, headers, body = await self._post(payload.encode(message), token)
         except BadCredentials as error:
             # Not raised: the answers of the requests beside this one must not be lost with it.
@@ -96,7 +99,8 @@ class FcmGateway:
         if reason == "throttled" and wait:
             # The whole project was told to wait. What has not left yet would only be refused too,
             # and the gate hears of it when this window has settled.
-            self._closed_until = time.monotonic() + wait
+            until = time.monotonic() + min(wait, LONGEST_CLOSURE)
+            self._closed_until = max(self._closed_until, until)
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
     async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
@@ -105,7 +109,12 @@ class FcmGateway:
         async with self._session.post(
             self._url, data=body, headers=headers, allow_redirects=False
         ) as reply:
-            return reply.status, reply.headers, await reply.read()
+            try:
+                return reply.status, reply.headers, await reply.read()
+            except (aiohttp.ClientError, TimeoutError, OSError):
+                if reply.status != 200:
+                    raise
+                return 200, reply.headers, b""  # accepted; only the message's name is lost
 
 
 def _accepted(message: Message, body: bytes) -> Outcome:

@@ -52,6 +52,8 @@ local function remembered()
 end
 
 local gate = remembered()
+gate.ceiling = math.min(gate.ceiling, full)  -- the quota may have been lowered since
+gate.level = math.min(gate.level, math.max(2, BURST * gate.ceiling))
 now = math.max(now, gate.at)
 
 -- At least two: a tenth is reserved, and the rest must still hold one message.

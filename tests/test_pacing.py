@@ -140,6 +140,18 @@ def test_a_few_refusals_among_many_answers_close_and_slow_nothing() -> None:
     assert fleet.rate(last=20) == pytest.approx(800, rel=0.02)
 
 
+def test_a_quota_that_is_lowered_binds_at_once() -> None:
+    fleet = a_fleet(quota=60_000)
+    processes = fleet.add("run:1", count=2)
+    fleet.run(10)
+    fleet.processes = []
+    fleet.run(5)  # the bucket fills with what the old quota allowed
+    fleet.project.quota_per_minute = 6_000
+    fleet.processes = processes
+    fleet.run(2)
+    assert fleet.rate(last=2) <= 2 * 80
+
+
 def test_sustained_failures_cut_the_rate_step_by_step_and_it_climbs_back() -> None:
     fleet = a_fleet(quota=60_000)
     processes = fleet.add("run:1", count=2)
