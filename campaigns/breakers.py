@@ -18,6 +18,7 @@ from campaigns.ledger import Delivery
 from campaigns.left import Left
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
+from notifications import device
 from notifications.device import Device
 from notifications.gateway import Outcome, Verdict
 
@@ -144,11 +145,14 @@ def _dying(claim: Claim, answers: Mapping[str, int]) -> Trip | None:
     dead = sum(claim.chunk.reasons.get(reason, 0) + answers[reason] for reason in DEAD)
     if dead < DEAD_AT_LEAST or dead <= DEAD_SHARE * claim.chunk.size:
         return None
-    detail = f"{dead:,} of the {claim.chunk.size:,} addresses of chunk {claim.chunk.number}."
-    return Trip(Cause.DEAD_ADDRESSES, detail)
+    part = f"{dead:,} of the {claim.chunk.size:,} addresses of chunk {claim.chunk.number}"
+    return Trip(Cause.DEAD_ADDRESSES, f"{part}. {_retired(claim.run)}")
 
 
 def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
+    # The oldest people come first, and with them most of the dead: a beginning proves nothing.
+    if evidence.answered < min(run.planned or 0, USUAL_FROM):
+        return None
     share = evidence.dead / max(evidence.answered, 1)
     if evidence.dead < DEAD_AT_LEAST or share <= NOT_WORTH_A_PAUSE:
         return None
@@ -156,35 +160,48 @@ def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
     usual = _evidence(list(earlier.order_by("-pk").values_list("pk", flat=True)[:10]), {})
     if usual.answered < USUAL_FROM or share <= DEAD_TIMES_USUAL * usual.dead / usual.answered:
         return None
-    detail = f"{share:.1%} of the addresses; usual here is {usual.dead / usual.answered:.1%}."
-    return Trip(Cause.DEAD_ADDRESSES, detail)
+    part = f"{share:.1%} of the addresses; usual here is {usual.dead / usual.answered:.1%}"
+    return Trip(Cause.DEAD_ADDRESSES, f"{part}. {_retired(run)}")
+
+
+def _retired(run: Run) -> str:
+    count = device.retired_by(run.reference).count()
+    return f"{count:,} devices were retired before." if count else "No device was retired."
 
 
 # --- A platform's key -----------------------------------------------------------------------------
 
 
 def platforms_to_hold(
-    run: Run, readers: Mapping[str, Left], outcomes: Iterable[Outcome]
+    run: Run, readers: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
 ) -> set[str]:
-    """Platforms of which FCM refuses everything for want of a key; the others go on."""
+    """Platforms of which FCM refuses everything for want of a key; the others go on.
+
+    `in_a_row` counts refusals over windows: of a small platform, each window has few.
+    """
     accepted, refused = Counter[str](), Counter[str]()
     for outcome in outcomes:
         platform = readers[outcome.reference].reader.platform
         accepted[platform] += outcome.verdict is Verdict.ACCEPTED
         refused[platform] += outcome.verdict is Verdict.PLATFORM_KEY
+    for platform, count in refused.items():
+        in_a_row[platform] = 0 if accepted[platform] else in_a_row[platform] + count
     return {
         platform
-        for platform, count in (+refused).items()
+        for platform in +refused
         if not accepted[platform]
-        and (count >= PLATFORM_ALL_REFUSED or not _ever_accepted(run, platform))
+        and (in_a_row[platform] >= PLATFORM_ALL_REFUSED or _never_worked(run, platform))
     }
 
 
-def _ever_accepted(run: Run, platform: str) -> bool:
-    """Then the key works, and what was refused is one odd device (a test build, another app)."""
+def _never_worked(run: Run, platform: str) -> bool:
+    """Nothing of it accepted yet. Else it is one odd device (a test build, another app); so it is
+    after a resume, when a person says that the key is there."""
+    if Cause.PLATFORM_KEY in run.overruled:
+        return False
     of_platform = Device.objects.filter(platform=platform).values("pk")
     accepted = Delivery.objects.filter(run_id=run.pk, status=Delivery.Status.ACCEPTED)
-    return accepted.filter(device_id__in=of_platform).exists()
+    return not accepted.filter(device_id__in=of_platform).exists()
 
 
 # --- The rows -------------------------------------------------------------------------------------

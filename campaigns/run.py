@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from campaigns.reasons import Cause
 from notifications.project import OfProject
@@ -19,21 +20,21 @@ class Run(OfProject):
     """What happened when we launched?"""
 
     class State(models.TextChoices):
-        SCHEDULED = "scheduled", "Scheduled"
-        PREPARING = "preparing", "Preparing"
-        SENDING = "sending", "Sending"
-        PAUSED = "paused", "Paused"
-        FINISHED = "finished", "Finished"
-        CANCELLED = "cancelled", "Cancelled"
+        SCHEDULED = "scheduled", _("Scheduled")
+        PREPARING = "preparing", _("Preparing")
+        SENDING = "sending", _("Sending")
+        PAUSED = "paused", _("Paused")
+        FINISHED = "finished", _("Finished")
+        CANCELLED = "cancelled", _("Cancelled")
 
     class OnUnknown(models.TextChoices):
-        RESEND = "resend", "Send again (a phone shows one)"
-        HOLD = "hold", "Never send twice"
+        RESEND = "resend", _("Send again (a phone shows one)")
+        HOLD = "hold", _("Never send twice")
 
     campaign = models.ForeignKey(
         "campaigns.Campaign", on_delete=models.PROTECT, related_name="runs"
     )
-    occurrence = models.CharField(max_length=40, help_text="“once”, or the instant it was due.")
+    occurrence = models.CharField(max_length=40, help_text=_("“once”, or the instant it was due."))
     state = models.CharField(max_length=9, choices=State)
     # Work in flight carries the epoch it was rung in; a pause or cancel makes it stale.
     epoch = models.PositiveIntegerField(default=0)
@@ -60,7 +61,9 @@ class Run(OfProject):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    planned = models.PositiveIntegerField(null=True, help_text="Recipients; set by the snapshot.")
+    planned = models.PositiveIntegerField(
+        null=True, help_text=_("Recipients; set by the snapshot.")
+    )
     people = models.PositiveIntegerField(null=True)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
@@ -147,20 +150,27 @@ class Run(OfProject):
         """The same for every copy to one phone, so that a second one replaces the first."""
         return f"carillon-{self.pk}"
 
-    def move_to(self, state: State, **values: Any) -> None:
+    def move_to(self, state: State, *, of_epoch: int | None = None, **values: Any) -> None:
         """One guarded UPDATE: of any number of processes that try, one moves the run."""
         if state in STOPS_WORK:
             values["epoch"] = F("epoch") + 1
-        self._move(MOVES[state], f"become {state}", state=state, **values)
+        self._move(MOVES[state], f"become {state}", of_epoch=of_epoch, state=state, **values)
 
-    def _move(self, sources: Iterable[State], what: str, **values: Any) -> None:
-        moved = Run.objects.filter(pk=self.pk, state__in=sources).update(**values)
+    def _move(
+        self, sources: Iterable[State], what: str, *, of_epoch: int | None = None, **values: Any
+    ) -> None:
+        movable = Run.objects.filter(pk=self.pk, state__in=sources)
+        if of_epoch is not None:
+            movable = movable.filter(epoch=of_epoch)
+        moved = movable.update(**values)
         self.refresh_from_db()
         if not moved:
             raise Run.InvalidMove(f"A {self.state} run cannot {what}.")
 
-    def pause(self, cause: Cause, detail: str = "") -> None:
-        self.move_to(Run.State.PAUSED, cause=cause, cause_detail=detail[:500])
+    def pause(self, cause: Cause, detail: str = "", *, epoch: int | None = None) -> None:
+        """With an epoch: only if nobody has paused and resumed it since."""
+        why = {"cause": cause, "cause_detail": detail[:500]}
+        self.move_to(Run.State.PAUSED, of_epoch=epoch, **why)
 
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
@@ -195,6 +205,8 @@ class Run(OfProject):
     def hold_back(self, platform: str) -> None:
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
         mine = Run.objects.filter(pk=self.pk, epoch=self.epoch)
+        if not mine.exists():
+            return  # resumed since: whoever claims next asks anew
         mine.exclude(held_platforms__contains=[platform]).update(
             held_platforms=Func(F("held_platforms"), Value(platform), function="array_append")
         )
@@ -227,7 +239,7 @@ class Wave(models.Model):
     rung_at = models.DateTimeField()
     # Empty when the callback was lost: the sweep went on without it.
     called_back_at = models.DateTimeField(null=True)
-    tally = models.JSONField(default=dict, help_text="Sums of what the chord's tasks returned.")
+    tally = models.JSONField(default=dict, help_text=_("Sums of what the chord's tasks returned."))
 
     class Meta:
         constraints = [

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, engine, reports, sending
 from campaigns.ledger import Delivery
+from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.device import Device
@@ -133,6 +134,21 @@ def test_ten_times_the_usual_share_of_dead_addresses_stops_a_run(
     assert "usual here is 0.1%" in run.cause_detail
 
 
+def test_dead_addresses_that_come_first_are_not_taken_for_the_whole(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.breakers.USUAL_FROM", 1_500)
+    make_people(project, addresses(live=1_497, dead=3))
+    assert work(make_run(project)).state == "finished"
+    Device.objects.update(retired_at=timezone.now(), retired_reason="by hand")
+    oldest = [a for n in range(35) for a in (f"dead-{n}x:y", *[""] * 27)]
+    make_people(project, [*oldest, *[""] * 1_020])
+
+    run = work(make_run(project))
+
+    assert run.state == "finished", "3.5 % of the first chunk, but not ten times 0.2 % of the run"
+
+
 def test_what_a_run_retired_can_be_taken_back_at_once(project: Project, fcm: Fcm) -> None:
     make_people(project, addresses(dead=3, live=100))
     run = work(make_run(project))
@@ -192,6 +208,50 @@ def test_one_odd_device_does_not_stop_its_platform(project: Project, fcm: Fcm) -
 
     assert run.state == "finished"
     assert Delivery.objects.get(run_id=run.pk, status="rejected").reason == "platform_key"
+
+
+def test_a_platform_of_few_devices_is_held_as_well(project: Project, fcm: Fcm) -> None:
+    """Four of each window, and the very first has worked: the key was deleted since."""
+    make_phones(project, "ios", ["live0:x"])
+    phones = [a for n in range(20) for a in (f"thirdparty-{n}:x", *[""] * 40)]
+    make_people(project, phones)
+    ios = Device.objects.filter(address__startswith="thirdparty")
+    ios.update(platform="ios")
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "platform_key")
+    assert run.cause_detail.endswith("devices wait: iOS.")
+
+
+def test_a_person_who_knows_better_than_the_one_odd_phone_is_believed(
+    project: Project, fcm: Fcm
+) -> None:
+    make_phones(project, "ios", addresses(thirdparty=1))
+    make_people(project, 5)
+    run = work(make_run(project))
+    assert (run.state, run.cause) == ("paused", "platform_key")
+
+    control.resume(run, by="user:alice")
+    run = work(run)
+
+    assert run.state == "finished"
+    assert reports.reasons_of(run) == {"platform_key": 1}
+
+
+def test_a_worker_that_is_late_holds_nothing_back_and_pauses_nothing(project: Project) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    late = Run.objects.get(pk=run.pk)
+    control.pause(run, by="user:alice")
+    control.resume(run, by="user:alice")
+
+    late.hold_back("ios")
+    with pytest.raises(Run.InvalidMove):
+        Run.objects.get(pk=run.pk).pause(Cause.OTHER_PROJECT, epoch=late.epoch)
+
+    run.refresh_from_db()
+    assert (run.state, run.held_platforms) == ("sending", [])
 
 
 def test_a_cancelled_run_closes_what_it_held_back(project: Project, fcm: Fcm) -> None:
