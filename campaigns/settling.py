@@ -50,6 +50,8 @@ def settle(
         elif judged is not None:
             retries.append(judged)
     _patiently(claim, finals, lambda: _write(claim, window, finals, retries, now))
+    # After the commit: a write that is tried again must not count twice.
+    claim.chunk.reasons = _reasons(claim, finals)
     return Counter(final.status.value for final in finals)
 
 
@@ -104,13 +106,16 @@ def retire_dead(
 def _add_up(claim: Claim, finals: list[Final]) -> None:
     """First in the transaction: it checks the fence and locks the chunk until the commit."""
     by_status = Counter(final.status.value for final in finals)
-    reasons = Counter(claim.chunk.reasons) + Counter(f.reason for f in finals if f.reason)
     sums: dict[str, Any] = {status: F(status) + count for status, count in by_status.items()}
     if finals:
         sums["lapses"] = Value(0)  # it is getting on: earlier deaths were not this chunk's fault
-    if not claim.held.update(reasons=dict(reasons), **sums):
+    if not claim.held.update(reasons=_reasons(claim, finals), **sums):
         raise Fenced
-    claim.chunk.reasons = dict(reasons)
+
+
+def _reasons(claim: Claim, finals: list[Final]) -> dict[str, int]:
+    fresh = Counter(str(final.reason) for final in finals if final.reason)
+    return dict(Counter(claim.chunk.reasons) + fresh)
 
 
 COPY = """
@@ -123,7 +128,12 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
     if not finals:
         return
     run_id, attempt = claim.run.pk, claim.chunk.attempt
-    with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+    # COPY is psycopg's own: without the wrapper its errors are not Django's, and nobody is patient.
+    with (
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(COPY) as copy,
+    ):
         for final in finals:
             left = final.left
             detail = final.detail[:200].replace("\x00", "")

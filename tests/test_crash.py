@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling
@@ -17,6 +19,7 @@ from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
+from tests.workers import eventually
 
 
 def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
@@ -89,6 +92,66 @@ def test_a_chunk_that_kills_every_worker_is_quarantined_and_the_run_asks_a_perso
     assert run.chunks.get().state == Chunk.State.QUARANTINED
     assert (run.state, run.cause) == ("paused", "quarantined")
     assert fcm.counts()["requests"] == 0
+
+
+REFUSED_ONCE = """
+CREATE SEQUENCE writes;
+CREATE FUNCTION refuse_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF nextval('writes') = 1 THEN RAISE EXCEPTION 'try again' USING ERRCODE = '40001'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse_once AFTER INSERT ON campaigns_delivery
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_once();
+"""
+REFUSED_NO_MORE = "DROP FUNCTION refuse_once CASCADE; DROP SEQUENCE writes"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_postgresql_refuses_once_is_written_and_counted_once(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["dead-1:x", "live1:x"])
+    run = make_run(project)
+    with connection.cursor() as cursor:
+        cursor.execute(REFUSED_ONCE)
+    try:
+        assert sending.send(run.pk, 1, run.epoch) == {"accepted": 1, "rejected": 1}
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(REFUSED_NO_MORE)
+
+    assert reports.reasons_of(run) == {"unregistered": 1}
+    assert reports.totals_of(run) == reports.recount(run)
+    assert len(fcm.witness()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_that_come_while_postgresql_hangs_up_are_not_lost(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 50)
+    run = make_run(project)
+    fcm.slow_down(1_500)
+    cutter = threading.Thread(target=hang_up_when, args=(lambda: fcm.counts()["requests"] > 0,))
+    cutter.start()
+
+    settled = sending.send(run.pk, 1, run.epoch)
+
+    cutter.join()
+    assert settled == {"accepted": 50}
+    assert len(fcm.witness()) == 50
+    assert not Window.objects.filter(settled_at=None).exists()
+
+
+def hang_up_when(condition: Callable[[], bool]) -> None:
+    eventually(condition)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    connection.close()
 
 
 def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(
