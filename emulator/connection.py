@@ -18,7 +18,7 @@ from typing import cast
 import httptools
 
 from emulator.counts import Counts
-from emulator.exchange import CLOSE, CUT, LAST, PIECE_BYTES, RESET, TRICKLE, Reaction, Request
+from emulator.exchange import CLOSE, LAST, PIECE_BYTES, RESET, TRICKLE, Ending, Reaction, Request
 from emulator.faults import Weather
 from emulator.replies import google_page
 
@@ -29,6 +29,7 @@ MOST_BYTES = 80 * 1024
 # Beyond this many unanswered pipelined requests the socket is not read until some are answered.
 MOST_TURNS = 64
 CUT_SECONDS = 0.02
+CUTS = (Ending.CUT, Ending.CUT_BODY)
 LINGER_ZERO = struct.pack("ii", 1, 0)
 
 BAD_REQUEST = google_page(400, "Your client has issued a malformed or illegal request.")
@@ -212,8 +213,9 @@ class Connection(asyncio.Protocol):
             self._reset()
         elif ending is CLOSE:
             self._transport.close()
-        elif ending is CUT:
-            self._transport.write(payload[: len(payload) // 2])
+        elif ending in CUTS:
+            head = payload.index(b"\r\n\r\n") + 4 if ending is Ending.CUT_BODY else 0
+            self._transport.write(payload[: (head + len(payload)) // 2])
             # Not at once: the loop must have handed over what was written.
             self._loop.call_later(CUT_SECONDS, self._reset)
         elif turn.keep_alive and ending is not LAST:

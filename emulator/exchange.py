@@ -25,11 +25,12 @@ class Ending(Enum):
     RESET = "the connection is reset"
     LAST = "the payload is written with Connection: close, and so it is"
     CUT = "half of the payload is written, then the connection is reset"
+    CUT_BODY = "the head and half of the body are written, then the connection is reset"
     TRICKLE = "the payload is written a few bytes at a time"
 
 
 # Looking a member up on its class is slow enough to show, three times a message.
-ANSWER, CLOSE, RESET, LAST, CUT, TRICKLE = Ending
+ANSWER, CLOSE, RESET, LAST, CUT, CUT_BODY, TRICKLE = Ending
 
 PIECE_BYTES = 16  # of what trickles
 

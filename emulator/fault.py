@@ -10,7 +10,7 @@ import orjson
 from emulator.addresses import LIVE, Behaviour
 from emulator.catalogue import CATALOGUE
 from emulator.envelopes import Answer
-from emulator.exchange import CLOSE, CUT, LAST, RESET, TRICKLE
+from emulator.exchange import CLOSE, CUT, CUT_BODY, LAST, RESET, TRICKLE
 from emulator.replies import reply
 from emulator.settings import Check, choice, number, or_none, whole, yes_or_no
 
@@ -26,6 +26,7 @@ KINDS = {
     "drop": "the connection ends without an answer",
     "reset": "the connection is reset",
     "cut": "the connection is reset in the middle of the answer",
+    "cut_body": "the same, after the status and the headers",
     "truncated": "a JSON answer that stops in the middle",
     "empty": "200 with an empty body",
     "slow": "a good answer, so many seconds late",
@@ -37,7 +38,7 @@ KINDS = {
 }
 WEATHER = ("idle", "stall")  # about connections, not about requests
 ALWAYS_ACCEPTED = ("slow", "trickle", "close")
-USUALLY_ACCEPTED = ("cut", "truncated", "empty")
+USUALLY_ACCEPTED = ("cut", "cut_body", "truncated", "empty")
 MOST_SECONDS = 86_400.0
 
 
@@ -79,6 +80,7 @@ class Fault:
             "hang": Behaviour("SILENCE", CLOSE, accepts, seconds=seconds),
             "drop": Behaviour("LOST" if accepts else "DROPPED", CLOSE, accepts),
             "cut": Behaviour("CUT", CUT, accepts),
+            "cut_body": Behaviour("CUT_BODY", CUT_BODY, accepts),
             "truncated": Behaviour(TRUNCATED.name, accepts=accepts, answer=TRUNCATED),
             "empty": Behaviour(EMPTY.name, accepts=accepts, answer=EMPTY),
             "slow": Behaviour(LIVE.name, accepts=True, seconds=seconds),

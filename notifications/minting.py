@@ -80,6 +80,7 @@ class Minter:
         raise NotImplementedError
 
     def _refused(self, error: exceptions.RefreshError) -> Exception:
+        self._loaded = None  # a file that is replaced, or a machine's new account, is read again
         said = str(error.args[0] if error.args else error)[:300]
         silent = isinstance(error.__cause__, exceptions.TransportError)  # a metadata server's
         if error.retryable or self._endpoint.is_busy or silent:

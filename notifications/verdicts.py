@@ -77,6 +77,8 @@ TABLE: list[Row] = [
     (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
      "platform_key"),
     (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key"),
+    # Whatever Apple says in a 401, our own token was good enough to reach Apple.
+    (lambda a: a.http == 401 and a.apns != "", Verdict.PLATFORM_KEY, "platform_key"),
     (_says_nothing_known, Verdict.TRANSIENT, "unknown_answer"),
     (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised"),
     (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden"),
@@ -106,7 +108,7 @@ def classify(http: int, body: bytes) -> tuple[Verdict, str, str]:
 def read(http: int, body: bytes) -> Answer:
     try:
         error = orjson.loads(body)["error"]
-        details = {d["@type"].rpartition(".")[2]: d for d in error.get("details", [])}
+        details = {_type(detail): detail for detail in error.get("details") or []}
         return Answer(
             http,
             code=details.get("FcmError", {}).get("errorCode", ""),
@@ -119,12 +121,16 @@ def read(http: int, body: bytes) -> Answer:
         return Answer(http, text=f"HTTP {http} without a readable body")
 
 
+def _type(detail: Mapping[str, Any]) -> str:
+    return str(detail.get("@type", "")).rpartition(".")[2]
+
+
 def _violated(bad_request: Mapping[str, Any]) -> list[str]:
-    return [str(v.get("field", "")) for v in bad_request.get("fieldViolations", [])]
+    return [str(v.get("field", "")) for v in bad_request.get("fieldViolations") or []]
 
 
 def _exhausted(quota_failure: Mapping[str, Any]) -> list[str]:
-    violations = quota_failure.get("violations", [])
+    violations = quota_failure.get("violations") or []
     return [f"{v.get('subject', '')} {v.get('description', '')}" for v in violations]
 
 

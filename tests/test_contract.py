@@ -84,6 +84,7 @@ def test_a_refusal_means_what_the_table_says(fcm: Fcm, word: str) -> None:
         ({"kind": "cut"}, Verdict.UNANSWERED, 1),
         ({"kind": "outage"}, Verdict.UNANSWERED, 0),
         # A 200 was said: sending again would repeat it, whatever became of its body.
+        ({"kind": "cut_body"}, Verdict.ACCEPTED, 1),
         ({"kind": "truncated"}, Verdict.ACCEPTED, 1),
         ({"kind": "empty"}, Verdict.ACCEPTED, 1),
         ({"kind": "trickle", "seconds": 0.2}, Verdict.ACCEPTED, 1),

@@ -86,8 +86,11 @@ def test_no_answer_before_and_after_accepting(
     assert len(emulator.witnessed()) == accepted
 
 
-def test_an_answer_that_is_cut_off_was_for_an_accepted_message(emulator: RunningEmulator) -> None:
-    script(emulator, kind="cut")
+@pytest.mark.parametrize("kind", ["cut", "cut_body"])
+def test_an_answer_that_is_cut_off_was_for_an_accepted_message(
+    emulator: RunningEmulator, kind: str
+) -> None:
+    script(emulator, kind=kind)
     with pytest.raises((http.client.HTTPException, OSError)):
         send(emulator)
     assert len(emulator.witnessed()) == 1
