@@ -21,7 +21,6 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
 from notifications import audit
-from notifications.access import Scope
 from notifications.api import idempotency, pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -95,8 +94,6 @@ class CampaignSerializer(StrictSerializer):
 
 
 class Campaigns(ApiView):
-    scope = Scope.RUNS
-
     @extend_schema(
         operation_id="campaigns_list",
         parameters=pages.PARAMETERS,
@@ -118,8 +115,6 @@ class Campaigns(ApiView):
 
 
 class CampaignById(ApiView):
-    scope = Scope.RUNS
-
     @extend_schema(responses=CampaignSerializer)
     def get(self, request: Request, pk: int) -> Response:
         return Response(CampaignSerializer(self.find(Campaign, pk)).data)
@@ -153,8 +148,6 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
 
 
 class CampaignLaunch(ApiView):
-    scope = Scope.LAUNCH
-
     @extend_schema(
         parameters=[idempotency.PARAMETER], request=Nothing, responses={202: RunSerializer}
     )
