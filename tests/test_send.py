@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.chunk import Chunk
+from campaigns.chunk import GATHERING, Chunk
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
@@ -94,7 +94,7 @@ def test_a_passing_trouble_is_tried_again_when_due_and_not_before(
     assert engine.advance(run.pk, now=timezone.now()) is None, "rung before it was due"
 
     Retry.objects.update(not_before=timezone.now() - timedelta(hours=1))
-    engine.advance(run.pk, now=retry.not_before + timedelta(seconds=1))
+    engine.advance(run.pk, now=retry.not_before + GATHERING)
     assert send_everything(run) == {"accepted": 1}
 
     assert not Retry.objects.exists()
