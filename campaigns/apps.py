@@ -1,8 +1,15 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class CampaignsConfig(AppConfig):
     name = "campaigns"
-    verbose_name = "Campaigns"
+    verbose_name = _("Campaigns")
+
+    def ready(self) -> None:
+        from campaigns import naming
+        from notifications.naming import name
+
+        name(self, naming.FIELDS, naming.ROWS)

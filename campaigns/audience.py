@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection, models, transaction
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from campaigns import rules
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
@@ -21,15 +22,15 @@ class Audience(OfProject):
     """Who shall hear of it?"""
 
     class Kind(models.TextChoices):
-        RULES = "rules", "Rules"
-        LIST = "list", "Static list"
+        RULES = "rules", _("Rules")
+        LIST = "list", _("Static list")
 
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.RULES)
     rules = models.JSONField(
         default=rules.everyone,
         blank=True,
-        help_text="A tree of all / any / not; the empty tree means everyone.",
+        help_text=_("A tree of all / any / not; the empty tree means everyone."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -30,14 +30,14 @@ class Campaign(OfProject):
     """What do we intend: who, what, when, and how fast?"""
 
     class Schedule(models.TextChoices):
-        NOW = "now", "As soon as it is launched"
-        AT = "at", "At a time"
-        RECURRING = "recurring", "Again and again"
+        NOW = "now", _lazy("As soon as it is launched")
+        AT = "at", _lazy("At a time")
+        RECURRING = "recurring", _lazy("Again and again")
 
     class Repeat(models.TextChoices):
-        DAILY = "daily", "Every day"
-        WEEKLY = "weekly", "Every week"
-        MONTHLY = "monthly", "Every month"
+        DAILY = "daily", _lazy("Every day")
+        WEEKLY = "weekly", _lazy("Every week")
+        MONTHLY = "monthly", _lazy("Every month")
 
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
@@ -52,7 +52,9 @@ class Campaign(OfProject):
     max_lateness_seconds = models.PositiveIntegerField(
         default=900,
         validators=[MaxValueValidator(7 * 86_400)],
-        help_text="If we could not start within this time, ask a person instead of sending late.",
+        help_text=_lazy(
+            "If we could not start within this time, ask a person instead of sending late."
+        ),
     )
     on_unknown = models.CharField(
         "when an answer is lost",
@@ -64,18 +66,18 @@ class Campaign(OfProject):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text="Empty: as fast as the project's quota allows.",
+        help_text=_lazy("Empty: as fast as the project's quota allows."),
     )
     ttl_seconds = models.PositiveIntegerField(
         "worth showing for",
         default=86_400,
         validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL)],
-        help_text="Seconds from the start; a phone that comes online later shows nothing.",
+        help_text=_lazy("Seconds from the start; a phone that comes online later shows nothing."),
     )
     analytics_label = models.CharField(
         max_length=50,
         blank=True,
-        help_text="Names this campaign in Firebase's reports. Empty: made from its name.",
+        help_text=_lazy("Names this campaign in Firebase's reports. Empty: made from its name."),
     )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -141,7 +141,7 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
     held = stuck.filter(state=Chunk.State.HELD)
     if held.exists():
         waiting = sum(chunk.waiting for chunk in held)
-        platforms = " and ".join(Device.Platform(name).label for name in run.held_platforms)
+        platforms = " and ".join(str(Device.Platform(name).label) for name in run.held_platforms)
         run.pause(Cause.PLATFORM_KEY, f"{waiting:,} devices wait: {platforms}.")
     else:
         run.pause(Cause.QUARANTINED, f"{stuck.count()} chunks are left.")

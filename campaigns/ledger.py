@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from campaigns.chunk import Chunk
 from campaigns.reasons import Reason
@@ -34,10 +35,10 @@ class Delivery(models.Model):
     """What finally happened to this recipient? Appended once."""
 
     class Status(models.TextChoices):
-        ACCEPTED = "accepted", "Accepted"
-        REJECTED = "rejected", "Rejected"
-        SKIPPED = "skipped", "Skipped"
-        UNKNOWN = "unknown", "Unknown"
+        ACCEPTED = "accepted", _("Accepted")
+        REJECTED = "rejected", _("Rejected")
+        SKIPPED = "skipped", _("Skipped")
+        UNKNOWN = "unknown", _("Unknown")
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run_id = models.BigIntegerField()
@@ -47,13 +48,13 @@ class Delivery(models.Model):
     reason = models.CharField(max_length=20, choices=Reason, blank=True)
     detail = models.CharField(max_length=200, blank=True)
     message_id = models.CharField(max_length=200, blank=True)
-    attempt = models.IntegerField(help_text="The chunk's fence it was written under.")
+    attempt = models.IntegerField(help_text=_("The chunk's fence it was written under."))
     # A request for it had left before, without a known end: the phone may have got two.
     resent = models.BooleanField(default=False)
     at = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "deliveries"
+        verbose_name_plural = _("deliveries")
         constraints = [
             models.CheckConstraint(
                 condition=Q(status__in=["accepted", "rejected", "skipped", "unknown"]),
@@ -115,7 +116,7 @@ class Retry(models.Model):
     ambiguous = models.BooleanField(default=False)
 
     class Meta:
-        verbose_name_plural = "retries"
+        verbose_name_plural = _("retries")
 
     def __str__(self) -> str:
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"

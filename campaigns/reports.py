@@ -109,7 +109,7 @@ def reasons_of(run: Run) -> dict[str, int]:
 
 
 def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:
-    return [(Reason(code).label, count) for code, count in reasons.items()]
+    return [(str(Reason(code).label), count) for code, count in reasons.items()]
 
 
 def waves_of(run: Run) -> list[dict[str, Any]]:

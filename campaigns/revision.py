@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from campaigns.content import TEXTS
 from campaigns.template import Template
@@ -17,7 +18,7 @@ class TemplateRevision(models.Model):
 
     template = models.ForeignKey(Template, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    content = models.JSONField(help_text="As `Template.frozen` gives it.")
+    content = models.JSONField(help_text=gettext_lazy("As `Template.frozen` gives it."))
     by = models.CharField(max_length=200)
     at = models.DateTimeField(auto_now_add=True)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from campaigns import liquid, options, rehearsal
 from campaigns.content import TEXTS
@@ -19,24 +20,28 @@ class Template(OfProject):
     """What do they read?"""
 
     name = models.CharField(max_length=100)
-    title = models.CharField(max_length=500, help_text="Variables: {{ first_name }}")
+    title = models.CharField(max_length=500, help_text=_("Variables: {{ first_name }}"))
     body = models.TextField(max_length=4_000)
-    image = models.CharField(max_length=2_000, blank=True, help_text="An https address.")
+    image = models.CharField(max_length=2_000, blank=True, help_text=_("An https address."))
     link = models.CharField(
-        max_length=2_000, blank=True, help_text="Opened on tap: https://… or your app's own scheme."
+        max_length=2_000,
+        blank=True,
+        help_text=_("Opened on tap: https://… or your app's own scheme."),
     )
     data = models.JSONField(
-        default=dict, blank=True, help_text='Extra texts for the app, e.g. {"screen": "offers"}.'
+        default=dict, blank=True, help_text=_('Extra texts for the app, e.g. {"screen": "offers"}.')
     )
     options = models.JSONField(
         default=dict,
         blank=True,
-        help_text='Per platform, e.g. {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
+        help_text=_(
+            'Per platform, e.g. {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.'
+        ),
     )
     locales = models.JSONField(
         default=dict,
         blank=True,
-        help_text='The same in other languages, e.g. {"ko": {"title": "…", "body": "…"}}.',
+        help_text=_('The same in other languages, e.g. {"ko": {"title": "…", "body": "…"}}.'),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

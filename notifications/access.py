@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from notifications.project import OfProject, Project
 
@@ -15,11 +16,11 @@ PREFIX_LENGTH = 12
 
 
 class Scope(models.TextChoices):
-    CONTACTS = "contacts", "Write and read people and devices"
-    AUDIENCES = "audiences", "Write and read audiences"
-    TEMPLATES = "templates", "Write and read templates"
-    RUNS = "runs", "Write what is to be sent, read runs and deliveries"
-    LAUNCH = "launch", "Launch, pause, resume and cancel"
+    CONTACTS = "contacts", _("Write and read people and devices")
+    AUDIENCES = "audiences", _("Write and read audiences")
+    TEMPLATES = "templates", _("Write and read templates")
+    RUNS = "runs", _("Write what is to be sent, read runs and deliveries")
+    LAUNCH = "launch", _("Launch, pause, resume and cancel")
 
 
 class ApiKey(OfProject):
@@ -36,8 +37,8 @@ class ApiKey(OfProject):
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
-        verbose_name = "API key"
-        verbose_name_plural = "API keys"
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
         ordering = ["-id"]
 
     def __str__(self) -> str:

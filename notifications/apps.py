@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class NotificationsConfig(AppConfig):
     name = "notifications"
-    verbose_name = "People"
+    verbose_name = _("People")
 
     def ready(self) -> None:
-        from notifications import entering  # noqa: F401  # listens from now on
+        from notifications import entering, naming  # noqa: F401  # the first listens from now on
+
+        naming.name(self, naming.FIELDS, naming.ROWS)

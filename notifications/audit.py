@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from notifications import origin
 from notifications.project import Project
@@ -18,17 +19,17 @@ class AuditEntry(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(auto_now_add=True)
-    actor = models.CharField(max_length=200, help_text="user:NAME, key:PREFIX or carillon.")
+    actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    subject = models.CharField(max_length=100, help_text="What it was done to, e.g. run 81.")
+    subject = models.CharField(max_length=100, help_text=_("What it was done to, e.g. run 81."))
     address = models.GenericIPAddressField(
-        "from", null=True, blank=True, help_text="Empty: a command on the server, or a worker."
+        "from", null=True, blank=True, help_text=_("Empty: a command on the server, or a worker.")
     )
-    changes = models.JSONField(default=dict, blank=True, help_text="{field: [before, after]}")
+    changes = models.JSONField(default=dict, blank=True, help_text=_("{field: [before, after]}"))
     detail = models.JSONField(default=dict, blank=True)
 
     class Meta:
-        verbose_name_plural = "audit entries"
+        verbose_name_plural = _("audit entries")
         ordering = ["-id"]
 
     def __str__(self) -> str:

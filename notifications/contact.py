@@ -10,6 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
+from django.utils.translation import gettext_lazy as _
 
 from notifications.project import OfProject
 from notifications.text import unstorable
@@ -64,7 +65,7 @@ def _validate_text(text: str) -> None:
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
-    external_id = models.CharField(max_length=200, help_text="The app's own id of this person.")
+    external_id = models.CharField(max_length=200, help_text=_("The app's own id of this person."))
     attributes = models.JSONField(default=dict, blank=True, validators=[validate_attributes])
     locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
     timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
@@ -72,8 +73,8 @@ class Contact(OfProject):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        verbose_name = "person"
-        verbose_name_plural = "people"
+        verbose_name = _("person")
+        verbose_name_plural = _("people")
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "external_id"], name="one_contact_per_external_id"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.contrib.postgres.indexes import OpClass
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from notifications.contact import Contact
 from notifications.project import OfProject
+from notifications.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048
 
@@ -31,20 +34,20 @@ class Device(OfProject):
     """Where does a push to this person arrive?"""
 
     class Kind(models.TextChoices):
-        TOKEN = "token", "Registration token"
-        FID = "fid", "Firebase installation ID"
+        TOKEN = "token", _("Registration token")
+        FID = "fid", _("Firebase installation ID")
 
     class Platform(models.TextChoices):
-        ANDROID = "android", "Android"
-        IOS = "ios", "iOS"
-        WEB = "web", "Web"
+        ANDROID = "android", _("Android")
+        IOS = "ios", _("iOS")
+        WEB = "web", _("Web")
 
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
     address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])
     platform = models.CharField(max_length=7, choices=Platform)
     app_version = models.CharField(max_length=50, blank=True)
-    registered_at = models.DateTimeField(help_text="When the app last registered this address.")
+    registered_at = models.DateTimeField(help_text=_("When the app last registered this address."))
     last_seen_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_reason = models.CharField(max_length=50, blank=True)
@@ -76,6 +79,10 @@ class Device(OfProject):
                 name="active_devices_of_contact",
             ),
             models.Index(fields=["project", "-id"], name="device_of_project"),
+            # A device is looked for by what a log shows of it: the end of its address.
+            models.Index(
+                "project", OpClass(BACKWARDS, name="text_pattern_ops"), name="device_address_tail"
+            ),
             models.Index(
                 fields=["retired_by"], condition=~Q(retired_by=""), name="devices_retired_by"
             ),

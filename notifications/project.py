@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from notifications.zones import validate_zone
 
@@ -13,29 +14,31 @@ from notifications.zones import validate_zone
 class Project(models.Model):
     """Whose people are these, and through which Firebase project do we reach them?"""
 
-    slug = models.SlugField(unique=True, help_text="Short name used by commands and the API.")
+    slug = models.SlugField(unique=True, help_text=_("Short name used by commands and the API."))
     name = models.CharField(max_length=100)
     firebase_project_id = models.CharField(
-        "Firebase project ID", max_length=100, help_text="As the Firebase console shows it."
+        "Firebase project ID", max_length=100, help_text=_("As the Firebase console shows it.")
     )
     uses_emulator = models.BooleanField(
         default=True,
-        help_text="Send to the FCM emulator, not to Google. Setting credentials switches it off.",
+        help_text=_(
+            "Send to the FCM emulator, not to Google. Setting credentials switches it off."
+        ),
     )
     quota_per_minute = models.PositiveIntegerField(
         default=600_000,
         validators=[MinValueValidator(60)],
-        help_text="FCM's quota of this Firebase project. We send at most 80 % of it.",
+        help_text=_("FCM's quota of this Firebase project. We send at most 80 % of it."),
     )
     ramp_seconds = models.PositiveIntegerField(
         "seconds to full speed",
         default=60,
         validators=[MaxValueValidator(3_600)],
-        help_text="After a rest the rate grows over this time, as Google asks. 0: at once.",
+        help_text=_("After a rest the rate grows over this time, as Google asks. 0: at once."),
     )
     uses_default_credentials = models.BooleanField(
         default=False,
-        help_text="Application default credentials of the machine, instead of an uploaded key.",
+        help_text=_("Application default credentials of the machine, instead of an uploaded key."),
     )
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]

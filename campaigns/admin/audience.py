@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin import builder, inquiry, membership
@@ -35,7 +35,7 @@ class AudiencePage(Page):
     list_display = ["name", "kind", "says", "used"]
     list_filter = ["kind"]
     search_fields = ["name"]
-    search_help_text = "Name"
+    search_help_text = gettext_lazy("Name")
     list_select_related = ["project"]
     fields = ["project", "name", "kind", "rules", "mode", "people"]
     conditional_fields = {
@@ -44,7 +44,7 @@ class AudiencePage(Page):
         "mode": "kind == 'list'",
     }
     actions_detail = ["duplicate"]
-    empty_text = (
+    empty_text = gettext_lazy(
         "An audience says who shall hear of it: rules over what your app told us, or a list."
     )
 
@@ -72,10 +72,14 @@ class AudiencePage(Page):
 
     # --- The list ------------------------------------------------------------------------------
 
-    @display(description="who")
+    @display(description=gettext_lazy("who"))
     def says(self, obj: Audience) -> str:
         if obj.kind == Audience.Kind.LIST:
-            return f"{obj.members.count():,} people, listed by hand"
+            count = obj.members.count()
+            said = ngettext(
+                "%(count)s person, listed by hand", "%(count)s people, listed by hand", count
+            )
+            return said % {"count": f"{count:,}"}
         text = sentence(obj.rules, project_id=obj.project_id)
         return text if len(text) <= 90 else f"{text[:89]}…"
 
@@ -83,10 +87,11 @@ class AudiencePage(Page):
     def in_words(self, obj: Audience) -> str:
         return sentence(obj.effective_rules, project_id=obj.project_id)
 
-    @display(description="used by", ordering="campaign_count")
+    @display(description=gettext_lazy("used by"), ordering="campaign_count")
     def used(self, obj: Any) -> str:
         count = obj.campaign_count
-        return f"{count:,} campaign{'' if count == 1 else 's'}" if count else "–"
+        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
+        return said % {"count": f"{count:,}"} if count else "–"
 
     # --- Saving, copying and deleting ----------------------------------------------------------
 
@@ -98,8 +103,12 @@ class AudiencePage(Page):
             messages.info(request, f"{obj}: {done}")
 
     def used_by(self, obj: Audience) -> list[str]:
-        campaigns = [f"the campaign “{campaign}”" for campaign in obj.campaigns.all()[:10]]
-        return [*campaigns, *(f"the rules of the audience “{one}”" for one in _naming(obj))]
+        campaigns = [
+            _("the campaign “%(name)s”") % {"name": campaign}
+            for campaign in obj.campaigns.all()[:10]
+        ]
+        said = _("the rules of the audience “%(name)s”")
+        return [*campaigns, *(said % {"name": one} for one in _naming(obj))]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must

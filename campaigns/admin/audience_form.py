@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import membership
@@ -23,13 +24,13 @@ from notifications.moments import short
 class AudienceForm(ModelForm):
     rules = JSONText(required=False, empty=everyone, widget=RulesBuilder(rows=14))
     people = forms.CharField(
-        label="People",
+        label=gettext_lazy("People"),
         required=False,
         widget=PlainArea(rows=10, placeholder="u0000001\nu0000002"),
-        help_text="Their external ids, one on each line.",
+        help_text=gettext_lazy("Their external ids, one on each line."),
     )
     mode = forms.ChoiceField(
-        label="What to do with them",
+        label=gettext_lazy("What to do with them"),
         choices=membership.Mode.choices,
         initial=membership.Mode.ADD,
         required=False,

@@ -39,12 +39,12 @@ STATE_COLOURS = {
     "cancelled": "",
 }
 NEXT_STEP = {
-    "scheduled": "Starts by itself",
-    "preparing": "Watch it",
-    "sending": "Watch it",
-    "paused": "Decide: resume or cancel",
-    "finished": "See what came of it",
-    "cancelled": "Duplicate to send again",
+    "scheduled": gettext_lazy("Starts by itself"),
+    "preparing": gettext_lazy("Watch it"),
+    "sending": gettext_lazy("Watch it"),
+    "paused": gettext_lazy("Decide: resume or cancel"),
+    "finished": gettext_lazy("See what came of it"),
+    "cancelled": gettext_lazy("Duplicate to send again"),
 }
 
 
@@ -54,10 +54,12 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
     list_display = ["name", "audience", "template", "when", "state", "tag_list", "next_step"]
     list_select_related = ["audience", "template", "project"]
     search_fields = ["name"]
-    search_help_text = "Name"
+    search_help_text = gettext_lazy("Name")
     fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
     actions_detail = ["launch", "stop", "duplicate", *FILING]
-    empty_text = "A campaign says who hears what, when and how fast. Launching it makes a run."
+    empty_text = gettext_lazy(
+        "A campaign says who hears what, when and how fast. Launching it makes a run."
+    )
 
     class Media:
         css = {"all": ["calendar.css", "filing.css"]}
@@ -75,7 +77,7 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
 
     # --- The list ------------------------------------------------------------------------------
 
-    @display(description="when")
+    @display(description=gettext_lazy("when"))
     def when(self, obj: Campaign) -> str:
         if obj.schedule_kind == Campaign.Schedule.NOW:
             return _("when launched")
@@ -85,23 +87,23 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         repeat = Campaign.Repeat(obj.repeat).label
         return _("%(repeat)s from %(first)s") % {"repeat": repeat, "first": once}
 
-    @display(description="state", label=STATE_COLOURS)
+    @display(description=gettext_lazy("state"), label=STATE_COLOURS)
     def state(self, obj: Any) -> tuple[str, str]:
         if obj.run_id is None:
-            return "draft", "Not launched"
+            return "draft", _("Not launched")
         return obj.run_state, str(Run.State(obj.run_state).label)
 
-    @display(description="next step")
+    @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:
         if obj.run_id is None:
-            return format_html(
-                '<a class="text-link" href="{}">Review and launch</a>', page_url(obj)
-            )
-        url = reverse("admin:campaigns_run_change", args=[obj.run_id])
-        return format_html('<a class="text-link" href="{}">{}</a>', url, NEXT_STEP[obj.run_state])
+            url, step = page_url(obj), _("Review and launch")
+        else:
+            url = reverse("admin:campaigns_run_change", args=[obj.run_id])
+            step = str(NEXT_STEP[obj.run_state])
+        return format_html('<a class="text-link" href="{}">{}</a>', url, step)
 
     def used_by(self, obj: Campaign) -> list[str]:
-        return [f"run {run.pk}" for run in obj.runs.all()[:10]]
+        return [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]]
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)
@@ -120,21 +122,23 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
     # --- Actions -------------------------------------------------------------------------------
 
     @action(
-        description="Launch",
+        description=gettext_lazy("Launch"),
         icon="notifications_active",
         variant=ActionVariant.PRIMARY,
         permissions=["change"],
-        dialog=ask("Launch?", form=LaunchDialog, button="Launch"),
+        dialog=ask(gettext_lazy("Launch?"), form=LaunchDialog, button=gettext_lazy("Launch")),
     )
     def launch(self, request: HttpRequest, form: LaunchDialog, object_id: str) -> HttpResponse:
         if not form.possible:
-            return refused(request, form, "It was not launched.")
+            return refused(request, form, _("It was not launched."))
         try:
             run = control.launch(form.campaign, by=actor(request), now=timezone.now())
         except (Campaign.NotReady, Campaign.AlreadyLaunched) as error:
             return refused(request, form, str(error))
         tasks.ring(run.pk)
-        return done(request, f"Launched “{form.campaign}” as run {run.pk}.", to=page_url(run))
+        said = _("Launched “%(campaign)s” as run %(number)d.")
+        said %= {"campaign": form.campaign, "number": run.pk}
+        return done(request, said, to=page_url(run))
 
     @action(
         description=gettext_lazy("Stop repeating"),
@@ -159,16 +163,17 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         return done(request, said, to=page_url(campaign))
 
     @action(
-        description="Duplicate",
+        description=gettext_lazy("Duplicate"),
         icon="content_copy",
         permissions=["duplicate"],
         dialog=ask(
-            "Duplicate this campaign?",
-            text="The copy is a draft of its own; nothing is sent.",
-            button="Duplicate",
+            gettext_lazy("Duplicate this campaign?"),
+            text=gettext_lazy("The copy is a draft of its own; nothing is sent."),
+            button=gettext_lazy("Duplicate"),
         ),
     )
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         copy = Campaign.objects.get(pk=object_id).duplicate()
         self.record(request, "created", copy, copied_from=int(object_id))
-        return done(request, f"“{copy}” is a copy. Change what you like.", to=page_url(copy))
+        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
+        return done(request, said, to=page_url(copy))

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.budget import TooSlow, within
 from campaigns.engine import ONE_WORKER
@@ -67,7 +69,7 @@ FROM (
 ONE_IN_TWENTY = PEOPLE_AND_DEVICES.replace(
     "notifications_contact c", "notifications_contact c TABLESAMPLE SYSTEM (5) REPEATABLE (1)"
 )
-PLATFORMS = {str(value): str(label) for value, label in Device.Platform.choices}
+PLATFORMS = tuple(Device.Platform)
 
 
 def reach(
@@ -86,7 +88,8 @@ def reach(
     with connection.cursor() as cursor:
         cursor.execute(statement, [project_id, *where.params])
         people, reachable, *devices = (count * times for count in cursor.fetchone())
-    by_platform = dict(zip(PLATFORMS.values(), devices, strict=True))
+    labels = (str(platform.label) for platform in PLATFORMS)
+    by_platform = dict(zip(labels, devices, strict=True))
     found = {name: count for name, count in by_platform.items() if count}
     return Reach(people, reachable, sum(devices), found, exact=times == 1)
 
@@ -103,18 +106,21 @@ def quick_reach(project_id: int, tree: dict[str, Any], *, seconds: float = 2) ->
 def pace(project: Project, rate_per_second: int | None) -> Pace:
     """Of one run alone, from a cold start: others of the project may take their part."""
     limits = [
-        (full_rate(project), "80 % of the project's FCM quota"),
+        (full_rate(project), _("80 %% of the project's FCM quota") % {}),
         (float(ONE_WORKER * settings.WORKERS), in_workers(settings.WORKERS)),
     ]
     if rate_per_second:
-        limits.append((float(rate_per_second), "the campaign's own rate"))
+        limits.append((float(rate_per_second), _("the campaign's own rate")))
     rate, limit = min(limits)
     start = cold_rate(project)
     if not project.ramp_seconds or start >= rate:
         return Pace(rate, limit)
     climb = full_rate(project) / project.ramp_seconds
-    return Pace(rate, f"{limit}, reached in {in_words((rate - start) / climb)}", start, climb)
+    said = _("%(limit)s, reached in %(time)s")
+    said %= {"limit": limit, "time": in_words((rate - start) / climb)}
+    return Pace(rate, said, start, climb)
 
 
 def in_workers(count: int) -> str:
-    return f"{count} worker process{'' if count == 1 else 'es'}"
+    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
+    return said % {"count": count}

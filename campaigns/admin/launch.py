@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns import recurrence
 from campaigns.admin import forecast, freshness, preview
@@ -27,10 +28,10 @@ class LaunchDialog(Dialog):
     template = "admin/campaigns/campaign/launch.html"
     wide = True
     number = forms.CharField(
-        label="Number of devices",
+        label=gettext_lazy("Number of devices"),
         required=False,
         widget=LineInput(inputmode="numeric", autocomplete="off"),
-        help_text="Type it to show that you mean it.",
+        help_text=gettext_lazy("Type it to show that you mean it."),
     )
     looked_at = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -42,7 +43,7 @@ class LaunchDialog(Dialog):
 
     @property
     def title(self) -> str:
-        return f"Launch “{self.campaign}”?"
+        return _("Launch “%(name)s”?") % {"name": self.campaign}
 
     @property
     def possible(self) -> bool:
@@ -113,5 +114,5 @@ class LaunchDialog(Dialog):
         devices = self.reach.devices
         close = typed.isdecimal() and abs(int(typed) - devices) <= devices * TOLERANCE
         if not close:
-            raise ValidationError(f"Type {devices:,} to launch.")
+            raise ValidationError(_("Type %(number)s to launch.") % {"number": f"{devices:,}"})
         return typed

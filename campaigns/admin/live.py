@@ -169,7 +169,7 @@ def pause_in_words(run: Run) -> dict[str, str]:
     return {
         "cause": f"{happened}.",
         "detail": run.cause_detail.removeprefix("by "),
-        "next_step": NEXT_STEP[cause],
+        "next_step": str(NEXT_STEP[cause]),
     }
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audience import Audience, Member
 from notifications.contact import Contact
@@ -16,9 +18,9 @@ NAMED = 20  # lines named in an error; the rest is a number
 
 
 class Mode(models.TextChoices):
-    ADD = "add", "Add these people"
-    REMOVE = "remove", "Remove these people"
-    REPLACE = "replace", "The list is exactly these people"
+    ADD = "add", gettext_lazy("Add these people")
+    REMOVE = "remove", gettext_lazy("Remove these people")
+    REPLACE = "replace", gettext_lazy("The list is exactly these people")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Change:
     removed: int
 
     def __str__(self) -> str:
-        return f"{self.added:,} added, {self.removed:,} removed."
+        said = _("%(added)s added, %(removed)s removed.")
+        return said % {"added": f"{self.added:,}", "removed": f"{self.removed:,}"}
 
 
 def lines_of(text: str) -> dict[str, int]:
@@ -39,7 +42,8 @@ def lines_of(text: str) -> dict[str, int]:
         if external_id := line.strip().strip(",;").strip():
             found.setdefault(external_id, number)
     if len(found) > MAX_LINES:
-        raise ValidationError(f"At most {MAX_LINES:,} people at once; there are {len(found):,}.")
+        said = _("At most %(most)s people at once; there are %(count)s.")
+        raise ValidationError(said % {"most": f"{MAX_LINES:,}", "count": f"{len(found):,}"})
     return found
 
 
@@ -54,10 +58,13 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
         known.update(rows.values_list("external_id", "pk"))
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
-        named = [f"line {lines[one]}: “{one[:60]}” is nobody here." for one in unknown[:NAMED]]
-        if more := len(unknown) - NAMED:
-            named += [f"… and {more:,} more lines."] if more > 0 else []
-        raise ValidationError([*named, "Nothing was changed. Mend or remove these lines and save."])
+        said = _("line %(line)s: “%(id)s” is nobody here.")
+        named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:NAMED]]
+        if (more := len(unknown) - NAMED) > 0:
+            rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
+            named.append(rest % {"more": f"{more:,}"})
+        kept = _("Nothing was changed. Mend or remove these lines and save.")
+        raise ValidationError([*named, kept])
     return list(known.values())
 
 

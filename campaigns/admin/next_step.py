@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from campaigns.reasons import Cause
 
 NEXT_STEP = {
-    Cause.BY_HAND: "Resume when you are ready, or cancel: whoever is left then gets nothing.",
-    Cause.LATE: "Resume to send it now, late as it is. Cancel if it makes no sense any more.",
-    Cause.BAD_CREDENTIALS: "Open the project, set a working service account, then resume here.",
-    Cause.UNAUTHORISED: "Give the service account the role “Firebase Cloud Messaging API Admin” in "
-    "the Google Cloud console, then resume here.",
-    Cause.WRONG_PROJECT: "Compare the Firebase project ID of the project with the Firebase "
-    "console, correct it, then resume here.",
-    Cause.OTHER_PROJECT: "Set the service account of the Firebase project that the app was built "
-    "with, then resume: whoever was refused is sent to again. No device was retired.",
-    Cause.REFUSED_MESSAGE: "Correct the template, and launch a duplicate of the campaign; cancel "
-    "this run. A run keeps the text it was launched with.",
-    Cause.UNREADABLE_MESSAGE: "Show this to an engineer: the request itself is wrong. Nobody was "
-    "refused for good; resume once it is mended, or cancel.",
-    Cause.DEAD_ADDRESSES: "It looks like our payload or the Firebase project, or like a very old "
-    "list. Resume if the list is old: addresses are then retired again. What this run retired "
-    "already can be taken back below.",
-    Cause.PLATFORM_KEY: "Upload the APNs key (iOS) or the web push certificate in the Firebase "
-    "console, under Cloud Messaging, then resume: those who wait are sent to.",
-    Cause.QUARANTINED: "Look at the workers' log for these chunks. Resuming gives them five more "
-    "tries; cancelling closes them.",
-    Cause.BROKEN: "Show this to an engineer. Resume once it is mended, or cancel.",
+    Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),
+    Cause.LATE: _("Resume to send it now, late as it is. Cancel if it makes no sense any more."),
+    Cause.BAD_CREDENTIALS: _("Open the project, set a working service account, then resume here."),
+    Cause.UNAUTHORISED: _(
+        "Give the service account the role “Firebase Cloud Messaging API Admin” in "
+        "the Google Cloud console, then resume here."
+    ),
+    Cause.WRONG_PROJECT: _(
+        "Compare the Firebase project ID of the project with the Firebase "
+        "console, correct it, then resume here."
+    ),
+    Cause.OTHER_PROJECT: _(
+        "Set the service account of the Firebase project that the app was built "
+        "with, then resume: whoever was refused is sent to again. No device was retired."
+    ),
+    Cause.REFUSED_MESSAGE: _(
+        "Correct the template, and launch a duplicate of the campaign; cancel "
+        "this run. A run keeps the text it was launched with."
+    ),
+    Cause.UNREADABLE_MESSAGE: _(
+        "Show this to an engineer: the request itself is wrong. Nobody was "
+        "refused for good; resume once it is mended, or cancel."
+    ),
+    Cause.DEAD_ADDRESSES: _(
+        "It looks like our payload or the Firebase project, or like a very old "
+        "list. Resume if the list is old: addresses are then retired again. What this run retired "
+        "already can be taken back below."
+    ),
+    Cause.PLATFORM_KEY: _(
+        "Upload the APNs key (iOS) or the web push certificate in the Firebase "
+        "console, under Cloud Messaging, then resume: those who wait are sent to."
+    ),
+    Cause.QUARANTINED: _(
+        "Look at the workers' log for these chunks. Resuming gives them five more "
+        "tries; cancelling closes them."
+    ),
+    Cause.BROKEN: _("Show this to an engineer. Resume once it is mended, or cancel."),
 }

@@ -6,6 +6,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.admin import forecast
 from campaigns.run import Run
@@ -14,18 +16,29 @@ from notifications.pacing import Limit, full_rate, pace_of
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
 WORDS = {
-    Limit.QUOTA: "At most {rate}: 80 % of the project's FCM quota.",
-    Limit.RATE: "At most {rate}: the campaign's own rate.",
-    Limit.RAMP: "At most {rate} for now: it starts gently, and may reach {full} in {left}.",
-    Limit.RETRY_AFTER: "Nothing leaves before {until}: FCM asked us to wait.",
-    Limit.REOPENING: "At most {rate} for now: FCM had asked us to wait. It may reach {full} again "
-    "in {left}.",
-    Limit.SLOWED: "At most {rate} for now: slowed down, because FCM refused or failed too often. "
-    "If that stops, it may reach {full} in {left}.",
-    Limit.SHARED: "At most {rate}: other runs of this project take their part of {full}.",
-    Limit.LOCAL: "At most {rate}: Redis does not answer, and each worker keeps to its own share.",
-    Limit.WORKERS: "As fast as {workers} can. The project and the campaign would allow {rate}.",
-    Limit.REST: "Nobody is sending at this moment. At most {rate}.",
+    Limit.QUOTA: gettext_lazy("At most {rate}: 80 % of the project's FCM quota."),
+    Limit.RATE: gettext_lazy("At most {rate}: the campaign's own rate."),
+    Limit.RAMP: gettext_lazy(
+        "At most {rate} for now: it starts gently, and may reach {full} in {left}."
+    ),
+    Limit.RETRY_AFTER: gettext_lazy("Nothing leaves before {until}: FCM asked us to wait."),
+    Limit.REOPENING: gettext_lazy(
+        "At most {rate} for now: FCM had asked us to wait. It may reach {full} again in {left}."
+    ),
+    Limit.SLOWED: gettext_lazy(
+        "At most {rate} for now: slowed down, because FCM refused or failed too often. "
+        "If that stops, it may reach {full} in {left}."
+    ),
+    Limit.SHARED: gettext_lazy(
+        "At most {rate}: other runs of this project take their part of {full}."
+    ),
+    Limit.LOCAL: gettext_lazy(
+        "At most {rate}: Redis does not answer, and each worker keeps to its own share."
+    ),
+    Limit.WORKERS: gettext_lazy(
+        "As fast as {workers} can. The project and the campaign would allow {rate}."
+    ),
+    Limit.REST: gettext_lazy("Nobody is sending at this moment. At most {rate}."),
 }
 
 
@@ -33,9 +46,10 @@ def in_plain_words(run: Run, now: datetime) -> str:
     """A sentence or two; empty when the run has ended."""
     if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
         planned = forecast.pace(run.project, run.rate_per_second)
-        return f"At most {number(planned.rate)}: {planned.limit}."
+        said = _("At most %(rate)s: %(limit)s.")
+        return said % {"rate": number(planned.rate), "limit": planned.limit}
     if run.state == Run.State.PAUSED:
-        return "Paused: nothing leaves."
+        return _("Paused: nothing leaves.")
     return _limit_in_words(run, now) if run.state == Run.State.SENDING else ""
 
 

@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control, reports, tasks
 from campaigns.admin import live
@@ -52,10 +54,10 @@ class RunPage(RunViews):
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
     search_fields = ["campaign__name"]
-    search_help_text = "Name of the campaign"
+    search_help_text = gettext_lazy("Name of the campaign")
     sortable_by = ()
     actions_detail = ["pause", "resume", "rate", "cancel", "restore", "duplicate"]
-    empty_text = "Launching a campaign makes a run; here you watch it."
+    empty_text = gettext_lazy("Launching a campaign makes a run; here you watch it.")
 
     class Media:
         css = {"all": ["run.css"]}
@@ -69,75 +71,85 @@ class RunPage(RunViews):
 
     # --- The list ------------------------------------------------------------------------------
 
-    @display(description="run")
+    @display(description=gettext_lazy("run"))
     def name(self, obj: Run) -> str:
         return f"{obj.pk} · {obj.campaign}"
 
-    @display(description="state", label=STATE_COLOURS)
+    @display(description=gettext_lazy("state"), label=STATE_COLOURS)
     def stands(self, obj: Run) -> tuple[str, str]:
         return obj.state, str(Run.State(obj.state).label)
 
-    @display(description="progress")
+    @display(description=gettext_lazy("progress"))
     def progress(self, obj: Run) -> SafeString:
         settled = (obj.planned or 0) - obj.waiting
         share = live.share(settled, obj.planned or 0)
         return format_html(
-            '<span class="c-meter"><progress max="100" value="{0}" aria-label="{0} % done">'
+            '<span class="c-meter"><progress max="100" value="{0}" aria-label="{1}">'
             "</progress><span>{0} %</span></span>",
             share,
+            _("%(share)s %% done") % {"share": share},
         )
 
-    @display(description="accepted")
+    @display(description=gettext_lazy("accepted"))
     def accepted_of(self, obj: Run) -> str:
-        return f"{obj.accepted:,} of {obj.planned or 0:,}"
+        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned or 0:,}"}
+        return _("%(accepted)s of %(planned)s") % numbers
 
-    @display(description="not accepted")
+    @display(description=gettext_lazy("not accepted"))
     def not_accepted(self, obj: Run) -> str:
         return f"{obj.rejected + obj.skipped + obj.unknown:,}"
 
-    @display(description="started")
+    @display(description=gettext_lazy("started"))
     def started(self, obj: Run) -> str:
         zone = obj.project.timezone
-        return (
-            in_zone(obj.started_at, zone)
-            if obj.started_at
-            else f"due {in_zone(obj.scheduled_at, zone)}"
-        )
+        if obj.started_at:
+            return in_zone(obj.started_at, zone)
+        return _("due %(when)s") % {"when": in_zone(obj.scheduled_at, zone)}
 
-    @display(description="launched by")
+    @display(description=gettext_lazy("launched by"))
     def by(self, obj: Run) -> str:
         return obj.launched_by.partition(":")[2]
 
     # --- Verbs ---------------------------------------------------------------------------------
 
     @action(
-        description="Pause",
+        description=gettext_lazy("Pause"),
         icon="pause",
         permissions=MAY,
         dialog=ask(
-            "Pause this run?",
-            text="Nothing new leaves within two seconds. It goes on where it stopped when you "
-            "resume it; nobody is sent to twice by pausing.",
-            button="Pause",
+            gettext_lazy("Pause this run?"),
+            text=gettext_lazy(
+                "Nothing new leaves within two seconds. It goes on where it stopped when you "
+                "resume it; nobody is sent to twice by pausing."
+            ),
+            button=gettext_lazy("Pause"),
         ),
     )
     def pause(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(request, form, object_id, control.pause, "paused")
+        return self._move(request, form, object_id, control.pause, _("Run %(number)d is paused."))
 
     @action(
-        description="Resume",
+        description=gettext_lazy("Resume"),
         icon="play_arrow",
         permissions=MAY,
-        dialog=ask("Resume this run?", text="Whoever waits is sent to now.", button="Resume"),
+        dialog=ask(
+            gettext_lazy("Resume this run?"),
+            text=gettext_lazy("Whoever waits is sent to now."),
+            button=gettext_lazy("Resume"),
+        ),
     )
     def resume(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(request, form, object_id, control.resume, "on its way again")
+        return self._move(
+            request, form, object_id, control.resume, _("Run %(number)d is on its way again.")
+        )
 
     @action(
-        description="Change the rate",
+        description=gettext_lazy("Change the rate"),
         icon="speed",
         permissions=MAY,
-        dialog=ask("Change the rate?", form=RateDialog, button="Change it"),
+        dialog=ask(
+            gettext_lazy("Change the rate?"), form=RateDialog, button=gettext_lazy("Change it")
+        ),
     )
     def rate(self, request: HttpRequest, form: RateDialog, object_id: str) -> HttpResponse:
         rate = form.cleaned_data["rate"]
@@ -145,44 +157,62 @@ class RunPage(RunViews):
         def change(run: Run, *, by: str) -> None:
             control.change_rate(run, rate, by=by)
 
-        return self._move(request, form, object_id, change, "at its new rate")
+        return self._move(request, form, object_id, change, _("Run %(number)d is at its new rate."))
 
     @action(
-        description="Cancel",
+        description=gettext_lazy("Cancel"),
         icon="close",
         permissions=MAY,
-        dialog=ask("Cancel this run?", form=CancelDialog, button="Cancel the run"),
+        dialog=ask(
+            gettext_lazy("Cancel this run?"),
+            form=CancelDialog,
+            button=gettext_lazy("Cancel the run"),
+        ),
     )
     def cancel(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(request, form, object_id, control.cancel, "cancelled")
+        return self._move(
+            request, form, object_id, control.cancel, _("Run %(number)d is cancelled.")
+        )
 
     @action(
-        description="Take back retired devices",
+        description=gettext_lazy("Take back retired devices"),
         icon="undo",
         permissions=MAY,
-        dialog=ask("Take back retired devices?", form=RestoreDialog, button="Take them back"),
+        dialog=ask(
+            gettext_lazy("Take back retired devices?"),
+            form=RestoreDialog,
+            button=gettext_lazy("Take them back"),
+        ),
     )
     def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         run = Run.objects.select_related("project", "campaign").get(pk=object_id)
         restored = control.restore_devices(run, by=actor(request))
-        return done(request, f"{restored:,} devices receive pushes again.", to=page_url(run))
+        said = ngettext(
+            "%(count)s device receives pushes again.",
+            "%(count)s devices receive pushes again.",
+            restored,
+        )
+        return done(request, said % {"count": f"{restored:,}"}, to=page_url(run))
 
     @action(
-        description="Duplicate as a new campaign",
+        description=gettext_lazy("Duplicate as a new campaign"),
         icon="content_copy",
         permissions=["copy"],
         dialog=ask(
-            "Duplicate as a new campaign?",
-            text="The copy is a draft with the campaign's audience, template and options as they "
-            "are today; nothing is sent.",
-            button="Duplicate",
+            gettext_lazy("Duplicate as a new campaign?"),
+            text=gettext_lazy(
+                "The copy is a draft with the campaign's audience, template and options as they "
+                "are today; nothing is sent."
+            ),
+            button=gettext_lazy("Duplicate"),
         ),
     )
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         run = Run.objects.select_related("campaign__project").get(pk=object_id)
         copy = run.campaign.duplicate()
         self.record(request, "created", copy, copied_from=run.campaign_id)
-        return done(request, f"“{copy}” is a copy. Change what you like.", to=page_url(copy))
+        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
+        return done(request, said, to=page_url(copy))
 
     def _move(
         self,
@@ -190,14 +220,16 @@ class RunPage(RunViews):
         form: Dialog,
         object_id: str,
         verb: Callable[..., None],
-        result: str,
+        said: str,
     ) -> HttpResponse:
         run = Run.objects.select_related("project", "campaign").get(pk=object_id)
         try:
             verb(run, by=actor(request))
         except Run.InvalidMove as error:
-            return refused(request, form, f"{error} Somebody else, or the run itself, was faster.")
+            faster = _("Somebody else, or the run itself, was faster.")
+            return refused(request, form, f"{error} {faster}")
         except OperationalError:  # a snapshot of millions holds the run for longer than we wait
-            return refused(request, form, "The run is being prepared. Try again in a moment.")
+            again = _("The run is being prepared. Try again in a moment.")
+            return refused(request, form, again)
         tasks.ring(run.pk)
-        return done(request, f"Run {run.pk} is {result}.", to=page_url(run))
+        return done(request, said % {"number": run.pk}, to=page_url(run))

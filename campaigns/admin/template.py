@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from campaigns.admin import insertable, preview
@@ -32,11 +33,13 @@ class TemplatePage(WithRevisions):
     list_display = ["name", "reads", "languages", "used"]
     list_select_related = ["project"]
     search_fields = ["name", "title"]
-    search_help_text = "Name or title"
+    search_help_text = gettext_lazy("Name or title")
     # The tabs stand above the texts they switch.
     fields = ["project", "name", "locales", "title", "body", "image", "link", "data", "options",
               "seen"]  # fmt: skip
-    empty_text = "A template is the text people read, with their name and language in it."
+    empty_text = gettext_lazy(
+        "A template is the text people read, with their name and language in it."
+    )
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
@@ -50,21 +53,23 @@ class TemplatePage(WithRevisions):
             *super().get_urls(),
         ]
 
-    @display(description="title")
+    @display(description=gettext_lazy("title"))
     def reads(self, obj: Template) -> str:
         return obj.title if len(obj.title) <= 80 else f"{obj.title[:79]}…"
 
-    @display(description="languages")
+    @display(description=gettext_lazy("languages"))
     def languages(self, obj: Template) -> str:
-        return ", ".join(["its own", *sorted(obj.locales)])
+        return ", ".join([_("its own"), *sorted(obj.locales)])
 
-    @display(description="used by", ordering="campaign_count")
+    @display(description=gettext_lazy("used by"), ordering="campaign_count")
     def used(self, obj: Any) -> str:
         count = obj.campaign_count
-        return f"{count:,} campaign{'' if count == 1 else 's'}" if count else "–"
+        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
+        return said % {"count": f"{count:,}"} if count else "–"
 
     def used_by(self, obj: Template) -> list[str]:
-        return [f"the campaign “{campaign}”" for campaign in obj.campaigns.all()[:10]]
+        said = _("the campaign “%(name)s”")
+        return [said % {"name": campaign} for campaign in obj.campaigns.all()[:10]]
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         context["platforms"] = [

@@ -9,6 +9,8 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.access import ApiKey, Scope
@@ -20,7 +22,7 @@ from notifications.moments import in_zone
 
 class ApiKeyForm(ModelForm):
     scopes = forms.MultipleChoiceField(
-        label="May",
+        label=gettext_lazy("May"),
         choices=Scope.choices,
         initial=Scope.values,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
@@ -30,8 +32,8 @@ class ApiKeyForm(ModelForm):
         model = ApiKey
         fields = ["project", "name", "scopes", "expires_at"]
         help_texts = {
-            "name": "Which program will use it, e.g. “shop backend”.",
-            "expires_at": "In UTC. Empty: it works until it is revoked.",
+            "name": gettext_lazy("Which program will use it, e.g. “shop backend”."),
+            "expires_at": gettext_lazy("In UTC. Empty: it works until it is revoked."),
         }
 
 
@@ -42,7 +44,7 @@ class ApiKeyPage(Page):
     list_select_related = ["project"]
     shown_only = True
     actions_detail = ["revoke"]
-    empty_text = "Your app's backend needs one to register people and devices."
+    empty_text = gettext_lazy("Your app's backend needs one to register people and devices.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # a revoked key stays, as the answer to “whose was it?”
@@ -79,7 +81,7 @@ class ApiKeyPage(Page):
         """Answered here and not after a redirect: no cookie or session ever holds the key."""
         context = {
             **self.admin_site.each_context(request),
-            "title": "Copy the key now",
+            "title": _("Copy the key now"),
             "opts": self.opts,
             "made": obj,
         }
@@ -87,48 +89,53 @@ class ApiKeyPage(Page):
 
     # --- Showing and revoking ------------------------------------------------------------------
 
-    @display(description="starts with")
+    @display(description=gettext_lazy("starts with"))
     def starts_with(self, obj: ApiKey) -> str:
         return f"{obj.prefix}…"
 
-    @display(description="may")
+    @display(description=gettext_lazy("may"))
     def may(self, obj: ApiKey) -> str:
         return ", ".join(obj.scopes)
 
-    @display(description="created")
+    @display(description=gettext_lazy("created"))
     def created(self, obj: ApiKey) -> str:
         return in_zone(obj.created_at, obj.project.timezone)
 
-    @display(description="expires")
+    @display(description=gettext_lazy("expires"))
     def expires(self, obj: ApiKey) -> str:
-        return in_zone(obj.expires_at, obj.project.timezone) if obj.expires_at else "never"
+        return in_zone(obj.expires_at, obj.project.timezone) if obj.expires_at else _("never")
 
-    @display(description="last used")
+    @display(description=gettext_lazy("last used"))
     def used(self, obj: ApiKey) -> str:
-        return in_zone(obj.last_used_at, obj.project.timezone) if obj.last_used_at else "never"
+        return in_zone(obj.last_used_at, obj.project.timezone) if obj.last_used_at else _("never")
 
     @display(
-        description="state", label={"works": "success", "revoked": "danger", "expired": "warning"}
+        description=gettext_lazy("state"),
+        label={"works": "success", "revoked": "danger", "expired": "warning"},
     )
-    def state(self, obj: ApiKey) -> str:
+    def state(self, obj: ApiKey) -> tuple[str, str]:
         if obj.revoked_at:
-            return "revoked"
-        return "expired" if obj.expires_at and obj.expires_at <= timezone.now() else "works"
+            return "revoked", _("revoked")
+        if obj.expires_at and obj.expires_at <= timezone.now():
+            return "expired", _("expired")
+        return "works", _("works")
 
     @action(
-        description="Revoke",
+        description=gettext_lazy("Revoke"),
         icon="block",
         permissions=["change"],
         dialog=ask(
-            "Revoke this key?",
-            text="Whatever uses it is refused from the next request on. It cannot be undone.",
-            button="Revoke",
+            gettext_lazy("Revoke this key?"),
+            text=gettext_lazy(
+                "Whatever uses it is refused from the next request on. It cannot be undone."
+            ),
+            button=gettext_lazy("Revoke"),
         ),
     )
     def revoke(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         works = ApiKey.objects.filter(pk=object_id, revoked_at=None)
         if not works.update(revoked_at=timezone.now()):
-            return refused(request, form, "This key was revoked already.")
+            return refused(request, form, _("This key was revoked already."))
         key = ApiKey.objects.get(pk=object_id)
         self.record(request, "revoked", key)
-        return done(request, f"{key} is revoked.", to=page_url(key))
+        return done(request, _("%(key)s is revoked.") % {"key": key}, to=page_url(key))

@@ -11,6 +11,8 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from notifications import credentials
@@ -29,15 +31,17 @@ class SecretArea(CodeArea):
 class CredentialsDialog(Dialog):
     wide = True
     file = forms.FileField(
-        label="Service account (JSON file)",
+        label=gettext_lazy("Service account (JSON file)"),
         required=False,
         # Unfold's own: its script looks for this widget's parts beside every file input.
         widget=UnfoldAdminFileFieldWidget({"accept": ".json"}),
-        help_text="Firebase console → Project settings → Service accounts → Generate new private "
-        "key. It is encrypted before it is stored, and never shown again.",
+        help_text=gettext_lazy(
+            "Firebase console → Project settings → Service accounts → Generate new private "
+            "key. It is encrypted before it is stored, and never shown again."
+        ),
     )
     key = forms.CharField(
-        label="Or its text",
+        label=gettext_lazy("Or its text"),
         required=False,
         widget=SecretArea(rows=6, autocomplete="off", placeholder='{"type": "service_account", …}'),
     )
@@ -53,7 +57,7 @@ class CredentialsDialog(Dialog):
         field = "file" if given.get("file") else "key"
         if field in self.errors or not given.get(field):
             if not self.errors:
-                self.add_error("file", "Choose the file, or paste its text below.")
+                self.add_error("file", _("Choose the file, or paste its text below."))
             return given
         self.project = Project.objects.get(pk=self.object_id or 0)
         try:
@@ -77,9 +81,9 @@ class MachineDialog(Dialog):
 
     template = "admin/notifications/machine_credentials.html"
     emulator = forms.BooleanField(
-        label="Keep sending to the emulator",
+        label=gettext_lazy("Keep sending to the emulator"),
         required=False,
-        help_text="Leave it off to send to real phones from now on.",
+        help_text=gettext_lazy("Leave it off to send to real phones from now on."),
     )
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -93,8 +97,8 @@ class MachineDialog(Dialog):
     @property
     def title(self) -> str:
         if self.was_on:
-            return "Go back to the uploaded key?"
-        return "Send with this machine's own credentials?"
+            return _("Go back to the uploaded key?")
+        return _("Send with this machine's own credentials?")
 
     @property
     def possible(self) -> bool:

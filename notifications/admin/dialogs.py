@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin.unfolded import BaseDialogForm
@@ -64,5 +65,5 @@ def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
     """Stay in the dialog and say why; nothing was changed."""
     form.add_error(None, why)
     return render(
-        request, "unfold/helpers/dialog.html", {"form": form, "dialog": {"title": "Not done"}}
+        request, "unfold/helpers/dialog.html", {"form": form, "dialog": {"title": _("Not done")}}
     )

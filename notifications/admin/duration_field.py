@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from notifications.admin.widgets import LineInput
 from notifications.moments import in_words, seconds_of
@@ -24,9 +25,12 @@ class DurationText(forms.CharField):
             return None
         seconds = seconds_of(text)
         if seconds is None:
-            raise ValidationError("Say it like “15 min”, “1 h 30 min” or “2 days”.")
+            raise ValidationError(_("Say it like “15 min”, “1 h 30 min” or “2 days”."))
         if not self.least <= seconds <= self.most:
-            raise ValidationError(f"Between {in_words(self.least)} and {in_words(self.most)}.")
+            said = _("Between %(least)s and %(most)s.")
+            raise ValidationError(
+                said % {"least": in_words(self.least), "most": in_words(self.most)}
+            )
         return seconds
 
     def prepare_value(self, value: Any) -> Any:

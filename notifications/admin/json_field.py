@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
+from django.utils.translation import gettext as _
 
 from notifications.admin.widgets import CodeArea
 
@@ -30,9 +31,13 @@ class JSONText(forms.JSONField):
         try:
             parsed = json.loads(value, parse_constant=_refuse)
         except json.JSONDecodeError as error:
-            raise ValidationError(
-                f"line {error.lineno}, column {error.colno}: {_in_plain_words(error.msg)}."
-            ) from error
+            said = _("line %(line)s, column %(column)s: %(problem)s.")
+            said %= {
+                "line": error.lineno,
+                "column": error.colno,
+                "problem": _in_plain_words(error.msg),
+            }
+            raise ValidationError(said) from error
         _check_texts(parsed)
         return parsed
 
@@ -47,13 +52,14 @@ class JSONText(forms.JSONField):
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValidationError(f"{name} is not a number JSON knows; use null or leave it out.")
+    said = _("%(name)s is not a number JSON knows; use null or leave it out.")
+    raise ValidationError(said % {"name": name})
 
 
 def _check_texts(value: Any) -> None:
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-            raise ValidationError("A text holds a character that cannot be stored; remove it.")
+            raise ValidationError(_("A text holds a character that cannot be stored; remove it."))
     elif isinstance(value, dict):
         for key, inner in value.items():
             _check_texts(key)
@@ -65,12 +71,14 @@ def _check_texts(value: Any) -> None:
 
 def _in_plain_words(message: str) -> str:
     return {
-        "Expecting value": "a value is missing here: a text in quotes, a number, true or null",
-        "Expecting property name enclosed in double quotes": "a name in double quotes belongs here",
-        "Expecting ',' delimiter": "a comma is missing before this",
-        "Expecting ':' delimiter": "a colon is missing between name and value",
-        "Extra data": "the JSON ended before this; remove the rest",
-        "Unterminated string starting at": "this text has no closing quote",
-        "Illegal trailing comma before end of object": "remove this comma, nothing follows it",
-        "Illegal trailing comma before end of array": "remove this comma, nothing follows it",
+        "Expecting value": _("a value is missing here: a text in quotes, a number, true or null"),
+        "Expecting property name enclosed in double quotes": _(
+            "a name in double quotes belongs here"
+        ),
+        "Expecting ',' delimiter": _("a comma is missing before this"),
+        "Expecting ':' delimiter": _("a colon is missing between name and value"),
+        "Extra data": _("the JSON ended before this; remove the rest"),
+        "Unterminated string starting at": _("this text has no closing quote"),
+        "Illegal trailing comma before end of object": _("remove this comma, nothing follows it"),
+        "Illegal trailing comma before end of array": _("remove this comma, nothing follows it"),
     }.get(message, message)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
-from django.db import connection
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 
 from notifications.admin.unfolded import ChangeList, Paginator
 
@@ -20,21 +21,19 @@ def capped_count(queryset: QuerySet[Any]) -> int:
     return queryset.order_by().values("pk")[: COUNTED_EXACTLY + 1].count()
 
 
-def estimated_rows(model: type[Model]) -> int:
-    """What PostgreSQL's last ANALYZE found; -1 when it never looked."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass",
-            [model._meta.db_table],
-        )
-        return int(cursor.fetchone()[0])
+def estimated_rows(queryset: QuerySet[Any]) -> int:
+    """What PostgreSQL's planner expects: close for a project's rows, a guess for a search."""
+    plan = json.loads(queryset.order_by().explain(format="json"))
+    return int(plan[0]["Plan"]["Plan Rows"])
 
 
-def size_in_words(queryset: QuerySet[Any], *, whole_table: bool) -> str:
-    if whole_table and (rows := estimated_rows(queryset.model)) > COUNTED_EXACTLY:
-        return f"about {rows:,}"
+def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
+    if unfiltered and (rows := estimated_rows(queryset)) > COUNTED_EXACTLY:
+        return _("about %(count)s") % {"count": f"{rows:,}"}
     found = capped_count(queryset)
-    return f"more than {COUNTED_EXACTLY:,}" if found > COUNTED_EXACTLY else f"{found:,}"
+    if found > COUNTED_EXACTLY:
+        return _("more than %(count)s") % {"count": f"{COUNTED_EXACTLY:,}"}
+    return f"{found:,}"
 
 
 class CappedPaginator(Paginator):
@@ -93,7 +92,7 @@ class KeysetChangeList(ChangeList):
     @cached_property
     def size_in_words(self) -> str:
         return size_in_words(
-            self.queryset, whole_table=not self.query and not self.has_active_filters
+            self.queryset, unfiltered=not self.query and not self.has_active_filters
         )
 
     @property

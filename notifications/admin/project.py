@@ -8,6 +8,8 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications import credentials, sealing
@@ -19,8 +21,6 @@ from notifications.moments import in_zone
 from notifications.probe import Probe, probe
 from notifications.project import Project
 
-MACHINES = "application default credentials; the uploaded key, if any, is not used"
-
 
 @admin.register(Project)
 class ProjectPage(Page):
@@ -30,7 +30,7 @@ class ProjectPage(Page):
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
-        ("Pace", {"fields": ["quota_per_minute", "ramp_seconds"]}),
+        (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
     ]
     readonly_fields = ["credentials", "sends_to"]
     prepopulated_fields = {"slug": ["name"]}
@@ -45,61 +45,72 @@ class ProjectPage(Page):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # with it would go every person, device and run
 
-    @display(description="sends to", label={"Emulator": "warning", "FCM": "success"})
-    def sends_to(self, obj: Project) -> str:
-        return "Emulator" if obj.uses_emulator else "FCM"
+    @display(description=gettext_lazy("sends to"), label={"emulator": "warning", "fcm": "success"})
+    def sends_to(self, obj: Project) -> tuple[str, str]:
+        return ("emulator", _("Emulator")) if obj.uses_emulator else ("fcm", "FCM")
 
-    @display(description="quota a minute", ordering="quota_per_minute")
+    @display(description=gettext_lazy("quota a minute"), ordering="quota_per_minute")
     def quota(self, obj: Project) -> str:
         return f"{obj.quota_per_minute:,}"
 
-    @display(description="key")
+    @display(description=gettext_lazy("key"))
     def credentials(self, obj: Project) -> SafeString:
         account = getattr(obj, "service_account", None)
         if obj.uses_default_credentials:
-            return format_html("This machine's own <span class='c-hint'>{}</span>", MACHINES)
+            hint = _("application default credentials; the uploaded key, if any, is not used")
+            own = _("This machine's own")
+            return format_html("{} <span class='c-hint'>{}</span>", own, hint)
         if account is None:
-            return format_html(
-                "<strong>None yet.</strong> Nothing can be sent: {}", "set one above."
-            )
-        sealed = f"encrypted with key {account.sealed_with}"
+            todo = _("Nothing can be sent: set one above.")
+            return format_html("<strong>{}</strong> {}", _("None yet."), todo)
+        said = _("since %(when)s, encrypted with key %(key)s")
         if account.sealed_with != sealing.key_id():
-            sealed += f", an older one than {sealing.key_id()}; checking the key renews it"
+            said = _(
+                "since %(when)s, encrypted with key %(key)s, an older one than %(newest)s; "
+                "checking the key renews it"
+            )
         since = in_zone(account.stored_at, obj.timezone)
-        return format_html(
-            "{} <span class='c-hint'>{}, {}</span>", account.client_email, f"since {since}", sealed
-        )
+        said %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
+        return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and "firebase_project_id" in form.changed_data:
-            text = "Its Firebase project ID is another now: set that project's key, or check it."
-            messages.warning(request, text)
+            messages.warning(
+                request,
+                _("Its Firebase project ID is another now: set that project's key, or check it."),
+            )
 
     # --- The key -------------------------------------------------------------------------------
 
     @action(
-        description="Set credentials",
+        description=gettext_lazy("Set credentials"),
         icon="key",
         permissions=["change"],
-        dialog=ask("Set the service account", form=CredentialsDialog, button="Check and store"),
+        dialog=ask(
+            gettext_lazy("Set the service account"),
+            form=CredentialsDialog,
+            button=gettext_lazy("Check and store"),
+        ),
     )
     def set_credentials(
         self, request: HttpRequest, form: CredentialsDialog, object_id: str
     ) -> HttpResponse:
         credentials.use(form.project, form.info)
         self.record(request, "set credentials", form.project)
-        return told(request, form.project, probe(form.project), before="The key is stored.")
+        return told(request, form.project, probe(form.project), before=_("The key is stored."))
 
     @action(
-        description="Check the key",
+        description=gettext_lazy("Check the key"),
         icon="network_check",
         permissions=["change"],
         dialog=ask(
-            "Check the key?",
-            text="FCM is asked to look at one message to a made-up address. Nothing reaches a "
-            "phone. It takes a few seconds.",
-            button="Check",
+            gettext_lazy("Check the key?"),
+            text=gettext_lazy(
+                "FCM is asked to look at one message to a made-up address. Nothing reaches a "
+                "phone. It takes a few seconds."
+            ),
+            button=gettext_lazy("Check"),
         ),
     )
     def check_key(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
@@ -107,16 +118,20 @@ class ProjectPage(Page):
         return told(request, project, probe(project))
 
     @action(
-        description="Credentials of this machine",
+        description=gettext_lazy("Credentials of this machine"),
         icon="dns",
         permissions=["change"],
-        dialog=ask("This machine's credentials", form=MachineDialog, button="Check and change"),
+        dialog=ask(
+            gettext_lazy("This machine's credentials"),
+            form=MachineDialog,
+            button=gettext_lazy("Check and change"),
+        ),
     )
     def use_machine(
         self, request: HttpRequest, form: MachineDialog, object_id: str
     ) -> HttpResponse:
         if not form.possible:
-            return refused(request, form, "It was not changed.")
+            return refused(request, form, _("It was not changed."))
         project = form.turned()
         found = probe(project)
         if not found.ok:
@@ -131,7 +146,11 @@ def told(request: HttpRequest, project: Project, found: Probe, *, before: str = 
     """Back to the project, with the probe's reply at the top."""
     words = [before, found.words]
     if found.ok:
-        words.append(f"{project} sends to {'the emulator' if project.uses_emulator else 'FCM'}.")
+        emulated = project.uses_emulator
+        said = (
+            _("%(project)s sends to the emulator.") if emulated else _("%(project)s sends to FCM.")
+        )
+        words.append(said % {"project": project})
     say = messages.success if found.ok else messages.error
     say(request, " ".join(words).strip())
     return HttpResponseClientRedirect(page_url(project))

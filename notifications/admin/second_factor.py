@@ -12,12 +12,14 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from notifications import audit, second_factor
 from notifications.admin.page import actor
 
-WRONG = "The code is not right. Each works for half a minute; is the phone's clock right?"
+WRONG = gettext_lazy(
+    "The code is not right. Each works for half a minute; is the phone's clock right?"
+)
 
 
 def ask(request: HttpRequest) -> HttpResponse:
@@ -74,7 +76,7 @@ def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
     except second_factor.Wait as wait:
         return _setting_up(request, user, _too_many(wait))
     if codes is None:
-        return _setting_up(request, user, _(WRONG))
+        return _setting_up(request, user, str(WRONG))
     django_otp.login(request, second_factor.device_of(user))
     _note(request, "set up a second factor")
     return _shown(request, codes)
@@ -98,7 +100,7 @@ def _tried(request: HttpRequest, user: Any) -> tuple[str, Any]:
         device = second_factor.check(user, request.POST.get("code", ""))
     except second_factor.Wait as wait:
         return _too_many(wait), None
-    return ("" if device else _(WRONG)), device
+    return ("" if device else str(WRONG)), device
 
 
 def _too_many(wait: second_factor.Wait) -> str:

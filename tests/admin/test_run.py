@@ -92,7 +92,7 @@ def test_a_pause_says_its_cause_and_the_next_step(
     Run.objects.filter(pk=run.pk).update(state="paused", finished_at=None, cause=cause)
     text = desk.open("campaigns_run_change", run.pk)
     assert str(cause.label).partition(". ")[0] in text
-    assert NEXT_STEP[cause] in text
+    assert str(NEXT_STEP[cause]) in text
 
 
 def test_pause_resume_and_cancel_are_answered_with_a_message_and_an_entry(

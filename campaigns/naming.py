@@ -1,0 +1,60 @@
+"""What a campaign's fields and rows are called on the pages, in the reader's language."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from notifications import naming
+
+FIELDS = {
+    **naming.FIELDS,
+    "accepted": pgettext_lazy("field", "accepted"),
+    "analytics label": pgettext_lazy("field", "analytics label"),
+    "archived at": pgettext_lazy("field", "archived at"),
+    "audience": _("audience"),
+    "body": pgettext_lazy("field", "body"),
+    "campaign": _("campaign"),
+    "cause": pgettext_lazy("field", "cause"),
+    "cause detail": pgettext_lazy("field", "cause detail"),
+    "content": pgettext_lazy("field", "content"),
+    "data": pgettext_lazy("field", "data"),
+    "ends": pgettext_lazy("field", "ends"),
+    "epoch": pgettext_lazy("field", "epoch"),
+    "finished at": pgettext_lazy("field", "finished at"),
+    "held platforms": pgettext_lazy("field", "held platforms"),
+    "image": pgettext_lazy("field", "image"),
+    "launched at": pgettext_lazy("field", "launched at"),
+    "launched by": pgettext_lazy("field", "launched by"),
+    "link": pgettext_lazy("field", "link"),
+    "locales": pgettext_lazy("field", "locales"),
+    "max lateness seconds": pgettext_lazy("field", "max lateness seconds"),
+    "occurrence": pgettext_lazy("field", "occurrence"),
+    "on unknown": pgettext_lazy("field", "on unknown"),
+    "options": pgettext_lazy("field", "options"),
+    "overruled": pgettext_lazy("field", "overruled"),
+    "people": _("people"),
+    "planned": pgettext_lazy("field", "planned"),
+    "rate per second": pgettext_lazy("field", "rate per second"),
+    "rejected": pgettext_lazy("field", "rejected"),
+    "repeat": pgettext_lazy("field", "repeat"),
+    "rules": pgettext_lazy("field", "rules"),
+    "scheduled at": pgettext_lazy("field", "scheduled at"),
+    "skipped": pgettext_lazy("field", "skipped"),
+    "started at": pgettext_lazy("field", "started at"),
+    "state": pgettext_lazy("field", "state"),
+    "tags": pgettext_lazy("field", "tags"),
+    "template": _("template"),
+    "title": pgettext_lazy("field", "title"),
+    "ttl seconds": pgettext_lazy("field", "ttl seconds"),
+    "unknown": pgettext_lazy("field", "unknown"),
+    "when": pgettext_lazy("field", "when"),
+    "when an answer is lost": pgettext_lazy("field", "when an answer is lost"),
+    "worth showing for": pgettext_lazy("field", "worth showing for"),
+}
+ROWS = {
+    "audience": (_("audience"), _("audiences")),
+    "campaign": (_("campaign"), _("campaigns")),
+    "run": (_("run"), _("runs")),
+    "template": (_("template"), _("templates")),
+}
