@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Exists, F, Q
 from django.db.models.functions import Now
@@ -17,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.run import Run
 
 SIZE = 1_000
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = timedelta(seconds=10)  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)

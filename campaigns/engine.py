@@ -18,6 +18,7 @@ from django.db.models import F, Max, Q, QuerySet, Sum
 
 from campaigns import breakers, ledger
 from campaigns.chunk import SIZE, Chunk, free_lapsed, worked_on
+from campaigns.failpoints import hit
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
 from campaigns.schedule import plan_series, start_due
@@ -88,6 +89,7 @@ def prepare(run: Run, *, now: datetime) -> None:
         )
         for number, first in enumerate(range(1, planned + 1, SIZE), start=1)
     )
+    hit("prepare")
     run.move_to(Run.State.SENDING, planned=planned, people=people, started_at=now)
 
 

@@ -17,11 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from campaigns import breakers, settling
 from campaigns.chunk import Claim, claim
+from campaigns.failpoints import hit
 from campaigns.judging import Final, Status, unsent
 from campaigns.ledger import Window
 from campaigns.left import Left, left_to_send, rest_of
@@ -35,8 +37,8 @@ from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verd
 WINDOW = 200
 IN_FLIGHT = 3
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
-# Lease 30 s, less the longest request (15 s) and a margin: nothing starts that could end after it.
-START_SECONDS = 12.0
+# Well within the lease: a process that is stopped and goes on must find its permit over.
+START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
@@ -55,7 +57,9 @@ class InFlight:
 
 def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) -> dict[str, int]:
     """Send one chunk as far as it may go; return what this call settled, by status."""
+    hit("before_claim")
     granted = claim(run_id, number, epoch, task_id=task_id)
+    hit("after_claim")
     return Sending(granted).work() if granted else {}
 
 
@@ -167,6 +171,7 @@ class Sending:
                 run=self.run, chunk=self.claim.chunk, attempt=self.claim.chunk.attempt,
                 seqs=seqs, opened_at=now,
             )  # fmt: skip
+            hit("window_opened")
             flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
 
@@ -190,7 +195,9 @@ class Sending:
         if not self.in_flight:
             return
         flight = self.in_flight.popleft()
+        hit("mid_send")
         outcomes = self._outcomes(flight)
+        hit("before_settle")
         self.heard += _heard(outcomes)
         self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
         held = self._hold_back(flight.readers, outcomes)

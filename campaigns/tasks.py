@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 
 from campaigns import engine, sending
 from campaigns.chunk import Chunk, Fenced
+from campaigns.failpoints import hit
 from campaigns.run import Wave
 from campaigns.schedule import Tick
 
@@ -38,6 +39,7 @@ def sweep() -> None:
     """Beat's only tick: look at everything that is due, abandoned or unfinished."""
     now = timezone.now()
     for run_id in engine.sweep(now):
+        hit("sweep")
         advance.delay(run_id=run_id)
     Tick.record(now)
 
@@ -55,6 +57,7 @@ def advance(run_id: int) -> None:
         engine.give_up(run_id, error)
         return
     if released:
+        hit("advance")
         ring_wave(released)
 
 
@@ -79,7 +82,9 @@ def ring_wave(released: engine.Ring) -> None:
 def send_chunk(self: Task[Any, Any], run_id: int, number: int, epoch: int) -> dict[str, int]:
     """Send one chunk; return what was settled. Never raises: that would break the wave's chord."""
     try:
-        return sending.send(run_id, number, epoch, task_id=self.request.id)
+        settled = sending.send(run_id, number, epoch, task_id=self.request.id)
+        hit("after_settle")
+        return settled
     except Fenced:
         log.warning("run=%s chunk=%s lost its lease and wrote nothing more", run_id, number)
     except Exception:
@@ -91,6 +96,7 @@ def send_chunk(self: Task[Any, Any], run_id: int, number: int, epoch: int) -> di
 @shared_task
 def wave_done(results: list[dict[str, int]], run_id: int, wave: int) -> None:
     """The chord's callback: sum what the wave's tasks returned, compare with the rows, go on."""
+    hit("wave_done")
     tally: Counter[str] = Counter()
     for settled in results:
         tally.update(settled)

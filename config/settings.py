@@ -25,8 +25,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
 
 # --- Where we run -------------------------------------------------------------------------------
-ENVIRONMENT = env_choice("CARILLON_ENV", "development", ("development", "test", "production"))
+ENVIRONMENT = env_choice(
+    "CARILLON_ENV", "development", ("development", "demo", "test", "staging", "production")
+)
 PRODUCTION = ENVIRONMENT == "production"
+# Staging rehearses production, but for whom the messages reach.
+SERVED = PRODUCTION or ENVIRONMENT == "staging"
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
@@ -84,7 +88,9 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            # Where a page stands among the others only the whole product knows.
+            "libraries": {"crumbs": "config.crumbs"},
         },
     }
 ]
@@ -127,6 +133,14 @@ CACHES = {
 # --- Sending -------------------------------------------------------------------------------------
 WORKERS = env_int("WORKERS", os.cpu_count() or 2, least=1)
 CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
+# A worker that falls silent for so long loses its chunk to another. Short where nobody is harmed
+# by a false alarm; served, a machine may be slow for a while without costing a second copy.
+LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)
+FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
+if FAILPOINT and ENVIRONMENT != "test":
+    raise ImproperlyConfigured(
+        "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."
+    )
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
@@ -177,16 +191,16 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-LANGUAGE_COOKIE_SECURE = PRODUCTION
+LANGUAGE_COOKIE_SECURE = SERVED
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = True
 STATIC_URL = "static/"
 # Only `collectstatic` (the image) fills a folder; elsewhere WhiteNoise serves the apps' own.
-STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if PRODUCTION else None)
+STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if SERVED else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = not PRODUCTION
-if PRODUCTION:
+WHITENOISE_USE_FINDERS = not SERVED
+if SERVED:
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -218,11 +232,11 @@ SPECTACULAR_SETTINGS = {
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # a working day; then everybody logs in again
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if PRODUCTION:
+if SERVED:
     SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", True)
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -1,0 +1,77 @@
+"""Places where a test may kill us: `CARILLON_FAILPOINT=after_claim:kill:0.1`. Else they do nothing.
+
+Refused by the settings outside test. Each stands where dying hurts most: between two commits.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+
+NAMES = (
+    "before_claim",
+    "after_claim",
+    "window_opened",
+    "mid_send",
+    "before_settle",
+    "after_settle",
+    "advance",
+    "prepare",
+    "wave_done",
+    "sweep",
+)
+DEEDS = ("kill", "raise", "sleep")
+NAP_SECONDS = 2.0
+
+
+class Injected(Exception):
+    """The trouble that was asked for."""
+
+
+@dataclass(frozen=True)
+class Failpoint:
+    name: str
+    deed: str
+    probability: float
+
+    def strike(self) -> None:
+        if random.random() >= self.probability:
+            return
+        if self.deed == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.deed == "sleep":
+            time.sleep(NAP_SECONDS)
+        else:
+            raise Injected(self.name)
+
+
+def read(text: str) -> Failpoint | None:
+    """Raises ValueError in words."""
+    if not text:
+        return None
+    name, deed, probability = (*text.split(":"), "1", "1")[:3]
+    if name not in NAMES:
+        raise ValueError(f"{name} is not a failpoint; there are {', '.join(NAMES)}")
+    if deed not in DEEDS:
+        raise ValueError(f"{deed} is nothing a failpoint does; it can {', '.join(DEEDS)}")
+    try:
+        share = float(probability)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise ValueError(f"{probability} is no probability above 0 and up to 1")
+    return Failpoint(name, deed, share)
+
+
+ARMED = read(settings.FAILPOINT)
+
+
+def hit(name: str) -> None:
+    """Nothing, unless a test armed this very point."""
+    if ARMED is not None and ARMED.name == name:
+        ARMED.strike()
