@@ -1,0 +1,79 @@
+"""What a worker or beat must not start with: each would lose or double work in silence later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from config import celery_settings
+
+MOST_SECONDS_APART = 5
+LIMITS_WITHIN_VISIBILITY = 3
+
+
+def troubles() -> Iterator[str]:
+    """Each in one line, with what to do. A server that does not answer yet is not one of them."""
+    for check in (_eviction, _visibility, _late_acknowledgement, _clock):
+        try:
+            trouble = check()
+        except (redis.RedisError, DatabaseError):
+            continue
+        if trouble:
+            yield trouble
+
+
+def _eviction() -> str:
+    broker = redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2)
+    policy = broker.info("memory").get("maxmemory_policy", "noeviction")
+    if policy == "noeviction":
+        return ""
+    return (
+        f"Redis evicts keys ({policy}): a task would be lost with each. "
+        "Set maxmemory-policy noeviction."
+    )
+
+
+def _visibility() -> str:
+    least = LIMITS_WITHIN_VISIBILITY * celery_settings.task_time_limit
+    if celery_settings.visibility_timeout >= least:
+        return ""
+    return (
+        f"visibility_timeout is {celery_settings.visibility_timeout} s, and a chunk may take "
+        f"{celery_settings.task_time_limit} s: it would be sent twice. Set at least {least}."
+    )
+
+
+def _late_acknowledgement() -> str:
+    if celery_settings.task_acks_late and celery_settings.task_reject_on_worker_lost:
+        return ""
+    return (
+        "A worker that dies would take its task with it. "
+        "Set task_acks_late and task_reject_on_worker_lost."
+    )
+
+
+def _clock() -> str:
+    asked = time.time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        (theirs,) = cursor.fetchone()
+    answered = time.time()
+    ahead = (asked + answered) / 2 - float(theirs)
+    if abs(ahead) <= MOST_SECONDS_APART + (answered - asked):
+        return ""
+    word = "ahead of" if ahead > 0 else "behind"
+    return (
+        f"This machine's clock is {abs(ahead):,.0f} s {word} PostgreSQL's: runs would start at "
+        "the wrong time. Let NTP set both."
+    )
+
+
+def refuse_to_start_in_trouble() -> None:
+    found = list(troubles())
+    connection.close()  # never to be shared with the children that come next
+    if found:
+        raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in found))
