@@ -19,7 +19,7 @@ from campaigns.run import Run
 
 SIZE = 1_000
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
-RENEWED_WITHIN = timedelta(seconds=10)  # a living worker renews each second; this is very late
+RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")

@@ -194,7 +194,8 @@ def test_a_dead_workers_lease_does_not_hide_that_the_other_doorbells_are_lost(
 
     assert engine.advance(run.pk, now=later) is None, "its worker was heard of just now"
 
-    dead.held.update(lease_until=timezone.now() + timedelta(seconds=5))  # silent for long
+    silent_for_long = chunk.LEASE - chunk.RENEWED_WITHIN - timedelta(seconds=1)
+    dead.held.update(lease_until=timezone.now() + silent_for_long)
     again = engine.advance(run.pk, now=later)
     assert again is not None
     assert again.chunks == [2]
