@@ -53,6 +53,7 @@ PAGES: dict[str, Door] = {
     "index": LOOK,
     "app_list": LOOK,
     "search": LOOK,
+    "project_switch": LOOK,  # of one's own session
     "autocomplete": LOOK,
     "view_on_site": LOOK,
     "password_change": LOOK,  # one's own

@@ -1,16 +1,25 @@
-"""The way between the admin's pages, in the product's words."""
+"""The way between the pages, in the product's words: what stands where, and where one is."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest
-from django.urls import reverse_lazy
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse, reverse_lazy
+from django.utils.translation import gettext as _
 
 from campaigns.admin import overview
 from config import doors
+from notifications.admin.chosen import chosen
 from notifications.team import Role, role_of
+
+# Where Django would list an app's tables.
+FIRST_PAGES = {
+    "campaigns": "campaigns_campaign_changelist",
+    "notifications": "notifications_contact_changelist",
+    "auth": "auth_user_changelist",
+}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -20,7 +29,51 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         {**group, "items": [item for item in group["items"] if _opens(item, role)]}
         for group in _everything()
     ]
+    here = section_of(request, groups)
+    for group in groups:
+        for item in group["items"]:
+            item["active"] = item is here
+            item["exact"] = item["active"] and _is_here(item, request)
+            if item.get("page") == "campaigns_run_changelist" and "query" not in item:
+                item |= _paused_runs(request)
     return [group for group in groups if group["items"]]
+
+
+def app_page(request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
+    """Instead of Django's list of an app's tables."""
+    page = FIRST_PAGES.get(app_label, "")
+    door = doors.door_of(page).least("GET")
+    role = role_of(request.user)
+    may = role is not None and door is not None and role.covers(door)
+    return HttpResponseRedirect(reverse(f"admin:{page if page and may else 'index'}"))
+
+
+def section_of(request: HttpRequest, groups: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The item this page belongs to: the longest of the names that begin as the page's does."""
+    match = request.resolver_match
+    name = (match.url_name or "") if match else ""
+    items = [item for group in groups for item in group["items"] if "pages" in item]
+    exact = [item for item in items if item.get("query") and _is_here(item, request)]
+    fitting = [
+        (len(start), item)
+        for item in items
+        if not item.get("query")
+        for start in item["pages"]
+        if name.startswith(start)
+    ]
+    return exact[0] if exact else max(fitting, key=lambda found: found[0], default=(0, None))[1]
+
+
+def everything() -> list[dict[str, Any]]:
+    """All items, for who asks where a page belongs and not who may open it."""
+    return _everything()
+
+
+def _is_here(item: dict[str, Any], request: HttpRequest) -> bool:
+    match = request.resolver_match
+    query = item.get("query", {})
+    asked = all(request.GET.get(name) == value for name, value in query.items())
+    return bool(match and match.url_name == item.get("page") and asked)
 
 
 def _opens(item: dict[str, Any], role: Role | None) -> bool:
@@ -31,53 +84,64 @@ def _opens(item: dict[str, Any], role: Role | None) -> bool:
 
 def _everything() -> list[dict[str, Any]]:
     return [
-        {"items": [_item("Overview", "dashboard", "index")]},
+        {"items": [_item(_("Overview"), "dashboard", "index", "campaigns_overview")]},
         {
-            "title": "Send",
+            "title": _("Send"),
             "items": [
-                _item("Campaigns", "campaign", "campaigns_campaign_changelist"),
-                _item("Runs", "send", "campaigns_run_changelist") | _paused_runs(),
-                _item("Audiences", "groups", "campaigns_audience_changelist"),
-                _item("Templates", "article", "campaigns_template_changelist"),
+                _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_"),
+                _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_move"),
+                _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
+                _model(_("Templates"), "article", "campaigns_template", "template_"),
             ],
         },
         {
-            "title": "Reach",
+            "title": _("Results"),
+            "items": [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished()],
+        },
+        {
+            "title": _("Reach"),
             "items": [
-                _item("People", "person", "notifications_contact_changelist"),
-                _item("Devices", "smartphone", "notifications_device_changelist"),
+                _model(_("People"), "person", "notifications_contact", "person_"),
+                _model(_("Devices"), "smartphone", "notifications_device"),
             ],
         },
         {
-            "title": "Operate",
+            "title": _("Operate"),
             "items": [
-                _item("Operations", "monitor_heart", "operations"),
-                _item("Projects", "folder", "notifications_project_changelist"),
-                _item("API keys", "key", "notifications_apikey_changelist"),
-                _item("Audit", "history", "notifications_auditentry_changelist"),
-                _item("Team", "badge", "auth_user_changelist"),
-                {
-                    "title": "Flower",
-                    "icon": "monitoring",
-                    "link": settings.FLOWER_URL,
-                    "role": Role.OPERATOR,
-                },
-                {
-                    "title": "API docs",
-                    "icon": "api",
-                    "link": "/api/docs/",
-                    "role": Role.EDITOR,
-                },
+                _item(_("Operations"), "monitor_heart", "operations"),
+                _model(_("Projects"), "folder", "notifications_project"),
+                _model(_("API keys"), "key", "notifications_apikey"),
+                _model(_("Audit"), "history", "notifications_auditentry"),
+                _model(_("Team"), "badge", "auth_user"),
+                _outside("Flower", "monitoring", settings.FLOWER_URL, Role.OPERATOR),
+                _outside(_("API docs"), "api", "/api/docs/", Role.EDITOR),
             ],
         },
     ]
 
 
-def _item(title: str, icon: str, page: str) -> dict[str, Any]:
-    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{page}"), "page": page}
+def _item(title: str, icon: str, page: str, *also: str) -> dict[str, Any]:
+    link = reverse_lazy(f"admin:{page}")
+    return {"title": title, "icon": icon, "link": link, "page": page, "pages": (page, *also)}
 
 
-def _paused_runs() -> dict[str, Any]:
+def _model(title: str, icon: str, model: str, *also: str) -> dict[str, Any]:
+    """A list, and every page that Django or we make of its rows."""
+    return _item(title, icon, f"{model}_changelist", f"{model}_", *also)
+
+
+def _finished() -> dict[str, Any]:
+    """The runs that have a result: a list of its own for who comes to read, not to steer."""
+    item = _item(_("Finished runs"), "task_alt", "campaigns_run_changelist")
+    query = {"state__exact": "finished"}
+    return item | {"link": f"{item['link']}?state__exact=finished", "query": query}
+
+
+def _outside(title: str, icon: str, link: str, role: Role) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": link, "role": role}
+
+
+def _paused_runs(request: HttpRequest) -> dict[str, Any]:
     """A number beside “Runs” when some wait for a person; Unfold would draw an empty one too."""
-    count = overview.needing_a_person()
+    count = overview.needing_a_person(chosen(request))
     return {"badge": f"{count:,}", "badge_variant": "warning"} if count else {}

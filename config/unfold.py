@@ -13,8 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 def environment(request: HttpRequest) -> list[str]:
     """Beside every page's title, so that nobody launches in the wrong window."""
-    colours = {"production": "danger", "test": "warning"}
-    return [settings.ENVIRONMENT.capitalize(), colours.get(settings.ENVIRONMENT, "info")]
+    word, colour = {
+        "production": (_("Production"), "danger"),
+        "staging": (_("Staging"), "warning"),
+        "demo": (_("Demo"), "success"),
+        "test": (_("Test"), "warning"),
+    }.get(settings.ENVIRONMENT, (_("Development"), "info"))
+    return [str(word), colour]
 
 
 UNFOLD: dict[str, Any] = {
@@ -30,8 +35,13 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "campaigns.admin.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more
-    "STYLES": [lambda request: static("carillon.css"), lambda request: static("phone.css")],
-    "SCRIPTS": [lambda request: static("carillon.js")],
+    "GLOBAL_CALLBACK": "config.projects.around",
+    "STYLES": [
+        lambda request: static("carillon.css"),
+        lambda request: static("navigation.css"),
+        lambda request: static("phone.css"),
+    ],
+    "SCRIPTS": [lambda request: static("carillon.js"), lambda request: static("find.js")],
     "COLORS": {
         # Bronze would be the bell's own colour; white on it cannot be read. This is its patina.
         "primary": {

@@ -34,7 +34,10 @@ def test_production_passes_djangos_deployment_check_without_a_warning() -> None:
 @pytest.mark.parametrize(
     ("environment", "complaint"),
     [
-        ({"CARILLON_ENV": "prod"}, "CARILLON_ENV must be one of development, test, production"),
+        (
+            {"CARILLON_ENV": "prod"},
+            "CARILLON_ENV must be one of development, demo, test, staging, production",
+        ),
         ({"WORKERS": "many"}, "WORKERS must be a whole number of at least 1: 'many'"),
         ({"WORKERS": "0"}, "WORKERS must be a whole number of at least 1"),
         ({"DEBUG": "maybe"}, "DEBUG must be true or false"),

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
-from notifications.admin.page import only_project
+from notifications.admin.chosen import chosen
 from notifications.zones import known_zones
 
 COOKIE = "calendar_zone"
@@ -104,8 +105,8 @@ def zone_of(request: HttpRequest) -> str:
     for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
         if zone in known_zones():
             return str(zone)
-    only = only_project()
-    return only.timezone if only else "UTC"
+    project = chosen(request)
+    return project.timezone if project else "UTC"
 
 
 def unknown_zone(request: HttpRequest) -> str:
@@ -123,5 +124,5 @@ def weekdays(span: Span) -> list[tuple[str, str]]:
 
 
 def spoken(day: date, today: date) -> str:
-    text = date_format(day, "l, j F")
+    text = date_format(day, pgettext("date format", "l, j F"))
     return _("%(day)s, today") % {"day": text} if day == today else text

@@ -15,9 +15,9 @@ from campaigns.admin import colleagues, in_place
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.duration_field import DurationText
-from notifications.admin.page import only_project
 from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
+from notifications.project import Project
 from notifications.rules import MAX_TTL
 from notifications.zones import known_zones
 
@@ -126,19 +126,20 @@ class CampaignForm(in_place.InPlace):
             self.initial["seen"] = colleagues.token(self)
 
     def _offer_the_projects_own(self) -> None:
-        only = only_project()
-        project_id = self.instance.project_id or (only.pk if only else None)
-        if only and not self.instance.pk:
-            self.initial.setdefault("timezone", only.timezone)
-        for name in ("audience", "template"):
+        asked = self.fields.get("project")  # the one worked in, which the page put there
+        project_id = self.instance.project_id or (asked.initial if asked else None)
+        if project_id and not self.instance.pk:
+            self.initial.setdefault("timezone", Project.objects.get(pk=project_id).timezone)
+        unknown = {
+            "audience": _("There is no such audience in this project."),
+            "template": _("There is no such template in this project."),
+        }
+        for name in unknown:
             field = self.fields.get(name)
             if not isinstance(field, forms.ModelChoiceField) or field.queryset is None:
                 continue
-            if project_id:
-                field.queryset = field.queryset.filter(project=project_id)
-            else:
-                field.queryset = field.queryset.select_related("project")
-                field.label_from_instance = _with_project  # type: ignore[method-assign, assignment]
+            field.queryset = field.queryset.filter(project=project_id)
+            field.error_messages["invalid_choice"] = unknown[name]
 
     def full_clean(self) -> None:
         """Before anything is read: what a colleague saved meanwhile is brought in."""
@@ -171,7 +172,3 @@ class CampaignForm(in_place.InPlace):
                     self.twice |= name == "at" and comes_twice(wall, str(zone))
                 except NoSuchTime as error:
                     self.add_error(name, str(error))
-
-
-def _with_project(row: Any) -> str:
-    return _("%(row)s (%(project)s)") % {"row": row, "project": row.project}

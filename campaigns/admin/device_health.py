@@ -37,12 +37,12 @@ SELECT platform, count(*) FILTER (WHERE retired_at IS NULL),
     count(*) FILTER (WHERE retired_at IS NULL AND last_seen_at > %(month)s),
     count(*) FILTER (WHERE registered_at > %(week)s),
     count(*) FILTER (WHERE retired_at > %(week)s)
-FROM notifications_device GROUP BY platform
+FROM notifications_device WHERE project_id = %(project)s GROUP BY platform
 """
 
 
-def health(now: datetime) -> dict[str, Any]:
-    counts = _kept(now)
+def health(project_id: int | None, now: datetime) -> dict[str, Any]:
+    counts = _kept(project_id, now)
     rows = [
         Health(str(platform.label), *counts[platform.value])
         for platform in Device.Platform
@@ -52,16 +52,17 @@ def health(now: datetime) -> dict[str, Any]:
     return {"rows": rows, "total": Health("", *sums) if rows else None}
 
 
-def _kept(now: datetime) -> dict[str, list[int]]:
+def _kept(project_id: int | None, now: datetime) -> dict[str, list[int]]:
     """From the cache, which may be away: then the page is slower, not broken."""
     try:
-        kept = cache.get_or_set("device-health", lambda: _counted(now), KEPT_SECONDS)
+        key = f"device-health-{project_id}"
+        kept = cache.get_or_set(key, lambda: _counted(project_id, now), KEPT_SECONDS)
     except redis.RedisError:
         kept = None
-    return kept or _counted(now)
+    return kept or _counted(project_id, now)
 
 
-def _counted(now: datetime) -> dict[str, list[int]]:
+def _counted(project_id: int | None, now: datetime) -> dict[str, list[int]]:
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH})
+        cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH, "project": project_id})
         return {row[0]: list(row[1:]) for row in cursor.fetchall()}

@@ -20,11 +20,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import filing
 from campaigns.campaign import Campaign
 from campaigns.run import Run
+from notifications.admin.chosen import chosen
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import Page, actor, page_url
 from notifications.admin.unfolded import action, display
 from notifications.admin.widgets import LineInput
-from notifications.project import Project
 
 FILING = ("tag", "archive", "bring_back")
 HOW_TO_TAG = gettext_lazy("A comma between them. At most ten, e.g. shop, spring.")
@@ -57,8 +57,8 @@ class Tag(admin.SimpleListFilter):
     parameter_name = "tag"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        projects = Project.objects.values_list("pk", flat=True)
-        return [(tag, tag) for tag in filing.known_tags(projects)]
+        project = chosen(request)
+        return [(tag, tag) for tag in filing.known_tags([project.pk] if project else [])]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         tag = self.value()
@@ -130,7 +130,9 @@ class FilingPages(Page):
         description=gettext_lazy("Tags"),
         icon="sell",
         permissions=["filing"],
-        dialog=ask("Tags of this campaign", form=TagsDialog, button="Save"),
+        dialog=ask(
+            gettext_lazy("Tags of this campaign"), form=TagsDialog, button=gettext_lazy("Save")
+        ),
     )
     def tag(self, request: HttpRequest, form: TagsDialog, object_id: str) -> HttpResponse:
         campaign = Campaign.objects.select_related("project").get(pk=object_id)
@@ -145,9 +147,11 @@ class FilingPages(Page):
         icon="inventory_2",
         permissions=["filing"],
         dialog=ask(
-            "Archive this campaign?",
-            text="It leaves the list; its runs and results stay, and you can bring it back.",
-            button="Archive",
+            gettext_lazy("Archive this campaign?"),
+            text=gettext_lazy(
+                "It leaves the list; its runs and results stay, and you can bring it back."
+            ),
+            button=gettext_lazy("Archive"),
         ),
     )
     def archive(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
@@ -162,7 +166,7 @@ class FilingPages(Page):
         description=gettext_lazy("Bring back"),
         icon="unarchive",
         permissions=["filing"],
-        dialog=ask("Bring it back into the list?", button="Bring back"),
+        dialog=ask(gettext_lazy("Bring it back into the list?"), button=gettext_lazy("Bring back")),
     )
     def bring_back(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         filing.bring_back(self.get_queryset(request).filter(pk=object_id), by=actor(request))

@@ -1,4 +1,4 @@
-"""The overview: what runs, what comes, what needs a person. Everything of all projects."""
+"""The overview: what runs, what comes, what needs a person, in the project one works in."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.schedule import Tick
 from campaigns.template import Template
+from notifications.admin.chosen import chosen
 from notifications.admin.keyset import size_in_words
 from notifications.contact import Contact
 from notifications.device import Device
@@ -33,42 +34,44 @@ STATE = Run.State
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Unfold's DASHBOARD_CALLBACK."""
-    context |= picture(timezone.now())
+    project = chosen(request)
+    context |= picture(project, timezone.now())
     if not context["any_runs"]:
         context |= {
-            "first_campaign": Campaign.objects.order_by("-pk").first(),
-            "has_audience": Audience.objects.exists(),
-            "has_template": Template.objects.exists(),
-            "has_people": Contact.objects.exists(),
-            "numbers": _numbers(),
+            "first_campaign": Campaign.objects.filter(project=project).order_by("-pk").first(),
+            "has_audience": Audience.objects.filter(project=project).exists(),
+            "has_template": Template.objects.filter(project=project).exists(),
+            "has_people": Contact.objects.filter(project=project).exists(),
+            "numbers": _numbers(project),
         }
     return context
 
 
-def picture(now: datetime) -> dict[str, Any]:
-    runs = Run.objects.select_related("campaign", "project")
+def picture(project: Project | None, now: datetime) -> dict[str, Any]:
+    of_project = Run.objects.filter(project=project)
+    runs = of_project.select_related("campaign", "project")
     moving = runs.filter(state__in=[STATE.PREPARING, STATE.SENDING], finished_at=None)
     running = list(moving.order_by("-pk")[:SHOWN])
     scheduled = list(runs.filter(state=STATE.SCHEDULED).order_by("scheduled_at")[:SHOWN])
     recent = runs.filter(state__in=[STATE.FINISHED, STATE.CANCELLED])
-    zone = _zone()
+    zone = project.timezone if project else "UTC"  # whose midnight ends a day
     return {
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": _needs_a_person(runs, now),
         "recent": recent.order_by("-pk")[:SHOWN],
-        "any_runs": Run.objects.exists(),
+        "any_runs": of_project.exists(),
         "silence": _silence(now),
-        "days": days_of(Run.objects.all(), now, zone),
-        "quotas": quotas(Project.objects.order_by("name"), now),
+        "days": days_of(of_project, now, zone),
+        "quotas": quotas([project] if project else [], now),
         "trigger": asks_again(running, scheduled, now),
         "zone": zone,
         "now": now,
     }
 
 
-def needing_a_person() -> int:
-    return _paused(Run.objects.all()).count()
+def needing_a_person(project: Project | None) -> int:
+    return _paused(Run.objects.filter(project=project)).count()
 
 
 def asks_again(running: list[Run], scheduled: list[Run], now: datetime) -> str:
@@ -80,12 +83,6 @@ def asks_again(running: list[Run], scheduled: list[Run], now: datetime) -> str:
         return COMING_BACK
     seconds = max(5, int(min(*due, LONGEST_TIMER).total_seconds()) + 2)
     return f"load delay:{seconds}s, {COMING_BACK}"
-
-
-def _zone() -> str:
-    """Whose midnight ends a day: the first project's, which is mostly the only one."""
-    first = Project.objects.order_by("pk").first()
-    return first.timezone if first else "UTC"
 
 
 def _paused(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -145,9 +142,9 @@ def _silence(now: datetime) -> timedelta | None:
     return age if age is not None and age > BEAT_IS_SILENT else None
 
 
-def _numbers() -> list[tuple[str, str, str]]:
-    people = size_in_words(Contact.objects.all(), whole_table=True)
-    devices = size_in_words(Device.objects.all(), whole_table=True)
+def _numbers(project: Project | None) -> list[tuple[str, str, str]]:
+    people = size_in_words(Contact.objects.filter(project=project), unfiltered=True)
+    devices = size_in_words(Device.objects.filter(project=project), unfiltered=True)
     return [
         (_("People"), people, _("known to your apps")),
         (_("Devices"), devices, _("with an address")),

@@ -16,6 +16,7 @@ from campaigns import recipients
 from campaigns.admin import chunk_grid, deliveries, device_health, live, overview, person_sent
 from campaigns.admin.words import sentence
 from campaigns.run import Run
+from notifications.admin.chosen import chosen
 from notifications.admin.keyset import row_id
 from notifications.admin.page import ReadOnlyPage
 from notifications.audit import AuditEntry
@@ -119,8 +120,11 @@ class RunViews(ReadOnlyPage):
         return TemplateResponse(request, "admin/campaigns/run/deliveries.html", context)
 
     def overview_view(self, request: HttpRequest) -> HttpResponse:
-        return render(request, "admin/overview_live.html", overview.picture(timezone.now()))
+        picture = overview.picture(chosen(request), timezone.now())
+        return render(request, "admin/overview_live.html", picture)
 
     def health_view(self, request: HttpRequest) -> HttpResponse:
         """Beside the overview, which must not wait for it."""
-        return render(request, "admin/overview_health.html", device_health.health(timezone.now()))
+        project = chosen(request)
+        found = device_health.health(project.pk if project else None, timezone.now())
+        return render(request, "admin/overview_health.html", found)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from notifications.admin.chosen import chosen
 from notifications.admin.page import ReadOnlyPage
 from notifications.admin.unfolded import display
 from notifications.audit import AuditEntry
@@ -20,14 +23,18 @@ SHOWN = 120  # characters in the list; the entry's own page has all of it
 
 @admin.register(AuditEntry)
 class AuditPage(ReadOnlyPage):
-    list_display = ["when", "actor", "place", "action", "subject", "more"]
-    fields = ["when", "actor", "place", "action", "subject", "before_and_after", "about"]
+    list_display = ["when", "actor", "place", "did", "subject", "more"]
+    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about"]
     search_fields = ["^actor", "^subject", "^action"]
     search_help_text = gettext_lazy("Start of who, what or what to: user:ada, launched, run 81")
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
     empty_text = gettext_lazy("Every log-in, launch, pause, change and deletion will stand here.")
+
+    def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Log-ins, the team and the sweep are nobody's alone."""
+        return rows.filter(Q(project=chosen(request)) | Q(project=None))
 
     @display(description=gettext_lazy("when"))
     def when(self, obj: AuditEntry) -> str:
@@ -37,6 +44,10 @@ class AuditPage(ReadOnlyPage):
     @display(description=gettext_lazy("from"))
     def place(self, obj: AuditEntry) -> str:
         return obj.address or _("the server")
+
+    @display(description=gettext_lazy("action"))
+    def did(self, obj: AuditEntry) -> str:
+        return _(obj.action)
 
     @display(description=gettext_lazy("what changed"))
     def more(self, obj: AuditEntry) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -11,15 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.admin.chosen import within
 from notifications.admin.json_field import JSONText
-from notifications.admin.page import Page, scoped
+from notifications.admin.page import Page
 from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import in_zone
+from notifications.moments import CLOCK, DAY, local
+from notifications.tails import ending_in
 
 SHOWN_ATTRIBUTES = 4
 LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
@@ -30,13 +32,13 @@ class ContactForm(ModelForm):
     attributes = JSONText(
         required=False,
         widget=CodeArea(rows=12),
-        help_text='What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.',
+        help_text=_('What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.'),
     )
 
     class Meta:
         model = Contact
         fields = ["project", "external_id", "locale", "timezone", "attributes"]
-        help_texts = {"locale": "A language tag such as en, ko or pt-BR: it chooses the text."}
+        help_texts = {"locale": _("A language tag such as en, ko or pt-BR: it chooses the text.")}
 
 
 @admin.register(Contact)
@@ -48,10 +50,12 @@ class ContactPage(Page):
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
-    empty_text = "People arrive from your app through the API, from a CSV file, or one by one here."
+    empty_text = _(
+        "People arrive from your app through the API, from a CSV file, or one by one here."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
-        return scoped(super().get_queryset(request)).prefetch_related("devices")
+        return super().get_queryset(request).prefetch_related("devices")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -61,7 +65,7 @@ class ContactPage(Page):
         term = search_term.strip()
         if len(term) < LEAST_TAIL or found.exists():
             return found, duplicates
-        return queryset.filter(pk__in=owners_of(term)), False
+        return queryset.filter(pk__in=owners_of(term, request)), False
 
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
@@ -70,33 +74,34 @@ class ContactPage(Page):
             context["profile"] = profile(context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
 
-    @display(description="about")
+    @display(description=_("about"))
     def about(self, obj: Contact) -> SafeString:
         shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
         text = " · ".join(_short(value) for _, value in shown if value not in (None, "", []))
         names = ", ".join(name for name, _ in shown)
         return format_html('<span class="c-clip" title="{}">{}</span>', names, text or "–")
 
-    @display(description="devices")
+    @display(description=_("devices"))
     def devices(self, obj: Contact) -> str:
         active = sum(device.active for device in obj.devices.all())
         retired = len(obj.devices.all()) - active
-        return f"{active}" + (f" (+{retired} retired)" if retired else "")
+        if not retired:
+            return f"{active}"
+        return gettext("%(active)d (+%(retired)d retired)") % {"active": active, "retired": retired}
 
-    @display(description="since")
+    @display(description=_("since"))
     def since(self, obj: Contact) -> str:
-        return in_zone(obj.created_at, obj.project.timezone).rpartition(",")[0]
+        return local(obj.created_at, obj.project.timezone, DAY)
 
 
-def owners_of(tail: str) -> list[int]:
+def owners_of(tail: str, request: HttpRequest) -> list[int]:
     """Whose device has an address that ends so, or is exactly this."""
-    devices = scoped(Device.objects.all()).order_by()
+    devices = within(request, Device.objects.order_by())
     whole = devices.filter(kind__in=Device.Kind.values, address=tail)
     owners = list(whole.values_list("contact_id", flat=True)[:MOST_OWNERS])
     if owners:
         return owners
-    by_tail = devices.filter(address__endswith=tail)
-    return list(by_tail.values_list("contact_id", flat=True)[:MOST_OWNERS])
+    return list(ending_in(devices, tail).values_list("contact_id", flat=True)[:MOST_OWNERS])
 
 
 def profile(contact: Contact) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def profile(contact: Contact) -> dict[str, Any]:
         "active": len(active),
         "retired": len(devices) - len(active),
         "last_seen": max((device.last_seen_at for device in devices), default=None),
-        "local_time": f"{timezone.now().astimezone(ZoneInfo(zone)):%H:%M}",
+        "local_time": local(timezone.now(), zone, CLOCK),
         "zone": contact.project.timezone,
     }
 

@@ -10,9 +10,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import Page, page_url, scoped
+from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
 from notifications.admin.widgets import CodeArea, LineInput
 from notifications.contact import Contact
@@ -20,13 +22,19 @@ from notifications.device import Device
 from notifications.moments import in_zone
 
 BY_HAND = "by hand"
+WHY = {
+    BY_HAND: gettext_lazy("by hand"),
+    "removed": gettext_lazy("removed"),
+    "unregistered": gettext_lazy("unregistered"),
+    "malformed_address": gettext_lazy("malformed_address"),
+}
 
 
 class DeviceForm(ModelForm):
     """A new device of a person; what the app told us is not edited afterwards."""
 
     person = forms.CharField(
-        widget=LineInput(), help_text="The external id of the person it belongs to."
+        widget=LineInput(), help_text=gettext_lazy("The external id of the person it belongs to.")
     )
 
     class Meta:
@@ -40,7 +48,8 @@ class DeviceForm(ModelForm):
         if project and person:
             contact = Contact.objects.filter(project=project, external_id=person).first()
             if contact is None:
-                raise ValidationError({"person": f"“{person}” is nobody in {project}."})
+                said = _("“%(person)s” is nobody in %(project)s.")
+                raise ValidationError({"person": said % {"person": person, "project": project}})
             self.instance.contact = contact
         self.instance.registered_at = self.instance.last_seen_at = timezone.now()
         return cleaned
@@ -51,16 +60,16 @@ class DevicePage(Page):
     list_display = ["short_address", "person", "platform", "app_version", "seen", "stands"]
     list_filter = ["platform", ("retired_at", admin.EmptyFieldListFilter)]
     search_fields = ["address"]
-    search_help_text = "Whole address"
+    search_help_text = gettext_lazy("Whole address")
     endless = True
     sortable_by = ()
     list_select_related = ["contact", "project"]
     shown_only = True
     actions_detail = ["retire", "restore"]
-    empty_text = "Devices arrive from your app through the API."
+    empty_text = gettext_lazy("Devices arrive from your app through the API.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Device]:
-        return scoped(super().get_queryset(request)).select_related("contact", "project")
+        return super().get_queryset(request).select_related("contact", "project")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -98,38 +107,40 @@ class DevicePage(Page):
         found = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [item for item in found if not item.action_name.endswith(hidden)]
 
-    @display(description="address")
+    @display(description=gettext_lazy("address"))
     def short_address(self, obj: Device) -> str:
         return obj.short_address
 
-    @display(description="person")
+    @display(description=gettext_lazy("person"))
     def person(self, obj: Device) -> str:
         return obj.contact.external_id
 
-    @display(description="last seen")
+    @display(description=gettext_lazy("last seen"))
     def seen(self, obj: Device) -> str:
         return in_zone(obj.last_seen_at, obj.project.timezone)
 
-    @display(description="registered")
+    @display(description=gettext_lazy("registered"))
     def registered(self, obj: Device) -> str:
         return in_zone(obj.registered_at, obj.project.timezone)
 
-    @display(description="state")
+    @display(description=gettext_lazy("state"))
     def state(self, obj: Device) -> str:
-        return "active" if obj.active else f"retired: {obj.retired_reason}"
+        if obj.active:
+            return _("active")
+        return _("retired: %(why)s") % {"why": WHY.get(obj.retired_reason, obj.retired_reason)}
 
-    @display(description="state", label={"active": "success", "retired": ""})
+    @display(description=gettext_lazy("state"), label={"active": "success", "retired": ""})
     def stands(self, obj: Device) -> tuple[str, str]:
         return ("active" if obj.active else "retired", self.state(obj))
 
     @action(
-        description="Retire",
+        description=gettext_lazy("Retire"),
         icon="block",
         permissions=["change"],
         dialog=ask(
-            "Retire this device?",
-            text="It gets nothing more, until the app registers its address again.",
-            button="Retire",
+            gettext_lazy("Retire this device?"),
+            text=gettext_lazy("It gets nothing more, until the app registers its address again."),
+            button=gettext_lazy("Retire"),
         ),
     )
     def retire(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
@@ -143,13 +154,15 @@ class DevicePage(Page):
         )
 
     @action(
-        description="Restore",
+        description=gettext_lazy("Restore"),
         icon="undo",
         permissions=["change"],
         dialog=ask(
-            "Restore this device?",
-            text="It is sent to again. If FCM calls its address dead, it is retired again.",
-            button="Restore",
+            gettext_lazy("Restore this device?"),
+            text=gettext_lazy(
+                "It is sent to again. If FCM calls its address dead, it is retired again."
+            ),
+            button=gettext_lazy("Restore"),
         ),
     )
     def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
@@ -165,7 +178,12 @@ class DevicePage(Page):
             pk=object_id, retired_at__isnull=bool(values["retired_at"])
         )
         if not stands_otherwise.update(**values):
-            return refused(request, form, f"This device was {verb} already.")
+            told = {
+                "retired": _("This device was retired already."),
+                "restored": _("This device was restored already."),
+            }
+            return refused(request, form, told[verb])
         device = Device.objects.get(pk=object_id)
         self.record(request, verb, device)
-        return done(request, f"The device was {verb}.", to=page_url(device))
+        told = {"retired": _("The device was retired."), "restored": _("The device was restored.")}
+        return done(request, told[verb], to=page_url(device))

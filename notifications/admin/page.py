@@ -14,8 +14,10 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, ProtectedError, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from notifications import audit, changes
+from notifications.admin.chosen import chosen, within
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
@@ -25,12 +27,6 @@ from notifications.project import Project
 def actor(request: HttpRequest) -> str:
     user = request.user
     return "user:nobody" if isinstance(user, AnonymousUser) else f"user:{user.get_username()}"
-
-
-def only_project() -> Project | None:
-    """The project, while there is no choice to make."""
-    projects = list(Project.objects.order_by("pk")[:2])
-    return projects[0] if len(projects) == 1 else None
 
 
 def page_url(row: Model) -> str:
@@ -58,18 +54,18 @@ class Page(ModelAdmin):
 
     # --- Scoping -------------------------------------------------------------------------------
 
-    def get_list_filter(self, request: HttpRequest) -> Any:
-        own = super().get_list_filter(request)
-        return ("project", *own) if self.has_project and only_project() is None else own
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Lists, counts, forms, autocomplete and search: all of them ask here."""
+        everything: QuerySet[Any] = super().get_queryset(request)
+        return self.of_project(request, everything) if self.has_project else everything
+
+    def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return within(request, rows)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "timezone":
             kwargs.setdefault("widget", ZoneInput())
         return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-    def get_list_display(self, request: HttpRequest) -> Any:
-        own = super().get_list_display(request)
-        return [*own, "project"] if self.has_project and only_project() is None else own
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -79,7 +75,7 @@ class Page(ModelAdmin):
             kwargs["form"] = ModelForm
         form = super().get_form(request, obj, change=change, **kwargs)
         if field := form.base_fields.get("project"):
-            _settle(field, only_project(), change)
+            _settle(field, chosen(request), change)
         return form
 
     def guarded(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -95,7 +91,7 @@ class Page(ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        row, only = context.get("original"), only_project()
+        row, mine = context.get("original"), chosen(request)
         if self.shown_only:
             context["show_save_and_add_another"] = False
             if row is not None:
@@ -103,7 +99,7 @@ class Page(ModelAdmin):
         # A disabled field is not posted; what asks beside the form has to know the project too.
         verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
         context["may"] = {verb: self.opens(request, verb) for verb in verbs}
-        context["settled_project"] = getattr(row, "project_id", None) or (only.pk if only else None)
+        context["settled_project"] = getattr(row, "project_id", None) or (mine.pk if mine else None)
         return super().render_change_form(request, context, *args, **kwargs)
 
     # --- Roles ---------------------------------------------------------------------------------
@@ -173,16 +169,17 @@ class Page(ModelAdmin):
         row = self.get_object(request, object_id)
         if row is not None and self.has_delete_permission(request, row):
             if users := self.used_by(row):
-                return self._kept(request, row, f"It is used by {', '.join(users)}.")
+                why = _("It is used by %(names)s.") % {"names": ", ".join(users)}
+                return self._kept(request, row, why)
             try:
                 return super().delete_view(request, object_id, extra_context)
             except ProtectedError:  # it came into use between the question and the answer
-                return self._kept(request, row, "It came into use a moment ago.")
+                return self._kept(request, row, _("It came into use a moment ago."))
         return super().delete_view(request, object_id, extra_context)
 
     def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
-        name = f"The {self.opts.verbose_name} “{row}”"
-        messages.error(request, f"{name} was not deleted. {why} Change or delete that first.")
+        said = _("“%(name)s” was not deleted. %(why)s Change or delete that first.")
+        messages.error(request, said % {"name": row, "why": why})
         return HttpResponseRedirect(page_url(row))
 
 
@@ -199,16 +196,11 @@ class ReadOnlyPage(Page):
         return False
 
 
-def _settle(field: forms.Field, only: Project | None, change: bool) -> None:
-    """A row never moves to another project, and one project is no question."""
+def _settle(field: forms.Field, mine: Project | None, change: bool) -> None:
+    """A row never moves to another project, and which one is meant was said beside the search."""
     if isinstance(field.widget, RelatedFieldWidgetWrapper):
         field.widget = field.widget.widget  # a project is not made in passing
-    if only is not None:
-        field.widget, field.initial = forms.HiddenInput(), only.pk
+    if mine is not None:
+        field.widget, field.initial = forms.HiddenInput(), mine.pk
     # Disabled, not left out: what is left out is not checked for being unique either.
-    field.disabled = change or only is not None
-
-
-def scoped(queryset: QuerySet[Any]) -> QuerySet[Any]:
-    """With the project named, every index that starts with it serves."""
-    return queryset.filter(project__in=list(Project.objects.values_list("pk", flat=True)))
+    field.disabled = change or mine is not None

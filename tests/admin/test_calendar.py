@@ -297,10 +297,11 @@ def test_without_the_right_to_it_nothing_is_shown_or_moved(
     assert client.post(f"/admin/campaigns/campaign/calendar/{run.pk}/").status_code == 403
 
 
-def test_several_projects_are_told_apart_by_their_zone(desk: Desk, project: Project) -> None:
+def test_of_several_projects_the_chosen_ones_zone_counts(desk: Desk, project: Project) -> None:
     museum = make_project(name="Museum")
     make_people(museum, 1)
     run = scheduled(museum, datetime(2031, 5, 7, 12, tzinfo=UTC))
+    desk.post("project_switch", go_to_project=museum.pk)
     assert "12:00 UTC" in dialog(desk, run, zone="UTC")
 
 

@@ -81,7 +81,8 @@ def test_the_search_asks_in_the_form_its_index_answers(desk: Desk, project: Proj
     with CaptureQueriesContext(connection) as asked:
         desk.open("notifications_contact_changelist", q="shop")
     assert any(
-        '"project_id" IN (' in query["sql"] and "UPPER('shop%')" in query["sql"] for query in asked
+        f'"project_id" = {project.pk}' in query["sql"] and "UPPER('shop%')" in query["sql"]
+        for query in asked
     )
 
 
@@ -110,6 +111,7 @@ def test_a_list_asks_the_same_number_of_queries_for_any_number_of_rows(
 
     make_people(project, 1)
     make_run(project)
+    desk.open("index")  # the first click is noted in the session
     few = queries()
     make_people(project, 10)
     for _ in range(5):
@@ -126,20 +128,3 @@ def test_the_campaign_list_says_the_state_and_the_next_step(desk: Desk, project:
     assert "Review and launch" in desk.open("campaigns_campaign_changelist")
     make_run(project)
     assert "Watch it" in desk.open("campaigns_campaign_changelist")
-
-
-def test_with_one_project_no_page_asks_for_it_and_with_two_a_filter_does(
-    desk: Desk, project: Project
-) -> None:
-    make_contact(project, external_id="mine")
-    page = desk.open("campaigns_audience_add")
-    assert "Project*" not in page
-
-    other = make_project(name="Museum")
-    make_contact(other, external_id="theirs")
-    assert "Museum" in desk.open("campaigns_audience_add")
-    assert "Museum" in desk.open("notifications_contact_changelist")
-    reply = desk.client.get(
-        reverse("admin:notifications_contact_changelist"), {"project__id__exact": other.pk}
-    )
-    assert "theirs" in text_of(reply) and "mine" not in text_of(reply)

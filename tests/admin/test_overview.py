@@ -52,7 +52,7 @@ def test_a_paused_run_needs_a_person_and_shows_beside_runs(desk: Desk, project: 
     run.pause(Cause.LATE, "It was due 20 min ago.")
     text = desk.open("index")
     assert "Needs a person" in text and "Its time passed while the system was down" in text
-    assert "It was due 20 min ago." in text and "Runs 1 groups" in text
+    assert "It was due 20 min ago." in text and "Runs 1 task_alt" in text
     Run.objects.update(state="cancelled", finished_at=timezone.now())
     assert "Needs a person" not in desk.open("index")
 
@@ -70,7 +70,8 @@ def test_the_navigation_speaks_the_products_words_and_links_the_tools(
 ) -> None:
     page = desk.client.get("/admin/").content.decode()
     text = desk.open("index")
-    words = ["Overview", "Campaigns", "Runs", "Audiences", "Templates", "People", "Devices",
+    words = ["Overview", "Campaigns", "Calendar", "Audiences", "Templates", "Results", "Runs",
+             "Finished runs", "People", "Devices", "Operations", "Projects", "Team",
              "API keys", "Audit", "Flower", "API docs"]  # fmt: skip
     assert [word for word in words if word not in text] == []
     assert settings.FLOWER_URL in page and "/api/docs/" in page

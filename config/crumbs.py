@@ -1,0 +1,70 @@
+"""The way to a page in the product's words: Overview › Campaigns › Spring sale › Recipients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.db.models import Model
+from django.template import RequestContext
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from config import navigation
+from notifications.admin.page import page_url
+
+register = template.Library()
+PARENTS = {"campaigns_calendar": "campaigns_campaign_changelist"}
+
+
+@dataclass(frozen=True)
+class Crumb:
+    title: str
+    link: str = ""
+
+
+@register.simple_tag(takes_context=True)
+def crumbs(context: RequestContext) -> list[Crumb]:
+    """The last is the page itself, its heading; the others are links."""
+    request = context["request"]
+    items = [item for group in navigation.everything() for item in group["items"]]
+    overview, here = items[0], navigation.section_of(request, [{"items": items}])
+    way = [Crumb(overview["title"], str(overview["link"]))]
+    if here is not None and here is not overview:
+        parent = next((item for item in items if item.get("page") == _parent(here)), None)
+        ways = [parent, here] if parent else [here]
+        way += [Crumb(item["title"], str(item["link"])) for item in ways]
+    if here is overview or context.get("cl") or _is_list(request, here):
+        return [*way[:-1], Crumb(way[-1].title)]
+    return [*way, *_row(context)] if here is not None else [*way, Crumb(_title(context))]
+
+
+def _parent(item: dict[str, Any]) -> str | None:
+    return PARENTS.get(str(item.get("page")))
+
+
+def _is_list(request: Any, here: dict[str, Any] | None) -> bool:
+    return here is not None and request.resolver_match.url_name == here["page"]
+
+
+def _row(context: RequestContext) -> list[Crumb]:
+    """The row, and what of it this page shows; a row that is still made has no name."""
+    found = context.get("original") or context.get("object")
+    if not isinstance(found, Model) or found.pk is None:
+        return [Crumb(_title(context))]
+    page = context["request"].resolver_match.url_name or ""
+    name = f"{found._meta.app_label}_{found._meta.model_name}"
+    if page == f"{name}_change":
+        return [Crumb(str(found))]
+    return [Crumb(str(found), page_url(found)), Crumb(_deed(context, page))]
+
+
+def _deed(context: RequestContext, page: str) -> str:
+    """Django's titles of these are questions and name the row again."""
+    words = {"delete": _("Delete"), "history": _("History")}
+    return words.get(page.rpartition("_")[2]) or _title(context)
+
+
+def _title(context: RequestContext) -> str:
+    return capfirst(str(context.get("title") or _("Page")))

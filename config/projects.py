@@ -1,0 +1,143 @@
+"""Middleware: nothing of another project is opened, changed or asked about inside this one.
+
+Lists and forms are kept to one project by the pages' own query; this stands at the doors, for
+every view that names a row or a project in its address or its form. Opening such a row does not
+switch by itself: who has two tabs open would launch in the wrong one. It says so, and offers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import ResolverMatch, URLPattern, path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.admin import chosen
+from notifications.admin.keyset import row_id
+from notifications.contact import Contact
+from notifications.project import Project
+
+GO = "go_to_project"  # in a POST: switch, then do what it asks
+# What a name in an address stands for. `object_id` and `pk` are the page's own model.
+ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact}
+OWN_PAGES = {"campaign_review": Campaign}
+NO_ROWS = {"app_label", "content_type_id", "url", "number", "id"}
+
+
+class InTheirProject:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or "admin" not in match.namespaces or not request.user.is_authenticated:
+            return None
+        if not chosen.several(request):
+            return None
+        _switch(request)
+        here, asked = chosen.chosen(request), _asked_for(request, match, kwargs)
+        there = next((found for found in chosen.projects(request) if found.pk == asked), None)
+        return None if there is None or there == here else _elsewhere(request, kwargs, there)
+
+
+def urls() -> list[URLPattern]:
+    view = admin.site.admin_view(require_POST(switch))
+    return [path("project/", view, name="project_switch")]
+
+
+def around(request: HttpRequest) -> dict[str, Any]:
+    """What every page draws of it: nothing, while there is no choice (Unfold's GLOBAL_CALLBACK)."""
+    if not (request.user.is_authenticated and chosen.several(request)):
+        return {}
+    return {"chosen_project": chosen.chosen(request), "all_projects": chosen.projects(request)}
+
+
+def switch(request: HttpRequest) -> HttpResponse:
+    """The switcher's own address; the middleware has switched already."""
+    onward = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(onward, {request.get_host()}, request.is_secure())
+    return HttpResponseRedirect(onward if safe else reverse("admin:index"))
+
+
+def _switch(request: HttpRequest) -> None:
+    asked = row_id(request.POST.get(GO)) if request.method == "POST" else None
+    there = next((found for found in chosen.projects(request) if found.pk == asked), None)
+    if there is not None and there != chosen.chosen(request):
+        chosen.choose(request, there)
+        messages.info(request, _("You are working in “%(project)s” now.") % {"project": there})
+
+
+def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> int | None:
+    """The project of the row in the address; else the one a form or a question was made in."""
+    for name, value in kwargs.items():
+        model = model_of(match.url_name or match.route, name)
+        if model is not None and (pk := row_id(value)) is not None:
+            found = model._base_manager.filter(pk=pk).values_list("project_id", flat=True)
+            return found.first()
+    sent = request.POST if request.method == "POST" else request.GET
+    return row_id(sent.get("settled_project")) or row_id(sent.get("project"))
+
+
+def model_of(page: str, name: str) -> type[Model] | None:
+    """Whose row this part of the address names, if it belongs to a project."""
+    if name in ABOUT:
+        return ABOUT[name]
+    if page in OWN_PAGES:
+        return OWN_PAGES[page]
+    if name != "object_id":
+        return None
+    for model in admin.site._registry:
+        meta = model._meta
+        own = page.startswith((f"{meta.app_label}_{meta.model_name}_", f"{meta.model_name}_"))
+        of_route = page.startswith(f"admin/{meta.app_label}/{meta.model_name}/")
+        if own or of_route:
+            return model if any(f.name == "project" for f in meta.get_fields()) else None
+    return None
+
+
+def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
+    if request.htmx and (kwargs or request.method == "GET"):
+        # A page left open while one switched in another tab: the whole page says it.
+        return HttpResponseClientRedirect(
+            request.htmx.current_url_abs_path or reverse("admin:index")
+        )
+    context = {
+        "here": chosen.chosen(request),
+        "there": there,
+        "go": GO,
+        "again": request.get_full_path(),
+        "typed": _typed(request),
+        "files": bool(request.FILES),
+    }
+    if request.htmx:
+        return render(request, "admin/elsewhere_short.html", context)
+    context |= admin.site.each_context(request) | {"title": _("Another project")}
+    return render(request, "admin/elsewhere.html", context, status=409)
+
+
+def _typed(request: HttpRequest) -> list[tuple[str, str]]:
+    """What was being saved: it goes along, so that nothing has to be typed twice."""
+    if request.method != "POST":
+        return []
+    left_out = {"csrfmiddlewaretoken", GO}
+    return [
+        (name, value)
+        for name, values in request.POST.lists()
+        if name not in left_out
+        for value in values
+    ]

@@ -1,0 +1,133 @@
+"""One search over what a marketer names: campaigns, people, devices, runs, and the pages.
+
+Unfold's own lists Django's tables, keeps its answers for five minutes in Redis for whoever asks
+next, and searches a million people for a part of a word. Ours asks each page for its rows, so that
+roles and the project hold here too, and people only by what an index answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from campaigns.template import Template
+from config.navigation import navigation
+from notifications.admin.contact import LEAST_TAIL
+from notifications.admin.keyset import row_id
+from notifications.admin.page import Page, page_url
+from notifications.contact import Contact
+from notifications.device import Device
+from notifications.tails import ending_in
+
+SHOWN = 6
+LONGEST = 300  # characters
+
+
+@dataclass(frozen=True)
+class Found:
+    title: str
+    link: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What was found of one kind, and where there is more of it."""
+
+    title: str
+    found: list[Found]
+    more: str = ""
+
+
+def search(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Instead of Unfold's. For the dialog the answer alone; opened as a page, all around it."""
+    term = request.GET.get("s", "").replace("\x00", "").strip()[:LONGEST]
+    context = {"term": term, "kinds": list(kinds(request, term)) if term else []}
+    context |= admin.site.each_context(request)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "admin/find_results.html", context)
+    return TemplateResponse(request, "admin/find.html", context | {"title": _("Search")})
+
+
+def kinds(request: HttpRequest, term: str) -> Iterator[Kind]:
+    asked = (
+        _runs(request, term),
+        _named(request, term, Campaign, _("Campaigns")),
+        _named(request, term, Audience, _("Audiences")),
+        _named(request, term, Template, _("Templates")),
+        _people(request, term),
+        _devices(request, term),
+        _pages(request, term),
+    )
+    return (kind for kind in asked if kind is not None and kind.found)
+
+
+def _rows(request: HttpRequest, model: type[Model]) -> Any:
+    """What this person sees on the page of these rows: their role's, of the project they chose."""
+    page = admin.site._registry[model]
+    rows = page.get_queryset(request)
+    return rows if isinstance(page, Page) and page.has_view_permission(request) else rows.none()
+
+
+def _kind(title: str, found: Iterable[Found], more: str = "") -> Kind:
+    shown = list(found)
+    return Kind(title, shown[:SHOWN], more if len(shown) > SHOWN else "")
+
+
+def _named(request: HttpRequest, term: str, model: type[Any], title: str) -> Kind:
+    """Any part of the name: these are hundreds, written by hand, and not a million."""
+    rows = _rows(request, model).filter(name__icontains=term).order_by("-pk")[: SHOWN + 1]
+    return _kind(title, (Found(row.name, page_url(row)) for row in rows), _all(model, term))
+
+
+def _runs(request: HttpRequest, term: str) -> Kind | None:
+    number = row_id(term.lower().removeprefix(_("Run").lower()).strip().removeprefix("#"))
+    if number is None:
+        return None
+    rows = _rows(request, Run).filter(pk=number)
+    found = (Found(str(run), page_url(run), str(Run.State(run.state).label)) for run in rows)
+    return _kind(_("Runs"), found)
+
+
+def _people(request: HttpRequest, term: str) -> Kind:
+    rows = _rows(request, Contact).prefetch_related(None).select_related(None)
+    rows = rows.filter(external_id__istartswith=term).order_by()[: SHOWN + 1]
+    found = (Found(row.external_id, page_url(row), row.locale) for row in rows)
+    return _kind(_("People"), found, _all(Contact, term))
+
+
+def _devices(request: HttpRequest, term: str) -> Kind | None:
+    if len(term) < LEAST_TAIL:
+        return None
+    rows = ending_in(_rows(request, Device), term).order_by()[:SHOWN]
+    of = _("of %(person)s")
+    found = (
+        Found(str(row), page_url(row), of % {"person": row.contact.external_id}) for row in rows
+    )
+    return _kind(_("Devices"), found)
+
+
+def _pages(request: HttpRequest, term: str) -> Kind:
+    items = (item for group in navigation(request) for item in group["items"])
+    fitting = (item for item in items if term.lower() in item["title"].lower())
+    return _kind(_("Pages"), (Found(item["title"], str(item["link"])) for item in fitting))
+
+
+def _all(model: type[Model], term: str) -> str:
+    query = QueryDict(mutable=True)
+    query["q"] = term
+    meta = model._meta
+    list_url = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
+    return f"{list_url}?{query.urlencode()}"

@@ -1,0 +1,46 @@
+"""The project one works in: one at a time, kept in the session, and nothing of another is shown.
+
+There is no “all projects”: who launches must never wonder whose people hear it. While there is
+only one project none of this can be seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from notifications.project import Project
+
+SESSION = "project"
+KEPT = "_projects_found"
+
+
+def projects(request: HttpRequest) -> list[Project]:
+    """All of them, asked once a request."""
+    if not hasattr(request, KEPT):
+        setattr(request, KEPT, list(Project.objects.order_by("name", "pk")))
+    found: list[Project] = getattr(request, KEPT)
+    return found
+
+
+def chosen(request: HttpRequest) -> Project | None:
+    """The one of the session; else the oldest. None while there is no project at all."""
+    found = projects(request)
+    asked = request.session.get(SESSION) if hasattr(request, "session") else None
+    oldest = min(found, key=lambda project: project.pk, default=None)
+    return next((project for project in found if project.pk == asked), oldest)
+
+
+def choose(request: HttpRequest, project: Project) -> None:
+    request.session[SESSION] = project.pk
+
+
+def several(request: HttpRequest) -> bool:
+    return len(projects(request)) > 1
+
+
+def within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Only this project's, with the project named: every index that starts with it serves."""
+    return rows.filter(project=chosen(request))
