@@ -9,9 +9,30 @@ from typing import Any
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from notifications import origin
 from notifications.project import Project
+
+# The trail keeps English; the pages say these in the reader's language.
+ACTIONS = (
+    *(
+        gettext_noop("created"),
+        gettext_noop("changed"),
+        gettext_noop("deleted"),
+        gettext_noop("erased"),
+    ),
+    *(gettext_noop("launched"), gettext_noop("paused"), gettext_noop("resumed")),
+    *(gettext_noop("cancelled"), gettext_noop("changed the rate of"), gettext_noop("moved")),
+    *(gettext_noop("left out"), gettext_noop("restored devices"), gettext_noop("swept")),
+    *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),
+    *(gettext_noop("changed members"), gettext_noop("retired"), gettext_noop("restored")),
+    *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
+    *(gettext_noop("set a password"), gettext_noop("forgot the second factor")),
+    *(gettext_noop("set up a second factor"), gettext_noop("turned the second factor off")),
+    *(gettext_noop("made new recovery codes"), gettext_noop("used a recovery code")),
+    *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
+)
 
 
 class AuditEntry(models.Model):

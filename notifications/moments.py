@@ -6,24 +6,40 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-UNITS = (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+from django.utils.dateformat import format as written
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
+
+UNITS = (86_400, 3_600, 60, 1)
 SPELLINGS = {
     "s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3_600, "hour": 3_600,
     "d": 86_400, "day": 86_400, "w": 604_800, "week": 604_800,
+    "초": 1, "분": 60, "시간": 3_600, "일": 86_400, "주": 604_800,
 }  # fmt: skip
+# How a language writes them, in the letters of Django's `date` filter.
+DAY = pgettext_lazy("date format", "j M Y")
+DAY_AND_CLOCK = pgettext_lazy("date format", "j M Y, H:i")
+DAY_AND_SECOND = pgettext_lazy("date format", "j M Y, H:i:s")
+SHORT_DAY_AND_CLOCK = pgettext_lazy("date format", "d M H:i")
+CLOCK = pgettext_lazy("date format", "H:i")
+CLOCK_AND_SECOND = pgettext_lazy("date format", "H:i:s")
 
 
 def in_zone(moment: datetime | None, zone: str, *, seconds: bool = False) -> str:
     """“21 Nov 2026, 20:13 Asia/Seoul”: a time without its zone is half a time."""
     if moment is None:
         return "–"
-    local = moment.astimezone(ZoneInfo(zone))
-    return f"{local.day} {local:%b %Y, %H:%M:%S} {zone}" if seconds else short(moment, zone)
+    return f"{local(moment, zone, DAY_AND_SECOND)} {zone}" if seconds else short(moment, zone)
 
 
 def short(moment: datetime, zone: str) -> str:
-    local = moment.astimezone(ZoneInfo(zone))
-    return f"{local.day} {local:%b %Y, %H:%M} {zone}"
+    return f"{local(moment, zone, DAY_AND_CLOCK)} {zone}"
+
+
+def local(moment: datetime, zone: str, layout: str | Promise) -> str:
+    """Where the zone stands beside it already."""
+    return written(moment.astimezone(ZoneInfo(zone)), str(layout))
 
 
 def in_words(duration: timedelta | float | None) -> str:
@@ -32,22 +48,31 @@ def in_words(duration: timedelta | float | None) -> str:
         return "–"
     left = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
     parts = []
-    for unit, size in UNITS:
+    for size in UNITS:
         count, left = divmod(max(left, 0), size)
         if count:
-            plural = "s" if unit == "day" and count > 1 else ""
-            parts.append(f"{count:,} {unit}{plural}")
+            parts.append(_counted(count, size))
         if len(parts) == 2 or (parts and not count):
             break
-    return " ".join(parts) or "0 s"
+    return " ".join(parts) or _counted(0, 1)
+
+
+def _counted(count: int, size: int) -> str:
+    said = {
+        86_400: ngettext("%(count)s day", "%(count)s days", count),
+        3_600: _("%(count)s h"),
+        60: _("%(count)s min"),
+        1: _("%(count)s s"),
+    }[size]
+    return said % {"count": f"{count:,}"}
 
 
 def seconds_of(text: str) -> int | None:
     """“15 min”, “1 h 30 min”, “2 days” or plain seconds; None when it says no duration."""
     if text.strip().isdecimal():
         return int(text)
-    parts = re.findall(r"(\d{1,9})\s*([a-z]+)", text.lower())
-    rest = re.sub(r"(\d{1,9})\s*([a-z]+)", "", text.lower())
+    parts = re.findall(r"(\d{1,9})\s*([a-z가-힣]+)", text.lower())
+    rest = re.sub(r"(\d{1,9})\s*([a-z가-힣]+)", "", text.lower())
     sizes = [SPELLINGS.get(unit) or SPELLINGS.get(unit.rstrip("s")) for _, unit in parts]
     if not parts or rest.strip(" ,and") or None in sizes:
         return None
@@ -67,9 +92,19 @@ def on_the_clock(wall: datetime, zone: str) -> datetime:
     moment = wall.replace(tzinfo=ZoneInfo(zone), fold=0)
     back = moment.astimezone(ZoneInfo("UTC")).astimezone(ZoneInfo(zone))
     if back.replace(tzinfo=None) != wall:
+        said = _(
+            "%(time)s does not exist on %(day)s in %(zone)s: the clocks are turned forward that "
+            "night. Choose %(next)s, or another time."
+        )
+        clock, day = str(CLOCK), pgettext("date format", "j F Y")
         raise NoSuchTime(
-            f"{wall:%H:%M} does not exist on {wall.day} {wall:%B %Y} in {zone}: the clocks are "
-            f"turned forward that night. Choose {back:%H:%M}, or another time."
+            said
+            % {
+                "time": written(wall, clock),
+                "day": written(wall, day),
+                "zone": zone,
+                "next": written(back, clock),
+            }
         )
     return moment
 

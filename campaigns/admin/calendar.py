@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,6 +26,7 @@ from campaigns.run import Run
 from notifications.admin.dialogs import done, refused
 from notifications.admin.page import Page, actor, page_url
 from notifications.admin.widgets import ZoneInput
+from notifications.moments import CLOCK
 
 A_YEAR = 365 * 86_400
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
@@ -138,7 +140,7 @@ def _weeks(span: Span, entries: list[Entry], now: datetime, *, may_move: bool) -
 def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
     return Shown(
         entry=entry,
-        clock=f"{local:%H:%M}",
+        clock=written(local, str(CLOCK)),
         url=page_url(entry.run or entry.campaign),
         state=entry.state,
         label=LABELS[entry.state],

@@ -11,6 +11,7 @@ from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from campaigns.admin.live import share
 from campaigns.admin.rate_line import Mark, nice_top
@@ -36,11 +37,11 @@ class Day:
 
     @property
     def short(self) -> str:
-        return date_format(self.day, "D j")
+        return date_format(self.day, pgettext("date format", "D j"))
 
     @property
     def name(self) -> str:
-        return date_format(self.day, "j F")
+        return date_format(self.day, pgettext("date format", "j F"))
 
     @property
     def failed_share(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns import reports
 from campaigns.admin import pace
@@ -22,7 +22,14 @@ from campaigns.run import Run
 from notifications import device
 from notifications.device import Device
 
-BARS = ("accepted", "rejected", "skipped", "unknown", "waiting")
+# Words of the totals; the templates translate them where they stand.
+BARS = (
+    gettext_noop("accepted"),
+    gettext_noop("rejected"),
+    gettext_noop("skipped"),
+    gettext_noop("unknown"),
+    gettext_noop("waiting"),
+)
 SHOWN_WAVES = 8
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin import forecast
 from campaigns.run import Run
-from notifications.moments import in_words
+from notifications.moments import CLOCK_AND_SECOND, in_words, local
 from notifications.pacing import Limit, full_rate, pace_of
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
@@ -60,7 +59,7 @@ def _limit_in_words(run: Run, now: datetime) -> str:
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
         left=in_words(max(1.0, (until - now).total_seconds())),
-        until=f"{until.astimezone(ZoneInfo(run.project.timezone)):%H:%M:%S}",
+        until=local(until, run.project.timezone, CLOCK_AND_SECOND),
         workers=forecast.in_workers(settings.WORKERS),
     )
 

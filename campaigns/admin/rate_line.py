@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
 from campaigns.admin.pace import number
 from campaigns.run import Run
 from campaigns.timeline import Timeline, timeline
-from notifications.moments import in_words
+from notifications.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, in_words, local
 
 WIDTH, HEIGHT = 600.0, 140.0
 NICE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # their halves read well too
@@ -66,10 +65,11 @@ def nice_top(highest: float) -> float:
 
 def _times(start: datetime, line: Timeline, zone: str) -> list[Mark]:
     seconds = line.step * len(line.counts)
-    layout = "%H:%M:%S" if seconds < 600 else "%H:%M" if seconds < 86_400 else "%d %b %H:%M"
-    local = start.astimezone(ZoneInfo(zone))
+    layout = SHORT_DAY_AND_CLOCK
+    if seconds < 86_400:
+        layout = CLOCK_AND_SECOND if seconds < 600 else CLOCK
     return [
-        Mark(100 * part, f"{local + timedelta(seconds=seconds * part):{layout}}")
+        Mark(100 * part, local(start + timedelta(seconds=seconds * part), zone, layout))
         for part in (0.0, 0.5, 1.0)
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django import template
 
@@ -30,4 +29,4 @@ def in_words(duration: timedelta | float | None) -> str:
 @register.filter
 def clock_in(moment: datetime, zone: str) -> str:
     """Where the date and the zone stand beside it already."""
-    return f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
+    return moments.local(moment, zone, moments.CLOCK_AND_SECOND)

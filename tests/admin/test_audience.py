@@ -128,7 +128,7 @@ def test_counting_says_people_devices_and_the_rules_in_words(desk: Desk, project
     text = text_of(reply)
     assert "In words: everyone." in text
     assert "People 3" in text and "Reachable devices 2" in text and "Android 2" in text
-    assert "1 of these people have no device" in text
+    assert "1 of these people has no device" in text
     rules = json.dumps({"all": [PRO]})
     assert "People 1" in text_of(desk.post("audience_count", project=project.pk, rules=rules))
 
