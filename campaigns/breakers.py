@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Sum
 
 from campaigns.chunk import Claim
 from campaigns.judging import Final
@@ -30,6 +31,7 @@ FOREIGN_SHARE, FOREIGN_AT_LEAST = 0.01, 10
 DEAD_SHARE, DEAD_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1 to 2 % a month
 DEAD_TIMES_USUAL, USUAL_FROM, NOT_WORTH_A_PAUSE = 10, 10_000, 0.01
 PLATFORM_ALL_REFUSED = 10
+STORM_SHARE, STORM_AT_LEAST = 1.2, 100
 
 NO_ACCESS = {
     "bad_credentials": Cause.BAD_CREDENTIALS,
@@ -82,7 +84,7 @@ def look(claim: Claim, outcomes: Iterable[Outcome], finals: Iterable[Final]) -> 
 def look_back(run: Run) -> Trip | None:
     """Judge the whole run by its rows: what no single window shows."""
     evidence = _evidence([run.pk], {})
-    found = (_foreign(evidence), _dying_unusually(run, evidence))
+    found = (_foreign(evidence), _dying_unusually(run, evidence), _storm(run))
     return next((trip for trip in found if trip and not _overruled(trip, run, evidence)), None)
 
 
@@ -167,6 +169,15 @@ def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
 def _retired(run: Run) -> str:
     count = device.retired_by(run.reference).count()
     return f"{count:,} devices were retired before." if count else "No device was retired."
+
+
+def _storm(run: Run) -> Trip | None:
+    """Whatever the cause, nobody wants to ring the same phones again and again."""
+    copies = run.chunks.aggregate(sum=Sum("copies"))["sum"] or 0
+    planned = run.planned or 0
+    if copies <= max(STORM_SHARE * planned, planned + STORM_AT_LEAST):
+        return None
+    return Trip(Cause.STORM, f"{copies:,} requests for {planned:,} recipients may have arrived.")
 
 
 # --- A platform's key -----------------------------------------------------------------------------

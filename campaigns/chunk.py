@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Exists, F, Q
+from django.db.models import Exists, F, Func, Q, Sum
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -52,6 +52,7 @@ class Chunk(models.Model):
     rejected = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     unknown = models.PositiveIntegerField(default=0)
+    copies = models.PositiveIntegerField(default=0, help_text=_("Sent, and may have arrived."))
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
 
@@ -167,7 +168,18 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         if not granted:
             return None
         chunk = Chunk.objects.select_related("run__project").get(run=run_id, number=number)
+        _count_interrupted(chunk)
     return Claim(chunk.run, chunk)
+
+
+def _count_interrupted(chunk: Chunk) -> None:
+    """What the worker before us had in flight when it died may have rung phones as well."""
+    if chunk.attempt == 1:
+        return
+    interrupted = chunk.windows.filter(attempt=chunk.attempt - 1, settled_at=None)
+    people = Func("seqs", function="cardinality", output_field=models.IntegerField())
+    if lost := interrupted.aggregate(people=Sum(people))["people"]:
+        Chunk.objects.filter(pk=chunk.pk).update(copies=F("copies") + lost)
 
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
+from campaigns import unknowns
 from campaigns.campaign import Campaign
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
@@ -75,6 +76,22 @@ def restore_devices(run: Run, *, by: str) -> int:
         if restored:
             _record(run, by, "restored devices", devices=restored)
     return restored
+
+
+def send_again(run: Run, *, by: str) -> int:
+    """To those of whom nobody knows whether their phone rang. Raises Run.InvalidMove."""
+    with transaction.atomic():
+        count = unknowns.send_again(run)
+        _record(run, by, "sent again to the unknown of", recipients=count)
+    return count
+
+
+def let_be(run: Run, *, by: str) -> int:
+    """Leave the unknown as they are; nobody is asked about them again."""
+    with transaction.atomic():
+        count = unknowns.let_be(run)
+        _record(run, by, "let be the unknown of", recipients=count)
+    return count
 
 
 def _record(run: Run, by: str, action: str, **details: Any) -> None:

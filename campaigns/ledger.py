@@ -114,6 +114,8 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
+    # The chunk's fence when a person said “send again”, though nobody knows what became of it.
+    released = models.PositiveIntegerField(null=True)
 
     class Meta:
         verbose_name_plural = _("retries")

@@ -24,6 +24,7 @@ class Left:
     first_tried_at: datetime | None
     ambiguous: bool
     gone: bool
+    released: bool = False  # by a person, though ambiguous
 
 
 # Without an outcome, and not on a platform that is held back (but a vanished device is settled).
@@ -41,14 +42,16 @@ TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
     COALESCE(t.ambiguous, FALSE) OR i.seq IS NOT NULL,
+    t.released IS NOT NULL AND COALESCE(i.attempt <= t.released, TRUE),
     -- An address that moved to another person since must not carry this person's text.
     d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
 {
     UNSETTLED.format(
         joins='''
 LEFT JOIN (
-    SELECT DISTINCT unnest(seqs) AS seq FROM campaigns_window
+    SELECT unnest(seqs) AS seq, max(attempt) AS attempt FROM campaigns_window
     WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
+    GROUP BY 1
 ) i ON i.seq = r.seq
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 '''
@@ -93,7 +96,7 @@ def _values(claim: Claim) -> dict[str, Any]:
 
 def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
-     tries, first_tried_at, ambiguous, gone) = row  # fmt: skip
+     tries, first_tried_at, ambiguous, released, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
@@ -105,4 +108,4 @@ def _left(run_id: int, row: tuple[Any, ...]) -> Left:
         address=address,
         platform=platform,
     )
-    return Left(seq, device_id, reader, tries, first_tried_at, ambiguous, gone)
+    return Left(seq, device_id, reader, tries, first_tried_at, ambiguous, gone, released)

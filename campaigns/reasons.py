@@ -33,6 +33,7 @@ class Reason(TextChoices):
     CANCELLED = "cancelled", _("The run was cancelled first")
     UNANSWERED = "unanswered", _("The request left, but no answer came")
     INTERRUPTED = "interrupted", _("A worker died while the request was on its way")
+    LET_BE = "let_be", _("Nobody knows, and a person decided to let it be")
 
 
 class Cause(TextChoices):
@@ -57,6 +58,7 @@ class Cause(TextChoices):
         "platform_key",
         _("Firebase lacks the key of a platform. Set it there, then resume."),
     )
+    STORM = "storm", _("Phones may be getting it twice: far more copies left than recipients.")
     QUARANTINED = (
         "quarantined",
         _("Chunks crashed their workers 5 times. Look at them, then resume."),

@@ -190,6 +190,13 @@ class Run(OfProject):
             overruled=sorted({*self.overruled, self.cause} - {""}),
         )
 
+    def reopen(self) -> None:
+        """A person sends again to whom the outcome is unknown of. A run that moves just goes on."""
+        if not self.unfinished:
+            self._move((Run.State.FINISHED,), "send again", state=STATE.SENDING, finished_at=None)
+        elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
+            raise Run.InvalidMove(f"A {self.state} run cannot send again.")
+
     def change_rate(self, rate: int | None) -> int | None:
         """Another limit for what is left to send; returns the one before."""
         unfinished = Run.objects.select_for_update().filter(pk=self.pk, finished_at__isnull=True)

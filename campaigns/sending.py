@@ -68,11 +68,11 @@ def whom(claim: Claim) -> list[Left]:
     everybody = left_to_send(claim)
     if claim.run.on_unknown == Run.OnUnknown.RESEND:
         return everybody
-    ambiguous = [left for left in everybody if left.ambiguous]
+    ambiguous = [left for left in everybody if left.ambiguous and not left.released]
     if ambiguous:
         held = [Final(left, Status.UNKNOWN, Reason.INTERRUPTED) for left in ambiguous]
         settling.settle(claim, None, {}, [], held)
-    return [left for left in everybody if not left.ambiguous]
+    return [left for left in everybody if not left.ambiguous or left.released]
 
 
 class Sending:

@@ -25,6 +25,7 @@ from campaigns.run import Run
 from notifications import device
 from notifications.gateway import Outcome, Verdict
 
+MAY_HAVE_RUNG = {Verdict.ACCEPTED, Verdict.UNANSWERED}
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 PATIENCE_SECONDS = 15.0
 
@@ -49,17 +50,23 @@ def settle(
             finals.append(judged)
         elif judged is not None:
             retries.append(judged)
-    _patiently(claim, finals, lambda: _write(claim, window, finals, retries, now))
+    copies = sum(outcome.verdict in MAY_HAVE_RUNG for outcome in outcomes)
+    _patiently(claim, finals, lambda: _write(claim, window, finals, retries, copies, now))
     # After the commit: a write that is tried again must not count twice.
     claim.chunk.reasons = _reasons(claim, finals)
     return Counter(final.status.value for final in finals)
 
 
 def _write(
-    claim: Claim, window: Window | None, finals: list[Final], retries: list[Retry], now: datetime
+    claim: Claim,
+    window: Window | None,
+    finals: list[Final],
+    retries: list[Retry],
+    copies: int,
+    now: datetime,
 ) -> None:
     with transaction.atomic():
-        _add_up(claim, finals)
+        _add_up(claim, finals, copies)
         _append(claim, finals, now)
         _reschedule(claim, finals, retries)
         if window is not None:
@@ -103,10 +110,12 @@ def retire_dead(
         )
 
 
-def _add_up(claim: Claim, finals: list[Final]) -> None:
+def _add_up(claim: Claim, finals: list[Final], copies: int) -> None:
     """First in the transaction: it checks the fence and locks the chunk until the commit."""
     by_status = Counter(final.status.value for final in finals)
     sums: dict[str, Any] = {status: F(status) + count for status, count in by_status.items()}
+    if copies:
+        sums["copies"] = F("copies") + copies
     if finals:
         sums["lapses"] = Value(0)  # it is getting on: earlier deaths were not this chunk's fault
     if not claim.held.update(reasons=_reasons(claim, finals), **sums):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, reports, sending
-from campaigns.ledger import Delivery
+from campaigns import chunk, control, engine, reports, sending
+from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
@@ -164,6 +165,56 @@ def test_what_a_run_retired_can_be_taken_back_at_once(project: Project, fcm: Fcm
     assert entry.detail["devices"] == 3
     assert control.restore_devices(run, by="user:alice") == 0
     assert AuditEntry.objects.filter(action="restored devices").count() == 1
+
+
+def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm) -> None:
+    """FCM takes everything, and every answer gets lost on its way back."""
+    make_people(project, 150)
+    run = make_run(project, on_unknown="resend")
+    fcm.script("drop", accepted=True)
+    for _ in range(2):
+        sending.send(run.pk, 1, run.epoch)
+        Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+        engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
+    run.refresh_from_db()
+
+    assert (run.state, run.cause) == ("paused", "storm")
+    assert run.cause_detail == "300 requests for 150 recipients may have arrived."
+    assert len(fcm.witness()) == 300
+
+
+def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Project) -> None:
+    make_people(project, 150)
+    run = make_run(project)
+    for _ in range(3):
+        claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+        assert claim is not None
+        Window.objects.create(
+            run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=list(range(1, 101)),
+            opened_at=timezone.now(),
+        )  # fmt: skip
+        run.chunks.update(lease_until=timezone.now() - timedelta(hours=1))
+        engine.advance(run.pk, now=timezone.now())
+    chunk.claim(run.pk, 1, run.epoch, task_id=None)
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "storm")
+
+
+def test_refusals_make_no_storm(project: Project, fcm: Fcm) -> None:
+    make_people(project, 150)
+    run = make_run(project)
+    fcm.script("answer", answer="internal")
+    for _ in range(3):
+        sending.send(run.pk, 1, run.epoch)
+        Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+        engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
+
+    run.refresh_from_db()
+    assert run.state == "sending"
+    assert run.chunks.get().copies == 0
 
 
 def make_phones(project: Project, platform: str, given: Any) -> list[Device]:

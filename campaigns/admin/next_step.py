@@ -39,6 +39,10 @@ NEXT_STEP = {
         "Upload the APNs key (iOS) or the web push certificate in the Firebase "
         "console, under Cloud Messaging, then resume: those who wait are sent to."
     ),
+    Cause.STORM: _(
+        "Look at the workers' way to FCM: answers get lost, so people are sent to again. Resume "
+        "once it is mended, or cancel: then nobody is rung again."
+    ),
     Cause.QUARANTINED: _(
         "Look at the workers' log for these chunks. Resuming gives them five more "
         "tries; cancelling closes them."

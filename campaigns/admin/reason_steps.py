@@ -33,4 +33,5 @@ STEPS = {
     Reason.UNANSWERED: _("Nobody knows whether the phone rang. Sending again may ring it twice."),
     Reason.INTERRUPTED: _("Nobody knows whether the phone rang: a worker died. Look at the "
     "workers' log if there are many."),
+    Reason.LET_BE: _("Nothing: it was decided."),
 }  # fmt: skip

@@ -1,0 +1,113 @@
+"""Nobody knows whether the phone rang: a person decides, once, and the totals stay true."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import chunk, control, engine, reports, sending, unknowns
+from campaigns.ledger import Delivery, Retry, Window
+from campaigns.run import Run
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.fcm import Fcm
+
+
+@pytest.fixture
+def finished(project: Project, fcm: Fcm) -> Run:
+    """Five accepted, three of whom no answer came."""
+    make_people(project, [*[f"lost-{n}:APA91b" for n in range(3)], *[""] * 5])
+    run = make_run(project, on_unknown="hold")
+    work(run)
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("finished", 5, 3)
+    return run
+
+
+def work(run: Run) -> None:
+    for _ in range(2):
+        sending.send(run.pk, 1, run.epoch)
+        engine.advance(run.pk, now=timezone.now())
+
+
+def test_who_is_sent_to_again_is_marked_and_the_run_balances_anew(finished: Run, fcm: Fcm) -> None:
+    assert control.send_again(finished, by="user:alice") == 3
+
+    assert (finished.state, finished.finished_at) == ("sending", None)
+    assert reports.recount(finished).waiting == 3
+    engine.advance(finished.pk, now=timezone.now())
+    work(finished)
+
+    finished.refresh_from_db()
+    assert (finished.state, finished.accepted, finished.unknown) == ("finished", 8, 0)
+    assert reports.recount(finished) == reports.totals_of(finished)
+    assert reports.reasons_of(finished) == {}
+    assert Delivery.objects.filter(run_id=finished.pk, resent=True).count() == 3
+    assert len(fcm.witness()) == 8 + 3, "the first three had arrived; the rows admit it"
+    entry = AuditEntry.objects.get(action__startswith="sent again")
+    assert (entry.actor, entry.detail["recipients"]) == ("user:alice", 3)
+
+
+def test_a_second_click_sends_nobody_again(finished: Run) -> None:
+    assert control.send_again(finished, by="user:alice") == 3
+    assert control.send_again(finished, by="user:alice") == 0
+    assert Retry.objects.count() == 3
+
+
+def test_a_worker_that_dies_on_them_again_does_not_get_another_try(finished: Run) -> None:
+    control.send_again(finished, by="user:alice")
+    engine.advance(finished.pk, now=timezone.now())
+    claim = chunk.claim(finished.pk, 1, finished.epoch, task_id=None)
+    assert claim is not None
+    Window.objects.create(
+        run=finished, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1, 2],
+        opened_at=timezone.now(),
+    )  # fmt: skip
+    finished.chunks.update(lease_until=timezone.now() - timedelta(hours=1))
+    engine.advance(finished.pk, now=timezone.now())
+
+    work(finished)
+
+    finished.refresh_from_db()
+    assert (finished.state, finished.accepted, finished.unknown) == ("finished", 6, 2)
+    assert reports.reasons_of(finished) == {"interrupted": 2}
+
+
+def test_past_the_deadline_the_door_says_so_and_changes_nothing(finished: Run) -> None:
+    Run.objects.update(started_at=timezone.now() - timedelta(days=30))
+    finished.refresh_from_db()
+
+    with pytest.raises(Run.InvalidMove, match="deadline has passed"):
+        control.send_again(finished, by="user:alice")
+
+    finished.refresh_from_db()
+    assert finished.state == "finished"
+    assert not AuditEntry.objects.filter(action__startswith="sent again").exists()
+
+
+def test_who_is_let_be_stays_unknown_and_nobody_is_asked_again(finished: Run) -> None:
+    assert unknowns.undecided(finished) == 3
+
+    assert control.let_be(finished, by="user:alice") == 3
+
+    assert unknowns.undecided(finished) == 0
+    assert finished.state == "finished"
+    assert reports.reasons_of(finished) == {"let_be": 3}
+    assert reports.recount(finished).unknown == 3
+    assert control.send_again(finished, by="user:alice") == 0
+
+
+def test_a_cancelled_run_sends_to_nobody_again(project: Project, fcm: Fcm) -> None:
+    make_people(project, ["lost-1:x", ""])
+    run = make_run(project, on_unknown="hold")
+    sending.send(run.pk, 1, run.epoch)
+    control.cancel(run, by="user:alice")
+    engine.advance(run.pk, now=timezone.now())
+
+    with pytest.raises(Run.InvalidMove):
+        control.send_again(run, by="user:alice")
+
+    assert control.let_be(run, by="user:alice") == 1
