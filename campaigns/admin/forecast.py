@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from campaigns import sampling
 from campaigns.budget import TooSlow, within
 from campaigns.engine import ONE_WORKER
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
@@ -64,43 +65,37 @@ FROM (
     FROM {source} WHERE c.project_id = %s AND {where} GROUP BY c.id
 ) person
 """
-# Whole pages of the table, chosen at random. A number that jumps while nothing changed would be
-# doubted, so the same ones each time.
-ONE_IN_TWENTY = PEOPLE_AND_DEVICES.replace(
-    "notifications_contact c", "notifications_contact c TABLESAMPLE SYSTEM (5) REPEATABLE (1)"
-)
 PLATFORMS = tuple(Device.Platform)
 
 
-def reach(
-    project_id: int, tree: dict[str, Any], *, source: str = PEOPLE_AND_DEVICES, times: int = 1
-) -> Reach:
-    """Everybody, counted; or one in `times` of them, extrapolated from the `source` of those."""
+def reach(project_id: int, tree: dict[str, Any], *, part: sampling.Part | None = None) -> Reach:
+    """Everybody, counted; or a part of them, extrapolated."""
     where = compile_tree(tree)
     statement = REACH.format(
         sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in PLATFORMS),
         counts=", ".join(
             f"count(*) FILTER (WHERE d.platform = '{name}') AS {name}" for name in PLATFORMS
         ),
-        source=source,
+        source=part.source if part else PEOPLE_AND_DEVICES,
         where=where.sql,
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [project_id, *where.params])
-        people, reachable, *devices = (count * times for count in cursor.fetchone())
+        counts = cursor.fetchone()
+    people, reachable, *devices = (part.all(count) if part else count for count in counts)
     labels = (str(platform.label) for platform in PLATFORMS)
     by_platform = dict(zip(labels, devices, strict=True))
     found = {name: count for name, count in by_platform.items() if count}
-    return Reach(people, reachable, sum(devices), found, exact=times == 1)
+    return Reach(people, reachable, sum(devices), found, exact=part is None)
 
 
-def quick_reach(project_id: int, tree: dict[str, Any], *, seconds: float = 2) -> Reach:
+def quick_reach(project_id: int, tree: dict[str, Any]) -> Reach:
     """Exact when that is quick, else an estimate: nobody waits for a number while typing."""
     try:
-        with within(seconds=seconds):
+        with within(seconds=sampling.BUDGET_SECONDS):
             return reach(project_id, tree)
     except TooSlow:
-        return reach(project_id, tree, source=ONE_IN_TWENTY, times=20)
+        return reach(project_id, tree, part=sampling.part())
 
 
 def pace(project: Project, rate_per_second: int | None) -> Pace:

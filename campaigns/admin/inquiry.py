@@ -111,7 +111,7 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
 
 def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[str, Any]:
     try:
-        with within(seconds=1):
+        with within(seconds=0.2):
             # Few rules, many people: the oldest may be all there are after `start`.
             people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
     except TooSlow:

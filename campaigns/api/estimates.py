@@ -7,15 +7,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from campaigns import audience
+from campaigns import audience, sampling
 from campaigns.budget import TooSlow, within
-from campaigns.selection import PEOPLE_AND_DEVICES
-
-BUDGET = timedelta(seconds=2)
-SAMPLE_PERCENT = 5
 
 
 @dataclass(frozen=True)
@@ -26,22 +21,15 @@ class Estimate:
     took_ms: int
 
 
-def estimate(project_id: int, rules: dict[str, Any], *, budget: timedelta = BUDGET) -> Estimate:
+def estimate(project_id: int, rules: dict[str, Any]) -> Estimate:
     began = time.monotonic()
     exact = True
     try:
-        with within(seconds=budget.total_seconds()):
+        with within(seconds=sampling.BUDGET_SECONDS):
             people, devices = audience.count(project_id, rules)
     except TooSlow:
         exact = False
-        people, devices = count_sample(project_id, rules, percent=SAMPLE_PERCENT)
+        part = sampling.part()
+        found = audience.count(project_id, rules, source=part.source)
+        people, devices = (part.all(count) for count in found)
     return Estimate(people, devices, exact, round((time.monotonic() - began) * 1000))
-
-
-def count_sample(project_id: int, rules: dict[str, Any], *, percent: int) -> tuple[int, int]:
-    """(people, devices), extrapolated from some of the table's pages, chosen at random."""
-    sampled = PEOPLE_AND_DEVICES.replace(
-        "notifications_contact c", f"notifications_contact c TABLESAMPLE SYSTEM ({percent:d})"
-    )
-    people, devices = audience.count(project_id, rules, source=sampled)
-    return people * 100 // percent, devices * 100 // percent

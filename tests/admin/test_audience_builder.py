@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns import sampling
 from campaigns.admin import forecast
 from campaigns.audience import Audience, Member
 from campaigns.selection import PEOPLE_AND_DEVICES
@@ -124,15 +125,16 @@ def test_a_count_that_takes_too_long_is_estimated_and_says_so(
     real = forecast.reach
 
     def slow(*args: Any, **options: Any) -> forecast.Reach:
-        if not options:  # everybody
+        if not options:  # no part of them
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_sleep(5)")
         return real(*args, **options)
 
     monkeypatch.setattr(forecast, "reach", slow)
-    monkeypatch.setattr(forecast, "ONE_IN_TWENTY", PEOPLE_AND_DEVICES)
+    everybody = sampling.Part(PEOPLE_AND_DEVICES, times=20)
+    monkeypatch.setattr(sampling, "part", lambda: everybody)
     text = ask(desk, "count", project, {"all": []})
-    assert "People about 800" in text and "Estimated from one in twenty people" in text
+    assert "People about 800" in text and "Estimated from a part of the people" in text
 
 
 def test_nobody_left_says_so_and_where_to_look(desk: Desk, project: Project) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from campaigns import sampling
 from campaigns.api import estimates
 from campaigns.audience import Audience
 from notifications.audit import AuditEntry
@@ -143,11 +143,11 @@ def test_an_estimate_sees_only_the_own_project(alice: Caller, charlie: Caller) -
 def test_a_count_that_takes_too_long_is_made_on_a_sample(
     ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "SAMPLE_PERCENT", 100)
+    monkeypatch.setattr(sampling, "MOST", 100.0)
     make_people(ours, 3)
     everybody: dict[str, Any] = {"all": []}
     with connection.execute_wrapper(_slow_unless_sampled):
-        told = estimates.estimate(ours.pk, everybody, budget=timedelta(milliseconds=5))
+        told = estimates.estimate(ours.pk, everybody)
     assert (told.contacts, told.devices, told.exact) == (3, 3, False)
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
@@ -160,9 +160,29 @@ def _slow_unless_sampled(execute: Any, sql: str, params: Any, many: bool, contex
     return execute(sql, params, many, context)
 
 
-def test_a_sample_of_everybody_is_everybody(ours: Project) -> None:
-    make_people(ours, 3)
-    assert estimates.count_sample(ours.pk, {"all": []}, percent=100) == (3, 3)
+def test_a_part_is_of_people_not_of_the_table_however_large_it_grows(ours: Project) -> None:
+    """Twenty times as many people, and an estimate reads no more of them than before."""
+    make_people(ours, 1_000)
+    looked_at = []
+    for times in (1, 20):
+        with connection.cursor() as cursor:
+            cursor.execute(  # what ANALYZE writes
+                "UPDATE pg_class SET reltuples = %s WHERE relname = 'notifications_contact'",
+                [times * 500_000],
+            )
+        part = sampling.part()
+        looked_at.append(times * 500_000 / part.times)
+    assert looked_at == [pytest.approx(sampling.PEOPLE, rel=0.01)] * 2
+
+
+def test_a_part_looks_its_devices_up_instead_of_reading_all_of_them(ours: Project) -> None:
+    part = sampling.part()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN SELECT count(d.id) FROM {part.source}")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "Sample Scan on notifications_contact" in plan
+    assert "Index Cond: (contact_id = c.id)" in plan and "Hash" not in plan
 
 
 def test_an_explanation_says_what_was_seen(alice: Caller, ours: Project) -> None:
