@@ -54,6 +54,7 @@ PAGES: dict[str, Door] = {
     "app_list": LOOK,
     "search": LOOK,
     "project_switch": LOOK,  # of one's own session
+    "downtime": LOOK,
     "autocomplete": LOOK,
     "view_on_site": LOOK,
     "password_change": LOOK,  # one's own
@@ -83,6 +84,8 @@ PAGES: dict[str, Door] = {
         rate=SENDER,
         cancel=SENDER,
         restore=SENDER,
+        send_again=SENDER,
+        let_be=SENDER,
         duplicate=EDITOR,
     ),
     "campaigns_overview": LOOK,

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns import reports
+from campaigns import reports, unknowns
 from campaigns.admin import pace
 from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP
@@ -33,13 +33,15 @@ BARS = (
 SHOWN_WAVES = 8
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
-UNKNOWN = (Reason.UNANSWERED, Reason.INTERRUPTED)
+UNKNOWN = (Reason.UNANSWERED, Reason.INTERRUPTED, Reason.LET_BE)
 LABELS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),
     "rate": gettext_lazy("Change the rate"),
     "cancel": gettext_lazy("Cancel"),
     "restore": gettext_lazy("Take back retired devices"),
+    "send_again": gettext_lazy("Send again to the unknown"),
+    "let_be": gettext_lazy("Let the unknown be"),
     "duplicate": gettext_lazy("Duplicate as a new campaign"),
 }
 
@@ -189,7 +191,12 @@ def verbs(run: Run) -> list[str]:
         state.SENDING: ["pause", "rate", "cancel"],
         state.PAUSED: ["resume", "rate", "cancel"],
     }.get(state(run.state), [])
-    return [*moves, "restore"] if device.retired_by(run.reference).exists() else moves
+    if device.retired_by(run.reference).exists():
+        moves = [*moves, "restore"]
+    if unknowns.undecided(run):
+        again = run.state in (state.SENDING, state.PAUSED, state.FINISHED)
+        moves = [*moves, *(["send_again"] if again else []), "let_be"]
+    return moves
 
 
 def buttons(run: Run, names: list[str]) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns import reports
+from campaigns import reports, unknowns
 from campaigns.admin.days import days_of
 from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.admin.quota import quotas
@@ -107,10 +107,11 @@ def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
         {
             "run": run,
             "query": "status=unknown",
-            "cause": _("It ended with %(count)s unknown outcomes.") % {"count": f"{run.unknown:,}"},
-            "next_step": _("Look who they are; nobody knows whether their phones rang."),
+            "cause": _("It ended with %(count)s unknown outcomes.") % {"count": f"{count:,}"},
+            "next_step": _("Look who they are, then send again or let them be."),
         }
         for run in ended[:SHOWN]
+        if (count := unknowns.undecided(run))
     ]
     return [*paused, *late, *unknown]
 

@@ -9,12 +9,13 @@ from django.contrib import admin
 from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import control, reports, tasks
+from campaigns import control, reports, tasks, unknowns
 from campaigns.admin import live
 from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.change_rate import RateDialog
@@ -48,6 +49,22 @@ class RestoreDialog(Dialog):
         return {"devices": device.retired_by(run.reference).count()}
 
 
+class SendAgainDialog(Dialog):
+    template = "admin/campaigns/run/send_again.html"
+    danger = True
+
+    def context(self) -> dict[str, Any]:
+        run = Run.objects.get(pk=self.object_id or 0)
+        return {"undecided": unknowns.undecided(run), "expired": run.deadline < timezone.now()}
+
+
+class LetBeDialog(Dialog):
+    template = "admin/campaigns/run/let_be.html"
+
+    def context(self) -> dict[str, Any]:
+        return {"undecided": unknowns.undecided(Run.objects.get(pk=self.object_id or 0))}
+
+
 @admin.register(Run)
 class RunPage(RunViews):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
@@ -56,7 +73,9 @@ class RunPage(RunViews):
     search_fields = ["campaign__name"]
     search_help_text = gettext_lazy("Name of the campaign")
     sortable_by = ()
-    actions_detail = ["pause", "resume", "rate", "cancel", "restore", "duplicate"]
+    actions_detail = [
+        "pause", "resume", "rate", "cancel", "restore", "send_again", "let_be", "duplicate",
+    ]  # fmt: skip
     empty_text = gettext_lazy("Launching a campaign makes a run; here you watch it.")
 
     class Media:
@@ -195,6 +214,34 @@ class RunPage(RunViews):
         return done(request, said % {"count": f"{restored:,}"}, to=page_url(run))
 
     @action(
+        description=gettext_lazy("Send again to the unknown"),
+        icon="replay",
+        permissions=MAY,
+        dialog=ask(
+            gettext_lazy("Send again to the unknown?"),
+            form=SendAgainDialog,
+            button=gettext_lazy("Send again"),
+        ),
+    )
+    def send_again(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        said = _("Run %(number)d sends to them once more.")
+        return self._move(request, form, object_id, control.send_again, said)
+
+    @action(
+        description=gettext_lazy("Let the unknown be"),
+        icon="done_all",
+        permissions=MAY,
+        dialog=ask(
+            gettext_lazy("Let the unknown be?"),
+            form=LetBeDialog,
+            button=gettext_lazy("Let them be"),
+        ),
+    )
+    def let_be(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        said = _("The unknown of run %(number)d stay as they are.")
+        return self._move(request, form, object_id, control.let_be, said)
+
+    @action(
         description=gettext_lazy("Duplicate as a new campaign"),
         icon="content_copy",
         permissions=["copy"],
@@ -219,7 +266,7 @@ class RunPage(RunViews):
         request: HttpRequest,
         form: Dialog,
         object_id: str,
-        verb: Callable[..., None],
+        verb: Callable[..., object],
         said: str,
     ) -> HttpResponse:
         run = Run.objects.select_related("project", "campaign").get(pk=object_id)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.admin.days import days_of
+from campaigns.chunk import Chunk
 from campaigns.ledger import Window
 from campaigns.run import Run
 from notifications.device import Device
@@ -138,6 +139,8 @@ def test_late_starts_and_unknown_outcomes_need_a_person(desk: Desk, project: Pro
     Run.objects.filter(pk=late.pk).update(scheduled_at=timezone.now() - timedelta(minutes=10))
     unsure = ended(project, timezone.now(), accepted=5)
     Run.objects.filter(pk=unsure.pk).update(planned=8, unknown=3)
+    counts = {"accepted": 5, "unknown": 3, "reasons": {"unanswered": 3}}
+    Chunk.objects.create(run=unsure, number=1, first_seq=1, last_seq=8, state="closed", **counts)
     text = desk.open("index")
     assert "It was due 10 min" in text and "has not started" in text
     assert "It ended with 3 unknown outcomes." in text

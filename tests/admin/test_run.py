@@ -224,3 +224,34 @@ def test_a_platform_that_is_held_back_is_named_while_the_others_go_on(
     text = desk.open("campaigns_run_change", run.pk)
 
     assert "iOS held back. Firebase refuses all of these devices" in text
+
+
+def test_the_unknown_can_be_sent_to_again_or_let_be(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = make_run(project, on_unknown="hold")
+    settle(run, accepted=1, unknown=2)
+    run.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+    assert "It ended with 2 unknown outcomes." in desk.open("index")
+    assert "Let the unknown be" in desk.open("campaigns_run_change", run.pk)
+
+    desk.confirm("campaigns_run_send_again", run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.chunks.get().waiting) == ("sending", 2)
+    assert "Let the unknown be" not in desk.open("campaigns_run_change", run.pk)
+
+
+def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, accepted=1, unknown=2)
+    run.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+
+    desk.confirm("campaigns_run_let_be", run.pk)
+
+    said = desk.open("campaigns_run_change", run.pk)
+    assert "a person decided to let it be" in said
+    assert "Send again to the unknown" not in said
+    assert "unknown outcomes" not in desk.open("index")
