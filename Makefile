@@ -1,4 +1,4 @@
-# The commands to remember: make run, make test, make check, make bench.
+# The commands to remember: make run, make test, make check, make bench, make chaos.
 
 # Which Python makes .venv (3.11 or newer), for example: make run PYTHON=python3.12
 PYTHON ?= python3
@@ -9,7 +9,7 @@ EXEC := $(PY) -m config.stack exec --
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 
-.PHONY: run test check bench lock clean runtime development peers chromium python
+.PHONY: run test check bench chaos lock clean runtime development peers chromium python
 
 run: runtime
 	@$(PY) -m config.stack run
@@ -26,6 +26,10 @@ check: development
 
 bench: peers
 	@$(PY) -m bench
+
+# Every fault, against real processes and servers of its own. CHAOS="--only F3 F21" for some.
+chaos: development
+	@$(PY) -m tests.chaos $(CHAOS)
 
 # Developers only: resolve requirements*.in again (needs uv).
 lock:

@@ -1,0 +1,118 @@
+"""What is known of a run once it was played: its rows, and what the witness received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from campaigns import sending
+from campaigns.ledger import Window
+from campaigns.run import Run
+from tests.chaos.scene import Scene, query
+
+AT_MOST = sending.WINDOW * sending.IN_FLIGHT  # per killed child
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """One recipient's row."""
+
+    status: str
+    resent: bool
+    attempt: int
+    at: datetime
+
+    @property
+    def ambiguous(self) -> bool:
+        return self.resent or self.status == "unknown"
+
+
+@dataclass
+class Evidence:
+    """Everything the judge looks at, read once."""
+
+    scene: Scene
+    run: Run
+    rows: dict[int, Delivered]
+    rows_written: int
+    received: dict[int, list[datetime]]
+    windows: list[Window]
+
+    @property
+    def bound(self) -> int:
+        """How many may have got it twice, or be unknown."""
+        return self.scene.fault.twice + AT_MOST * self.scene.kills
+
+    @property
+    def lost(self) -> int:
+        """Recipients without a row, or called accepted though nothing ever arrived."""
+        missing = (self.run.planned or 0) - len(self.rows)
+        accepted = (seq for seq, row in self.rows.items() if row.status == "accepted")
+        return missing + sum(1 for seq in accepted if seq not in self.received)
+
+    @property
+    def twice(self) -> int:
+        return sum(1 for times in self.received.values() if len(times) > 1)
+
+    @property
+    def unknown(self) -> int:
+        return sum(1 for row in self.rows.values() if row.status == "unknown")
+
+
+def gather(scene: Scene) -> Evidence:
+    run = Run.objects.get(pk=scene.run.pk)
+    found = query(
+        "SELECT seq, status, resent, attempt, at FROM campaigns_delivery WHERE run_id = %s", run.pk
+    )
+    scene.stage.fcm.witness()  # whoever is asked writes down what he still held back
+    received: dict[int, list[datetime]] = {}
+    for record in scene.stage.fcm.everything_witnessed():
+        of_run, _, seq = str(record["id"]).partition(":")
+        if of_run == str(run.pk):
+            received.setdefault(int(seq), []).append(datetime.fromtimestamp(record["at"], UTC))
+    return Evidence(
+        scene=scene,
+        run=run,
+        rows={seq: Delivered(*rest) for seq, *rest in found},
+        rows_written=len(found),
+        received=received,
+        windows=list(Window.objects.filter(run=run).order_by("pk")),
+    )
+
+
+# --- Recovery -------------------------------------------------------------------------------------
+
+
+def recovered(evidence: Evidence) -> float:
+    """Seconds: the longest silence after the harm, or the longest that a dead window lay about."""
+    return max(_longest_silence(evidence), _longest_orphan(evidence))
+
+
+def _longest_silence(evidence: Evidence) -> float:
+    run = evidence.run
+    began = evidence.scene.healed_at or run.started_at
+    if began is None:
+        return 0.0
+    times = sorted({row.at for row in evidence.rows.values() if row.at > began})
+    moments = [began, *times, *([run.finished_at] if run.finished_at else [])]
+    gaps = [(b - a).total_seconds() for a, b in pairwise(moments)]
+    return max(gaps, default=0.0)
+
+
+def _longest_orphan(evidence: Evidence) -> float:
+    """From the opening of a dead worker's window until somebody takes its people up again."""
+    waits = []
+    for dead in (window for window in evidence.windows if not window.settled_at):
+        people = set(dead.seqs)
+        later = [
+            other.opened_at
+            for other in evidence.windows
+            if other.chunk_id == dead.chunk_id
+            and other.attempt > dead.attempt
+            and people.intersection(other.seqs)
+        ]
+        later += [evidence.rows[seq].at for seq in people if seq in evidence.rows]
+        if later:
+            waits.append((min(later) - dead.opened_at).total_seconds())
+    return max(waits, default=0.0)

@@ -1,0 +1,19 @@
+"""The faults, a file per group. A new file is one more name in the import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.chaos.fault import ALL, Fault
+from tests.chaos.faults import kills, redis_faults
+
+GROUPS = (kills, redis_faults)
+
+
+def chosen(*, only: Sequence[str] = (), quick: bool = False) -> list[Fault]:
+    """These, or the quick ones, or all, in the order of their numbers."""
+    unknown = sorted(set(only) - set(ALL))
+    if unknown:
+        raise SystemExit(f"There is no {', '.join(unknown)}. There are {', '.join(sorted(ALL))}.")
+    picked = [ALL[id] for id in only] if only else list(ALL.values())
+    return [each for each in picked if each.quick or not quick]

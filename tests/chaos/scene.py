@@ -1,0 +1,118 @@
+"""One fault being played: a project with its people, one run, and what was done to it."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from campaigns import control, reports, tasks
+from campaigns.run import Run
+from notifications.credentials import ServiceAccount
+from tests.builders import make_campaign, make_people, make_project
+from tests.chaos.fault import DidNotHappen, Fault
+from tests.chaos.process import Process, eventually
+from tests.chaos.stage import LATENCY_MS, Stage
+
+CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep")
+
+
+class Scene:
+    """What a fault's function is handed.
+
+    `stage` has the servers and workers, `project` the people, `run` the run once launched.
+    A fault launches, harms, calls `healed()` when the harm is over, and `finish()`.
+    `killed`: pool children whose death the worker's own log cannot tell (their parent died too).
+    """
+
+    def __init__(self, stage: Stage, fault: Fault) -> None:
+        self.stage, self.fault = stage, fault
+        self.killed = 0
+        self.healed_at: datetime | None = None
+        self._run: Run | None = None
+        self._reset()
+        self.project = make_project(slug=f"chaos-{time.time_ns()}")
+        ServiceAccount.store(self.project, stage.fcm.service_account)
+        self.devices = make_people(self.project, fault.people)
+        self._deaths_before = stage.deaths()
+
+    # --- Playing ---------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> Run:
+        assert self._run is not None, "nothing was launched"
+        return self._run
+
+    def launch(self, **values: Any) -> Run:
+        """Through the door: recorded, and rung once."""
+        campaign = make_campaign(self.project, on_unknown=self.fault.on_unknown, **values)
+        self._run = control.launch(campaign, by="user:alice", now=timezone.now())
+        tasks.ring(self.run.pk)
+        return self.run
+
+    def until(self, share: float, *, seconds: float = 60) -> None:
+        """Wait until this share of the people is settled."""
+        eventually(f"{share:.0%} settled", lambda: self.share() >= share, seconds=seconds)
+
+    def share(self) -> float:
+        """How much is settled, 0 to 1."""
+        self.run.refresh_from_db()
+        return reports.totals_of(self.run).share if self.run.planned else 0.0
+
+    def finish(self) -> None:
+        """Wait for the run's end; afterwards the fault must have happened."""
+        eventually(f"run {self.run.pk} ends", self.ended, seconds=self.fault.patience)
+        if self.fault.failpoint and ":kill" in self.fault.failpoint and not self.kills:
+            raise DidNotHappen
+
+    def ended(self) -> bool:
+        self.run.refresh_from_db()
+        return self.run.finished_at is not None
+
+    def healed(self) -> None:
+        """From now on everything is as it should be: recovery is measured from here."""
+        self.healed_at = timezone.now()
+
+    def worker(self, name: str) -> Process:
+        return self.stage.workers[name]
+
+    # --- For the judge ---------------------------------------------------------------------------
+
+    @property
+    def kills(self) -> int:
+        """Children that died while it was played."""
+        return self.killed + self.stage.deaths() - self._deaths_before
+
+    # --- Between the scenes ----------------------------------------------------------------------
+
+    def _reset(self) -> None:
+        """Nobody's work is left, Redis is empty, the emulator has no past, the workers are ours."""
+        Run.objects.filter(finished_at__isnull=True).delete()
+        flush_all()
+        self.stage.fcm.reset(latency_ms=LATENCY_MS)
+        self.stage.have_workers(*self.fault.workers, different=self._different())
+
+    def _different(self) -> dict[str, dict[str, str]]:
+        different = {name: dict(more) for name, more in self.fault.different.items()}
+        if self.fault.failpoint:
+            at_control = self.fault.failpoint.startswith(CONTROL_POINTS)
+            worker = different.setdefault("control" if at_control else "bulk", {})
+            worker["CARILLON_FAILPOINT"] = self.fault.failpoint
+        return different
+
+
+def flush_all() -> None:
+    """FLUSHALL: queues, results, gate and cache, as if Redis had never been told anything."""
+    redis.Redis.from_url(settings.BROKER_URL).flushall()
+
+
+def query(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Rows of the truth, for faults and judge."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())

@@ -1,0 +1,176 @@
+"""The stage: PostgreSQL, Valkey, the emulator and the workers, all our own, on free ports.
+
+Knows nothing of Django, so that it can stand before the settings are read. Everything lives in one
+throwaway folder; whatever dies with us, the kernel ends.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from config.stack import exported, postgres, valkey
+from config.stack.account import quarters
+from config.stack.answers import http
+from config.stack.leftovers import end_leftovers
+from config.stack.ports import embedded_ports
+from config.stack.secret_values import secret_values
+from config.stack.service import Service
+from config.stack.state import State, claim
+from tests.chaos.process import Process
+from tests.fcm import Fcm
+
+QUEUES = {"bulk": "2", "control": "1"}  # and how many processes work on it
+WORKERS = (*QUEUES, "beat")
+# 25 connections to an FCM 50 ms away: 500 messages a second and child, so a fault finds a run under
+# way, and two cores are enough.
+CONNECTIONS, LATENCY_MS = "25", 50
+
+
+class Stage:
+    """What a fault may lay hands on.
+
+    `postgres`, `valkey`: a Process each (kill, freeze, leave, start again).
+    `fcm`: the emulator, scripted as in tests/fcm.py.
+    `workers`: the running ones by name (bulk, control, beat, web), a Process each.
+    `environment`: what every process of the product gets.
+    `random`: for what looks like chance, from --seed.
+    """
+
+    def __init__(self, state: State, *, seed: int) -> None:
+        self.state, self.random = state, random.Random(seed)
+        secrets = secret_values(state.path / "secrets", {})
+        ports, home = embedded_ports(state.path / "ports.json"), quarters(state.path)
+        urls = {
+            "DATABASE_URL": postgres.url(ports["postgres"], secrets["POSTGRES_PASSWORD"]),
+            "REDIS_URL": valkey.url(ports["valkey"], secrets["VALKEY_PASSWORD"]),
+        }
+        marked = exported.marked(os.environ, state, {})
+        self.postgres = self._process(
+            postgres.service(home, ports["postgres"], secrets["POSTGRES_PASSWORD"], marked)
+        )
+        self.valkey = self._process(
+            valkey.service(home, ports["valkey"], secrets["VALKEY_PASSWORD"], marked)
+        )
+        self.fcm = Fcm(state.emulator, latency_ms=LATENCY_MS)
+        given = {"CARILLON_ENV": "test", "WORKERS": "2", "CONNECTIONS": CONNECTIONS}
+        given |= {**exported.shared(secrets, urls), **self.fcm.environment}
+        self.environment = exported.marked(os.environ, state, given)
+        self.workers: dict[str, Process] = {}
+        self._different: dict[str, Mapping[str, str]] = {}
+
+    def start_servers(self) -> None:
+        self.postgres.start()
+        self.valkey.start()
+
+    def have_workers(
+        self, *names: str, different: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        """See that exactly these run, each with what is different in its environment.
+
+        Those that run already in the same environment are kept: a start costs seconds.
+        """
+        wanted = {name: (different or {}).get(name, {}) for name in names}
+        for name in list(self.workers):
+            if wanted.get(name) != self._different[name] or not self.workers[name].alive:
+                self.end_worker(name)
+        fresh = [name for name in names if name not in self.workers]
+        for name in fresh:
+            self._worker(name, wanted[name]).start_only()
+        for name in fresh:
+            self.workers[name].wait_until_it_answers()
+
+    def start_worker(self, name: str, different: Mapping[str, str] | None = None) -> Process:
+        """Start bulk, control, beat, or one more under a name such as `bulk.2`."""
+        process = self._worker(name, different or {})
+        process.start()
+        return process
+
+    def end_worker(self, name: str) -> None:
+        """Away with it, whatever state it is in."""
+        process = self.workers.pop(name)
+        process.kill()
+
+    def start_web(self) -> str:
+        """The admin and the API on a port of their own; the address."""
+        port = _free_port()
+        url = f"http://127.0.0.1:{port}"
+        argv = (
+            *(sys.executable, "-m", "granian", "--interface", "wsgi", "config.wsgi:application"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+            *("--workers", "1", "--blocking-threads", "4"),
+        )
+        answers = http(f"{url}/healthz")
+        self.workers["web"] = self._process(Service("web", argv, self.environment, answers))
+        self._different["web"] = {}
+        self.workers["web"].start()
+        return url
+
+    def deaths(self) -> int:
+        """How many pool children the workers have seen dying since the stage began."""
+        logs = self.state.logs.glob("*.log")
+        return sum(log.read_text(errors="replace").count("exited with 'signal") for log in logs)
+
+    def close(self) -> None:
+        for process in (*self.workers.values(), self.valkey, self.postgres):
+            if process.alive:
+                process.kill()
+        self.fcm.stop()
+
+    def _worker(self, name: str, different: Mapping[str, str]) -> Process:
+        service = _service(name, {**self.environment, **different}, self.state)
+        # Ready is what it says in its log: asking it through Redis would need Redis.
+        ready = "beat: Starting" if name.startswith("beat") else "@chaos ready"
+        self._different[name] = dict(different)
+        self.workers[name] = self._process(service, ready=ready)
+        return self.workers[name]
+
+    def _process(self, service: Service, *, ready: str = "") -> Process:
+        return Process(service, self.state.logs / f"{service.name}.log", ready=ready)
+
+
+@contextmanager
+def stage(*, seed: int, keep: bool = False) -> Iterator[Stage]:
+    """A stage with its servers up and no workers yet. `keep`: leave the folder with the logs."""
+    folder = Path(tempfile.mkdtemp(prefix="carillon-chaos-"))
+    folder.chmod(0o755)  # PostgreSQL's account has to get through
+    try:
+        with claim(folder) as state:
+            built = Stage(state, seed=seed)
+            try:
+                built.start_servers()
+                yield built
+            finally:
+                built.close()
+                end_leftovers(state.path)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _service(name: str, env: Mapping[str, str], state: State) -> Service:
+    # Our own application: Celery's, with the planted bug that CHAOS_PLANTED names, if any.
+    argv: tuple[str, ...] = (sys.executable, "-m", "celery", "-A", "tests.chaos.app")
+    if name == "beat" or name.startswith("beat."):
+        schedule = str(state.path / "beat" / name)
+        argv += ("beat", "-s", schedule, "--pidfile=", "-l", "INFO")
+    else:
+        queue = name.partition(".")[0]
+        argv += ("worker", "-n", f"{name}@chaos", "-Q", queue, "-c", QUEUES[queue])
+        argv += ("--without-gossip", "--without-mingle", "-l", "INFO")
+    farewell = (signal.SIGTERM, signal.SIGQUIT)
+    return Service(name, argv, env, lambda: True, farewell=farewell, when_orphaned=signal.SIGKILL)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

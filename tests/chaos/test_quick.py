@@ -1,0 +1,18 @@
+"""The quick profile of the chaos: real processes die, Redis forgets, and every invariant holds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_nobody_is_lost_or_knowingly_sent_to_twice_whatever_dies() -> None:
+    chaos = subprocess.run(
+        [sys.executable, "-m", "tests.chaos", "--quick"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+
+    assert chaos.returncode == 0, chaos.stdout + chaos.stderr[-3_000:]
