@@ -41,6 +41,13 @@ lock:
 	  --no-emit-index-url -c requirements.txt -c requirements-dev.txt \
 	  requirements-bench.in -o requirements-bench.txt
 
+# Developers only: gather what the pages say into locale/, and compile it (needs GNU gettext).
+# What is new stands there untranslated, or as a guess marked “fuzzy”: translate it, and repeat.
+messages: development
+	@$(EXEC) $(PY) manage.py makemessages --locale ko --no-wrap --no-obsolete --add-location file \
+	  --ignore tests --ignore bench --ignore emulator --ignore var --ignore docs
+	@$(EXEC) $(PY) manage.py compilemessages --locale ko --ignore .venv
+
 # Everything that can be made again. var/ (the data) stays.
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _lazy
+from django.utils.translation import gettext_lazy
 
 from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
@@ -30,14 +30,14 @@ class Campaign(OfProject):
     """What do we intend: who, what, when, and how fast?"""
 
     class Schedule(models.TextChoices):
-        NOW = "now", _lazy("As soon as it is launched")
-        AT = "at", _lazy("At a time")
-        RECURRING = "recurring", _lazy("Again and again")
+        NOW = "now", gettext_lazy("As soon as it is launched")
+        AT = "at", gettext_lazy("At a time")
+        RECURRING = "recurring", gettext_lazy("Again and again")
 
     class Repeat(models.TextChoices):
-        DAILY = "daily", _lazy("Every day")
-        WEEKLY = "weekly", _lazy("Every week")
-        MONTHLY = "monthly", _lazy("Every month")
+        DAILY = "daily", gettext_lazy("Every day")
+        WEEKLY = "weekly", gettext_lazy("Every week")
+        MONTHLY = "monthly", gettext_lazy("Every month")
 
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
@@ -52,7 +52,7 @@ class Campaign(OfProject):
     max_lateness_seconds = models.PositiveIntegerField(
         default=900,
         validators=[MaxValueValidator(7 * 86_400)],
-        help_text=_lazy(
+        help_text=gettext_lazy(
             "If we could not start within this time, ask a person instead of sending late."
         ),
     )
@@ -66,18 +66,22 @@ class Campaign(OfProject):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text=_lazy("Empty: as fast as the project's quota allows."),
+        help_text=gettext_lazy("Empty: as fast as the project's quota allows."),
     )
     ttl_seconds = models.PositiveIntegerField(
         "worth showing for",
         default=86_400,
         validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL)],
-        help_text=_lazy("Seconds from the start; a phone that comes online later shows nothing."),
+        help_text=gettext_lazy(
+            "Seconds from the start; a phone that comes online later shows nothing."
+        ),
     )
     analytics_label = models.CharField(
         max_length=50,
         blank=True,
-        help_text=_lazy("Names this campaign in Firebase's reports. Empty: made from its name."),
+        help_text=gettext_lazy(
+            "Names this campaign in Firebase's reports. Empty: made from its name."
+        ),
     )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -259,6 +263,6 @@ class Campaign(OfProject):
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
-STANDS = _lazy("It repeats already. Stop it first; then its times can be changed.")
+STANDS = gettext_lazy("It repeats already. Stop it first; then its times can be changed.")
 # A later end would wake it up again, and nobody would have launched that.
-ENDED = _lazy("Its series has come to its end. Duplicate the campaign to start another.")
+ENDED = gettext_lazy("Its series has come to its end. Duplicate the campaign to start another.")

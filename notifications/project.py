@@ -28,6 +28,7 @@ class Project(models.Model):
     quota_per_minute = models.PositiveIntegerField(
         default=600_000,
         validators=[MinValueValidator(60)],
+        # xgettext:no-python-format
         help_text=_("FCM's quota of this Firebase project. We send at most 80 % of it."),
     )
     ramp_seconds = models.PositiveIntegerField(

@@ -15,6 +15,7 @@ from notifications.pacing import Limit, full_rate, pace_of
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
 WORDS = {
+    # xgettext:no-python-format
     Limit.QUOTA: gettext_lazy("At most {rate}: 80 % of the project's FCM quota."),
     Limit.RATE: gettext_lazy("At most {rate}: the campaign's own rate."),
     Limit.RAMP: gettext_lazy(

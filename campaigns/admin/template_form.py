@@ -52,7 +52,7 @@ class TemplateForm(ModelForm):
             "link": LineInput(placeholder="https://… or myapp://…", **COUNTED),
         }
         help_texts = {
-            "title": _(""),
+            "title": "",
             "image": _("An https address; phones show it large."),
             "link": _("Opened on tap: https://… or your app's own scheme."),
         }

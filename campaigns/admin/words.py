@@ -99,7 +99,8 @@ def _joined(parts: list[str], joiner: str) -> str:
 def _leaf(leaf: dict[str, Any], lists: dict[int, str], *, turned: bool = False) -> str:
     name, op = leaf["field"], leaf["op"]
     if name == "list":
-        names = [f"“{lists.get(pk) or _('list {id}').format(id=pk)}”" for pk in _values(leaf)]
+        unnamed = _("list {id}")
+        names = [f"“{lists.get(pk) or unnamed.format(id=pk)}”" for pk in _values(leaf)]
         off = (op in ("ne", "not_in")) != turned
         where = _("is not on the list {names}") if off else _("is on the list {names}")
         return where.format(names=_joined(names, _("{} or {}")))

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.access import ApiKey, Scope
@@ -22,7 +22,7 @@ from notifications.moments import in_zone
 
 class ApiKeyForm(ModelForm):
     scopes = forms.MultipleChoiceField(
-        label=gettext_lazy("May"),
+        label=pgettext_lazy("what a key may do", "May"),
         choices=Scope.choices,
         initial=Scope.values,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
@@ -93,7 +93,7 @@ class ApiKeyPage(Page):
     def starts_with(self, obj: ApiKey) -> str:
         return f"{obj.prefix}…"
 
-    @display(description=gettext_lazy("may"))
+    @display(description=pgettext_lazy("what a key may do", "may"))
     def may(self, obj: ApiKey) -> str:
         return ", ".join(obj.scopes)
 

@@ -1,0 +1,41 @@
+"""What Unfold says itself. It brings few languages, and Korean is none of them: ours says it."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_noop
+
+WORDS = (
+    gettext_noop("Select record"),
+    gettext_noop("Select action"),
+    gettext_noop("Select action to run"),
+    gettext_noop(
+        "Raw passwords are not stored, so there is no way to see this user’s password, but you "
+        'can change the password using <a href="{}" class="text-primary-600 '
+        'dark:text-primary-500">this form</a>.'
+    ),
+    gettext_noop("After you've created a user, you’ll be able to edit more user options."),
+    gettext_noop("Expand row"),
+    gettext_noop("Welcome back to"),
+    gettext_noop("Forgotten your password or username?"),
+    gettext_noop("Type to search"),
+    gettext_noop("You have been successfully logged out from the administration"),
+    gettext_noop("No data"),
+    gettext_noop("True"),
+    gettext_noop("False"),
+    gettext_noop("Apply Filters"),
+    gettext_noop("Select all rows"),
+    gettext_noop("Loading more results..."),
+    gettext_noop("Submit"),
+    gettext_noop("This item will be deleted."),
+    gettext_noop("Click to cancel"),
+    gettext_noop("No results found"),
+    gettext_noop("This page yielded into no results. Create a new item or reset your filters."),
+    gettext_noop("Reset filters"),
+    gettext_noop("Go back"),
+    gettext_noop("Previous"),
+    gettext_noop("General"),
+    gettext_noop("System"),
+    gettext_noop("Choose file to upload"),
+    gettext_noop("Toggle password visibility"),
+    gettext_noop("Add row"),
+)
