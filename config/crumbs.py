@@ -32,16 +32,12 @@ def crumbs(context: RequestContext) -> list[Crumb]:
     overview, here = items[0], navigation.section_of(request, [{"items": items}])
     way = [Crumb(overview["title"], str(overview["link"]))]
     if here is not None and here is not overview:
-        parent = next((item for item in items if item.get("page") == _parent(here)), None)
-        ways = [parent, here] if parent else [here]
+        above = PARENTS.get(here["page"])
+        ways = [*(item for item in items if above and item.get("page") == above), here]
         way += [Crumb(item["title"], str(item["link"])) for item in ways]
     if here is overview or context.get("cl") or _is_list(request, here):
         return [*way[:-1], Crumb(way[-1].title)]
     return [*way, *_row(context)] if here is not None else [*way, Crumb(_title(context))]
-
-
-def _parent(item: dict[str, Any]) -> str | None:
-    return PARENTS.get(str(item.get("page")))
 
 
 def _is_list(request: Any, here: dict[str, Any] | None) -> bool:

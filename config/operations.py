@@ -10,6 +10,7 @@ import redis
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import site
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import TemplateResponse
@@ -25,6 +26,7 @@ from campaigns.run import Run, Wave
 from config import celery, health, metrics
 from notifications import audit
 from notifications.access import ApiKey
+from notifications.admin.chosen import within
 from notifications.admin.page import actor
 from notifications.project import Project
 
@@ -44,15 +46,16 @@ def urls() -> list[URLPattern]:
 
 def operations(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
+    keys = within(request, ApiKey.objects.filter(revoked_at=None))
     context = {
         **site.each_context(request),
         "title": _("Operations"),
         "health": list(_health()),
         "queues": _queues(),
-        "repairs": _repairs(now),
+        "repairs": _repairs(within(request, Run.objects.all()), now),
         "projects": Project.objects.select_related("service_account").order_by("name"),
-        "keys": ApiKey.objects.filter(revoked_at=None).select_related("project")[:SHOWN_KEYS],
-        "key_count": ApiKey.objects.filter(revoked_at=None).count(),
+        "keys": keys.select_related("project")[:SHOWN_KEYS],
+        "key_count": keys.count(),
         "now": now,
         "flower_url": settings.FLOWER_URL,
     }
@@ -76,9 +79,9 @@ def _queues() -> dict[str, int] | None:
         return None
 
 
-def _repairs(now: datetime) -> dict[str, int]:
+def _repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
     """What went wrong and was put right in a day's runs, by the rows it left."""
-    recent = Run.objects.filter(launched_at__gt=now - DAY)
+    recent = runs.filter(launched_at__gt=now - DAY)
     chunks = Chunk.objects.filter(run__in=recent)
     return {
         "taken_over": chunks.filter(lapses__gt=0).count(),

@@ -8,11 +8,11 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from config import health, navigation, operations, projects, search
+from config import downtime, health, navigation, operations, projects, search
 from notifications.api.problems import no_such_address
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
-admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls()]  # type: ignore[attr-defined]
+admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime.urls()]  # type: ignore[attr-defined]
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]
 

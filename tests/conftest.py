@@ -8,12 +8,19 @@ import pytest
 import redis
 from django.conf import LazySettings
 
+from config.celery import app
 from notifications import dispatch
 from notifications.credentials import ServiceAccount
 from notifications.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
 from tests.workers import Workers
+
+
+@pytest.fixture(scope="session", autouse=True)
+def celery_reads_the_settings() -> None:
+    """It does so once, when first asked: not while a test has bent them."""
+    assert app.conf.broker_url
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from campaigns.template import Template
 from config import doors
 from config.entry import may
+from config.security import POLICY
 from notifications import audit
 from notifications.access import ApiKey
 from notifications.project import Project
@@ -26,6 +27,12 @@ from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
 GOES_OUT = {"logout"}  # would end the walk
+HEADERS = {  # of every answer, a refusal and a page that is not there too
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+}
 
 
 def walk(patterns: Any, route: str = "", spaces: tuple[str, ...] = ()) -> Iterator[Any]:
@@ -118,6 +125,8 @@ def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[st
         reply: Any = client.generic(method, url)
         # A page may refuse everybody, with Django's own 403: nobody edits the audit trail.
         turned_away = any(drawn.name == "admin/no_entry.html" for drawn in reply.templates)
+        if lacking := [name for name, value in HEADERS.items() if reply.get(name) != value]:
+            yield f"{method} {page.name}: {reply.status_code} without {', '.join(lacking)}"
         if reply.status_code >= 500:
             yield f"{method} {page.name}: {reply.status_code}"
         if "/login/" in reply.get("Location", ""):

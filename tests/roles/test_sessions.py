@@ -88,7 +88,21 @@ def test_the_lock_holds_for_one_address_and_not_for_the_whole_team(db: None) -> 
 
 
 @pytest.mark.parametrize(
-    "path", ["/admin/", "/admin/login/", "/healthz", "/api/docs/", "/api/v1/runs", "/nowhere"]
+    "path",
+    [
+        "/",
+        "/admin/",
+        "/admin/login/",
+        "/healthz",
+        "/readyz",
+        "/api/docs/",
+        "/api/schema/",
+        "/api/v1/runs",
+        "/nowhere",
+        "/admin/nowhere/",
+        "/admin/campaigns/run/999999/live/",
+        "/admin/me/code/",
+    ],
 )
 def test_every_page_has_its_security_headers(path: str, db: None) -> None:
     reply = logged_in(Role.OWNER).get(path)
@@ -96,3 +110,10 @@ def test_every_page_has_its_security_headers(path: str, db: None) -> None:
     assert reply["X-Content-Type-Options"] == "nosniff"
     assert reply["X-Frame-Options"] == "DENY"
     assert reply["Referrer-Policy"] == "same-origin"
+
+
+def test_a_refusal_for_want_of_a_csrf_token_has_them_too(db: None) -> None:
+    reply = Client(enforce_csrf_checks=True).post(reverse(LOGIN), {"username": "bob"})
+    assert reply.status_code == 403
+    assert "script-src 'self' 'unsafe-eval'" in reply["Content-Security-Policy"]
+    assert reply["X-Frame-Options"] == "DENY" and reply["X-Content-Type-Options"] == "nosniff"

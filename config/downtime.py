@@ -1,0 +1,99 @@
+"""What is down, what that means for a run, and what to do: a notice beside what one looks at.
+
+Asked apart from the page, once it is there: a worker that does not answer is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import redis
+from django.conf import settings
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
+
+from campaigns.admin.live import COMING_BACK
+from campaigns.run import Run
+from config import celery, health
+from config.celery_settings import QUEUES
+from notifications.admin.chosen import chosen
+
+ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
+AGAIN = "every 30s [document.visibilityState === 'visible']"
+MOVING = (Run.State.PREPARING, Run.State.SENDING)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    what: str
+    meaning: str
+    remedy: str
+
+
+def urls() -> list[URLPattern]:
+    return [path("downtime/", admin.site.admin_view(downtime), name="downtime")]
+
+
+def downtime(request: HttpRequest) -> HttpResponse:
+    """While something is sent it is asked for again; else when somebody comes back."""
+    of_run = "run" in request.GET  # the overview says by itself how long the scheduler is silent
+    runs = Run.objects.filter(project=chosen(request), state__in=MOVING, finished_at=None)
+    context = {
+        "troubles": list(troubles(with_scheduler=of_run)),
+        "trigger": AGAIN if runs.exists() else COMING_BACK,
+        "of_run": of_run,
+    }
+    return render(request, "admin/downtime.html", context)
+
+
+def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
+    found = health.findings()
+    if not found["redis"].startswith("ok"):
+        yield Trouble(
+            _("Redis does not answer."),
+            _("Nothing is sent meanwhile, and nothing is lost: who is still to be sent to is kept "
+              "in the database, and runs go on by themselves when Redis is back."),
+            _("Ask an operator to start Redis."),
+        )  # fmt: skip
+        return  # through it workers are asked, and it is why the scheduler is silent
+    yield from _without_worker()
+    if with_scheduler and not found["beat"].startswith("ok"):
+        yield Trouble(
+            _("The scheduler is silent."),
+            _("Nothing that is planned starts, and work that a worker dropped is not picked up."),
+            _("Ask an operator to start the process “beat” and a worker for the queue “control”."),
+        )
+
+
+def _without_worker() -> Iterator[Trouble]:
+    answered = _queues_served()
+    if answered is None:
+        return
+    if "bulk" not in answered:
+        yield Trouble(
+            _("No worker is sending."),
+            _("Runs stand still where they are. Nothing is lost, and they go on by themselves."),
+            _("Ask an operator to start a worker for the queue “bulk”."),
+        )
+    if "control" not in answered:
+        yield Trouble(
+            _("No worker looks after the runs."),
+            _("A run neither starts nor ends until one does; what is being sent is finished."),
+            _("Ask an operator to start a worker for the queue “control”."),
+        )
+
+
+def _queues_served() -> set[str] | None:
+    """Of our queues those a worker takes from; None when they could not be asked."""
+    try:
+        with celery.app.connection_for_write(settings.BROKER_URL) as broker:
+            inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)
+            replies = inspect.active_queues() or {}
+    except (OperationalError, redis.RedisError, OSError):
+        return None
+    return {queue["name"] for queues in replies.values() for queue in queues} & set(QUEUES)

@@ -1,0 +1,151 @@
+"""When a part is down the pages still open, and say which, what it means and what to do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.run import Run
+from campaigns.schedule import Tick
+from notifications.project import Project
+from notifications.team import Role
+from tests.admin.desk import Desk, text_of
+from tests.builders import make_people, make_project, make_run
+from tests.roles.people import logged_in
+from tests.roles.test_matrix import address, pages, rows  # noqa: F401
+from tests.workers import Workers
+
+pytestmark = pytest.mark.django_db
+NOWHERE = "redis://127.0.0.1:1/0"
+POLLS = re.compile(r'hx-trigger="[^"]*\bevery\b')
+
+
+@pytest.fixture
+def without_redis(settings: LazySettings) -> None:
+    settings.BROKER_URL = settings.RESULTS_URL = settings.GATE_URL = NOWHERE
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
+
+
+@pytest.fixture
+def without_workers(settings: LazySettings) -> None:
+    settings.BROKER_URL = settings.RESULTS_URL  # Redis answers there, and nobody listens
+
+
+def test_without_redis_it_says_so_and_that_nothing_is_lost(
+    desk: Desk, project: Project, without_redis: None
+) -> None:
+    text = desk.open("downtime")
+    assert "Redis does not answer." in text and "nothing is lost" in text
+    assert "Ask an operator to start Redis." in text
+    assert "No worker" not in text  # nobody could be asked
+
+
+def test_without_redis_every_page_a_marketer_needs_still_opens(
+    desk: Desk, project: Project, without_redis: None
+) -> None:
+    [device] = make_people(project, 1)
+    run = make_run(project)
+    desk.open("index")
+    desk.open("overview_health")
+    desk.open("operations")
+    desk.open("operations_workers")
+    desk.open("campaigns_campaign_change", run.campaign_id)
+    desk.open("campaigns_run_change", run.pk)
+    desk.open("run_live", run.pk)
+    desk.open("notifications_contact_change", device.contact_id)
+
+
+def test_without_a_worker_it_says_what_stands_still(
+    desk: Desk, project: Project, without_workers: None
+) -> None:
+    text = desk.open("downtime")
+    assert "No worker is sending." in text and "“bulk”" in text
+    assert "No worker looks after the runs." in text and "“control”" in text
+    assert "Redis" not in text
+
+
+def test_the_runs_page_says_that_the_scheduler_is_silent_and_the_overview_knows_by_itself(
+    desk: Desk, project: Project, without_workers: None
+) -> None:
+    assert "The scheduler is silent." in desk.open("downtime", run="")
+    assert "The scheduler is silent." not in desk.open("downtime")
+    Tick.record(timezone.now())
+    assert "The scheduler is silent." not in desk.open("downtime", run="")
+
+
+def test_operators_get_the_way_to_operations_and_others_whom_to_ask(
+    project: Project, without_redis: None
+) -> None:
+    link = reverse("admin:operations").encode()
+    for role, given in ((Role.VIEWER, False), (Role.OPERATOR, True)):
+        reply = logged_in(role).get(reverse("admin:downtime"))
+        assert (link in reply.content) is given and "Ask an operator" in text_of(reply)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_everything_works_it_says_nothing(client: Client, workers: Workers) -> None:
+    client.force_login(User.objects.create_superuser("ada", "a@example.com", "a long pass phrase"))
+    make_project()
+    Tick.record(timezone.now())
+    workers.wait_until_ready()
+    reply: Any = client.get(reverse("admin:downtime"), {"run": ""})
+    assert reply.status_code == 200 and text_of(reply).strip() == ""
+
+
+# --- Asking again -------------------------------------------------------------------------------
+
+
+def test_the_overview_and_an_unfinished_runs_page_ask_and_a_finished_runs_does_not(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    asked = f'hx-get="{reverse("admin:downtime")}'
+    page = reverse("admin:campaigns_run_change", args=[run.pk])
+    assert asked in desk.client.get("/admin/").content.decode()
+    assert asked in desk.client.get(page).content.decode()
+    Run.objects.update(state="finished", accepted=1, finished_at=timezone.now())
+    assert asked not in desk.client.get(page).content.decode()
+
+
+def test_no_page_asks_again_while_nothing_is_being_sent(
+    desk: Desk,
+    rows: dict[str, int],  # noqa: F811
+    without_workers: None,
+) -> None:
+    """Every page there is, with a run that has ended: none may poll."""
+    Run.objects.update(state="finished", planned=0, finished_at=timezone.now())
+    found = {}
+    for page in pages():
+        if page.name in ("logout", None) or (url := address(page, rows)) is None:
+            continue
+        reply = desk.client.get(url)
+        if reply.status_code == 200 and not reply.streaming:
+            found[str(page.name)] = bool(POLLS.search(reply.content.decode()))
+    assert len(found) > 50 and {name for name, polls in found.items() if polls} == set()
+
+
+def test_while_something_is_sent_the_pages_that_show_it_ask_again(
+    desk: Desk, project: Project, without_workers: None
+) -> None:
+    """Or the walk above would look for what is never there."""
+    make_people(project, 1)
+    run = make_run(project)
+    about = (("index", ()), ("campaigns_run_change", (run.pk,)), ("downtime", ()))
+    for name, args in about:
+        page = desk.client.get(reverse(f"admin:{name}", args=args)).content.decode()
+        assert POLLS.search(page), name
+        assert all("visibilityState" in asks for asks in re.findall(r"every \d+s[^,\"]*", page))
+
+
+def test_no_script_of_ours_runs_a_clock() -> None:
+    static = Path(__file__).parents[2] / "static"
+    assert [file.name for file in static.glob("*.js") if "setInterval" in file.read_text()] == []

@@ -1,0 +1,296 @@
+"""Several projects: one is worked in, kept in the session, and nothing of another is shown in it.
+
+Everything of the other project is called “Lindworm” here. The walk goes over every registered page,
+so that a new one that forgets its project is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+
+from campaigns.audience import Audience
+from campaigns.campaign import Campaign
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from config import projects
+from notifications import audit
+from notifications.access import ApiKey
+from notifications.admin.page import Page
+from notifications.project import Project
+from notifications.team import Role
+from tests.admin.desk import Desk, text_of
+from tests.builders import (
+    make_audience,
+    make_contact,
+    make_device,
+    make_project,
+    make_run,
+    make_template,
+)
+from tests.roles.people import logged_in
+from tests.roles.test_matrix import address, pages
+
+pytestmark = pytest.mark.django_db
+NAME = "Lindworm"
+HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/admin/"}
+
+
+@pytest.fixture
+def museum(project: Project) -> Project:
+    """Beside the project “Shop”, which is older and thus the one a person starts in."""
+    return make_project(name="Museum", timezone="Europe/Oslo")
+
+
+@pytest.fixture
+def rows(museum: Project) -> dict[str, int]:
+    """One of everything in the museum, and none in the shop."""
+    person = make_contact(museum, external_id=f"{NAME}-1")
+    device = make_device(person, f"{NAME}:APA91bTail")
+    run = make_run(
+        museum,
+        advanced=False,
+        name=f"{NAME} night",
+        audience=make_audience(museum, name=f"{NAME} friends"),
+        template={"name": f"{NAME} text", "title": NAME},
+        schedule_kind="at",
+        at=timezone.now() + timedelta(minutes=30),
+        tags=[NAME.lower()],
+    )
+    key, _ = ApiKey.issue(museum, f"{NAME} backend")
+    audit.record("user:ada", "launched", f"run {NAME}", project=museum)
+    return {
+        "campaigns_campaign": run.campaign_id,
+        "campaign_review": run.campaign_id,
+        "campaigns_audience": run.campaign.audience_id,
+        "campaigns_template": run.campaign.template_id,
+        "template": run.campaign.template_id,
+        "campaigns_run": run.pk,
+        "campaigns_move": run.pk,
+        "run": run.pk,
+        "person_sent": person.pk,
+        "notifications_contact": person.pk,
+        "notifications_device": device.pk,
+        "notifications_apikey": key.pk,
+        "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
+    }
+
+
+def lists() -> list[str]:
+    """The name of every registered page whose rows belong to a project."""
+    found = admin.site._registry.items()
+    return [
+        f"{model._meta.app_label}_{model._meta.model_name}"
+        for model, page in found
+        if isinstance(page, Page) and page.has_project
+    ]
+
+
+def everywhere() -> Iterator[str]:
+    """Every page, part and answer that shows rows without being told which."""
+    for name in lists():
+        yield reverse(f"admin:{name}_changelist")
+        yield reverse(f"admin:{name}_changelist") + "?q=indw"
+        yield reverse(f"admin:{name}_changelist") + f"?q={NAME[:-1]}"
+    for name in ("audience", "template", "campaign"):
+        yield reverse(f"admin:campaigns_{name}_add")
+    for name in ("index", "campaigns_overview", "overview_health", "campaigns_calendar"):
+        yield reverse(f"admin:{name}")
+    yield reverse("admin:campaigns_campaign_changelist") + "?shelf=all"
+    yield reverse("admin:operations")
+    for term in (NAME[:4], NAME[:-1], "APA91bTail"):
+        yield reverse("admin:search") + f"?s={term}"
+
+
+def named(page: URLPattern) -> str | None:
+    """The first part of the address that names a row of a project, if there is one."""
+    parts = page.pattern.regex.groupindex
+    return next((part for part in parts if projects.model_of(str(page.name), part)), None)
+
+
+def moved(client: Client, project: Project) -> Any:
+    return client.post(reverse("admin:project_switch"), {"go_to_project": project.pk})
+
+
+def shows_lindworms(client: Client, url: str) -> bool:
+    reply = client.get(url)
+    assert reply.status_code == 200, (url, reply.status_code)
+    shown = b"".join(reply.streaming_content) if reply.streaming else reply.content  # type: ignore[attr-defined]
+    # What was searched for is repeated: only the whole name is a row.
+    return bool(re.search(f"{NAME}[ -:]|{NAME}<|lindworm", shown.decode()))
+
+
+# --- Nothing of another project -----------------------------------------------------------------
+
+
+def test_no_page_shows_anything_of_another_project(desk: Desk, rows: dict[str, int]) -> None:
+    assert len(lists()) >= 8
+    assert [url for url in everywhere() if shows_lindworms(desk.client, url)] == []
+
+
+def test_the_same_pages_show_it_once_one_goes_there(
+    desk: Desk, rows: dict[str, int], museum: Project
+) -> None:
+    """Or the walk above would look at nothing."""
+    moved(desk.client, museum)
+    shown = {url for url in everywhere() if shows_lindworms(desk.client, url)}
+    assert {reverse(f"admin:{name}_changelist") for name in lists()} <= shown
+    assert {reverse("admin:index"), reverse("admin:operations")} <= shown
+    assert reverse("admin:search") + "?s=APA91bTail" in shown
+
+
+def test_every_part_of_an_address_is_known_to_name_a_row_or_none(rows: dict[str, int]) -> None:
+    """A new page that names a row otherwise must say so in `config/projects.py`."""
+    known = {*projects.ABOUT, *projects.NO_ROWS, "object_id"}
+    strange = {
+        (str(page.name), part)
+        for page in pages()
+        for part in page.pattern.regex.groupindex
+        if part not in known and page.name not in projects.OWN_PAGES
+    }
+    assert strange == set()
+
+
+def test_no_address_opens_a_row_of_another_project(
+    desk: Desk, rows: dict[str, int], museum: Project
+) -> None:
+    about = [page for page in pages() if page.name and named(page)]
+    assert len(about) > 50
+    wrong = []
+    for page in about:
+        url = address(page, rows)
+        assert url is not None
+        for method in ("GET", "POST"):
+            reply: Any = desk.client.generic(method, url)
+            if reply.status_code != 409 or b"This belongs to the project" not in reply.content:
+                wrong.append(f"{method} {url}: {reply.status_code}")
+    assert wrong == []
+    assert not Run.objects.exclude(state="scheduled").exists()
+
+
+def test_the_number_beside_the_runs_counts_this_project_only(
+    desk: Desk, rows: dict[str, int], museum: Project
+) -> None:
+    Run.objects.get().pause(Cause.LATE)
+    assert "Runs task_alt" in desk.open("index")
+    moved(desk.client, museum)
+    assert "Runs 1 task_alt" in desk.open("index")
+
+
+# --- Going from one to the other ----------------------------------------------------------------
+
+
+def test_the_choice_is_kept_said_and_ticked(desk: Desk, museum: Project) -> None:
+    page = desk.client.get("/admin/").content.decode()
+    assert re.search(r'aria-current="true">Shop', page) and "Museum" in page
+    reply: Any = desk.client.post(
+        reverse("admin:project_switch"), {"go_to_project": museum.pk}, follow=True
+    )
+    assert "You are working in “Museum” now." in text_of(reply)
+    page = desk.client.get("/admin/campaigns/run/").content.decode()
+    assert re.search(r'aria-current="true">Museum', page)
+
+
+def test_looking_changes_nothing_and_nobody_is_sent_elsewhere(desk: Desk, museum: Project) -> None:
+    url = reverse("admin:project_switch")
+    assert desk.client.get(url, {"go_to_project": museum.pk}).status_code == 405
+    reply = desk.client.post(url, {"go_to_project": museum.pk, "next": "https://example.com/"})
+    assert reply["Location"] == "/admin/"
+    reply = desk.client.post(url, {"go_to_project": "1' OR 1=1", "next": "/admin/campaigns/run/"})
+    assert reply["Location"] == "/admin/campaigns/run/"
+    assert "Museum" in desk.open("index")
+
+
+def test_a_link_into_another_project_offers_to_go_there(
+    desk: Desk, rows: dict[str, int], museum: Project
+) -> None:
+    url = reverse("admin:campaigns_run_change", args=[rows["campaigns_run"]])
+    text = text_of(desk.client.get(url))
+    assert "This belongs to the project “Museum”" in text and "You are working in “Shop”" in text
+    assert NAME not in text
+    answer = {"go_to_project": museum.pk, "next": url}
+    reply: Any = desk.client.post(reverse("admin:project_switch"), answer, follow=True)
+    assert reply.status_code == 200 and f"{NAME} night" in text_of(reply)
+
+
+def test_a_page_left_open_asks_once_one_has_gone_elsewhere(
+    desk: Desk, rows: dict[str, int]
+) -> None:
+    url = reverse("admin:run_live", args=[rows["run"]])
+    reply = desk.client.get(url, headers=HTMX)
+    assert (reply.content, reply["HX-Redirect"]) == (b"", "/admin/")
+
+
+def test_what_was_typed_in_another_project_is_saved_there_or_not_at_all(
+    desk: Desk, project: Project, museum: Project
+) -> None:
+    """Two tabs: the form was opened in the shop, then the other tab went to the museum."""
+    url = reverse("admin:campaigns_template_add")
+    form = {"name": "Two\nlines", "title": "“Hi” <b>", "settled_project": project.pk, "_save": ""}
+    moved(desk.client, museum)
+    reply: Any = desk.client.post(url, {**form, "body": "See you", "tags": ["a", "b"]})
+    assert reply.status_code == 409 and "Nothing was saved" in text_of(reply)
+    html = reply.content.decode()
+    again = re.findall(r'<textarea name="([^"]+)" hidden>\n(.*?)</textarea>', html, re.DOTALL)
+    typed = [(name, unescape(value)) for name, value in again]
+    assert ("title", "“Hi” <b>") in typed and [v for n, v in typed if n == "tags"] == ["a", "b"]
+    assert f'name="go_to_project" value="{project.pk}"' in html
+    moved(desk.client, project)
+    assert desk.client.post(url, dict(typed)).status_code in (200, 302)
+
+
+def test_a_question_beside_a_form_says_that_one_has_gone_elsewhere(
+    desk: Desk, museum: Project
+) -> None:
+    url = reverse("admin:audience_count")
+    reply = desk.client.post(url, {"project": museum.pk, "rules": '{"all": []}'}, headers=HTMX)
+    assert reply.status_code == 200
+    assert "You are working in “Shop” now; this page is of “Museum”." in text_of(reply)
+
+
+def test_what_is_made_belongs_to_the_project_one_works_in(desk: Desk, museum: Project) -> None:
+    moved(desk.client, museum)
+    text = desk.save("campaigns_audience_add", name="Night owls", kind="rules", rules="")
+    assert "Night owls" in text
+    assert Audience.objects.get().project == museum
+
+
+def test_a_campaign_is_offered_only_its_own_projects_texts(
+    desk: Desk, rows: dict[str, int], project: Project
+) -> None:
+    make_template(project, name="Shop text")
+    page = desk.client.get(reverse("admin:campaigns_campaign_add")).content.decode()
+    assert "Shop text" in page and f"{NAME} text" not in page
+    values = {"name": "Mixed", "audience": rows["campaigns_audience"], "schedule_kind": "now"}
+    desk.save("campaigns_campaign_add", **values)
+    assert not Campaign.objects.filter(name="Mixed").exists()
+
+
+# --- While there is no choice -------------------------------------------------------------------
+
+
+def test_with_one_project_nothing_of_it_is_seen(desk: Desk, project: Project) -> None:
+    for page in ("index", "campaigns_run_changelist", "campaigns_campaign_add", "search"):
+        html = desk.client.get(reverse(f"admin:{page}")).content.decode()
+        assert "go_to_project" not in html and "n-project" not in html, page
+
+
+def test_without_any_project_the_pages_still_open(desk: Desk) -> None:
+    assert "Four steps to a first run" in desk.open("index")
+    desk.open("campaigns_campaign_changelist")
+    desk.open("campaigns_calendar")
+
+
+def test_a_viewer_may_go_to_another_project_too(museum: Project) -> None:
+    client = logged_in(Role.VIEWER)
+    assert moved(client, museum).status_code == 302
+    assert re.search(r'aria-current="true">Museum', client.get("/admin/").content.decode())
