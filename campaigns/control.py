@@ -17,6 +17,7 @@ from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications import audit, device
+from notifications.actors import who
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
@@ -29,7 +30,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, f"It was {by}.")
+        run.pause(Cause.BY_HAND, f"It was {who(by)}.")
         _record(run, by, "paused")
 
 

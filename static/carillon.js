@@ -25,7 +25,7 @@ document.addEventListener("click", async (event) => {
 
 // In the page's language; pages without a log-in have none of this.
 const words = () => document.getElementById("c-words")?.dataset ?? {};
-const NAMES = { dock_to_right: "navigation", close: "close", more_horiz: "more" };
+const NAMES = { dock_to_right: "navigation", close: "close", more_horiz: "more", notifications: "home" };
 
 document.addEventListener("DOMContentLoaded", () => {
   const search = document.getElementById("searchbar");
@@ -35,6 +35,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
     const word = icon.textContent.trim();
     const clickable = icon.hasAttribute("x-on:click") ? icon : icon.closest("a, button");
+    const named = clickable?.textContent.trim() !== word || clickable?.ariaLabel || clickable?.title;
+    if (clickable !== icon && named) icon.setAttribute("aria-hidden", "true"); // no word to read out
     if (!clickable || !NAMES[word] || clickable.textContent.trim() !== word) continue;
     clickable.setAttribute("aria-label", words()[NAMES[word]] ?? word);
     if (clickable !== icon) continue;

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.comparison import Change, Merged, changes, merge
 from campaigns.revision import KEPT, TemplateRevision
 from campaigns.template import Template
+from notifications import actors
 
 
 class Seen(forms.IntegerField):
@@ -42,13 +43,7 @@ class Meanwhile:
 
 
 def who(actor: str) -> str:
-    """As a person would say it: “ada”, “the API key car_1234…”."""
-    kind, _colon, name = actor.partition(":")
-    if kind == "user":
-        return name
-    if kind == "key":
-        return _("the API key %(prefix)s…") % {"prefix": name}
-    return actor or _("somebody, before revisions were kept")
+    return actors.who(actor) or _("somebody, before revisions were kept")
 
 
 def look(

@@ -33,7 +33,7 @@ NEXT_STEP = {
     Cause.DEAD_ADDRESSES: _(
         "It looks like our payload or the Firebase project, or like a very old "
         "list. Resume if the list is old: addresses are then retired again. What this run retired "
-        "already can be taken back below."
+        "already can be taken back."
     ),
     Cause.PLATFORM_KEY: _(
         "Upload the APNs key (iOS) or the web push certificate in the Firebase "

@@ -42,6 +42,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "has_audience": Audience.objects.filter(project=project).exists(),
             "has_template": Template.objects.filter(project=project).exists(),
             "has_people": Contact.objects.filter(project=project).exists(),
+            "has_project": project is not None,
+            "demo": "manage.py demo",
             "numbers": _numbers(project),
         }
     return context

@@ -22,6 +22,7 @@ from campaigns.admin.change_rate import RateDialog
 from campaigns.admin.run_views import RunViews
 from campaigns.run import Run
 from notifications import device
+from notifications.actors import who
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import actor, page_url
 from notifications.admin.unfolded import action, display
@@ -99,9 +100,11 @@ class RunPage(RunViews):
         return obj.state, str(Run.State(obj.state).label)
 
     @display(description=gettext_lazy("progress"))
-    def progress(self, obj: Run) -> SafeString:
-        settled = (obj.planned or 0) - obj.waiting
-        share = live.share(settled, obj.planned or 0)
+    def progress(self, obj: Run) -> SafeString | str:
+        if obj.planned is None:
+            return "–"
+        settled = obj.planned - obj.waiting
+        share = live.share(settled, obj.planned)
         return format_html(
             '<span class="c-meter"><progress max="100" value="{0}" aria-label="{1}">'
             "</progress><span>{0} %</span></span>",
@@ -111,12 +114,14 @@ class RunPage(RunViews):
 
     @display(description=gettext_lazy("accepted"))
     def accepted_of(self, obj: Run) -> str:
-        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned or 0:,}"}
+        if obj.planned is None:
+            return "–"  # counted when it starts
+        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned:,}"}
         return _("%(accepted)s of %(planned)s") % numbers
 
     @display(description=gettext_lazy("not accepted"))
     def not_accepted(self, obj: Run) -> str:
-        return f"{obj.rejected + obj.skipped + obj.unknown:,}"
+        return "–" if obj.planned is None else f"{obj.rejected + obj.skipped + obj.unknown:,}"
 
     @display(description=gettext_lazy("started"))
     def started(self, obj: Run) -> str:
@@ -127,7 +132,7 @@ class RunPage(RunViews):
 
     @display(description=gettext_lazy("launched by"))
     def by(self, obj: Run) -> str:
-        return obj.launched_by.partition(":")[2]
+        return who(obj.launched_by)
 
     # --- Verbs ---------------------------------------------------------------------------------
 

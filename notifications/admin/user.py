@@ -12,11 +12,17 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import (
+    AdminPasswordChangeForm,
+    UnfoldReadOnlyPasswordHashWidget,
+    UserChangeForm,
+    UserCreationForm,
+)
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications import second_factor
@@ -49,11 +55,28 @@ class NewMemberForm(UserCreationForm):  # type: ignore[misc]
     role = RoleField()
 
 
+class SealedPassword(UnfoldReadOnlyPasswordHashWidget):  # type: ignore[misc]
+    """That there is one; its algorithm, salt and hash help nobody."""
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        if len(context["summary"]) > 1:  # else it says that there is none
+            context["summary"] = [{"label": _("Set. Nobody can read it.")}]
+        return context
+
+
 class MemberForm(UserChangeForm):  # type: ignore[misc]
     role = RoleField()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["password"].widget = SealedPassword()
+        self.fields["password"].help_text = format_html(
+            '<p><a class="c-link" href="../password/">{}</a></p>', _("Set another one")
+        )
+        self.fields["is_active"].help_text = _(
+            "Off: they can no longer log in. What they did stays in the audit trail."
+        )
         self.fields["role"].initial = role_of(self.instance) or _role_before(self.instance)
 
     def clean(self) -> dict[str, Any]:

@@ -18,9 +18,15 @@ from tests.builders import make_campaign, make_people, make_run
 pytestmark = pytest.mark.django_db
 
 
-def test_without_anything_it_names_the_four_steps(desk: Desk) -> None:
+def test_without_anything_it_names_the_steps_and_the_demo(desk: Desk) -> None:
     text = desk.open("index")
-    assert "Four steps to a first run" in text and "A campaign that joins the two" in text
+    assert "Five steps to a first run: A project" in text
+    assert "A campaign that joins the two" in text and "manage.py demo makes" in text
+
+
+def test_in_an_empty_project_it_names_the_four_steps(desk: Desk, project: Project) -> None:
+    text = desk.open("index")
+    assert "Four steps to a first run: People" in text and "manage.py demo" not in text
 
 
 def test_with_a_campaign_and_no_run_it_leads_to_the_launch(desk: Desk, project: Project) -> None:

@@ -51,7 +51,7 @@ def test_the_totals_add_up_and_are_shown_to(desk: Desk, project: Project) -> Non
     assert "App uninstalled or address expired (device retired) 2" in text
     assert "A value the text needs is missing for this person 1" in text
     assert "77.8 %" in text
-    assert "user:alice launched it" in text
+    assert "alice launched it" in text
     assert "times in Asia/Seoul" in text
 
 
@@ -110,7 +110,7 @@ def test_pause_resume_and_cancel_are_answered_with_a_message_and_an_entry(
         assert said in messages_of(reply)[-1]
         assert Run.objects.get(pk=run.pk).state == state
     text = desk.open("campaigns_run_change", run.pk)
-    assert "user:ada paused it" in text and "user:ada cancelled it" in text
+    assert "ada paused it" in text and "ada cancelled it" in text
 
 
 def test_a_verb_that_came_too_late_is_refused_inside_the_dialog(
