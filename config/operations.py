@@ -99,6 +99,8 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 
 def _answering() -> Iterator[dict[str, Any]]:
+    if _queues() is None:
+        return  # the client would try again and again, and one would wait for it
     try:
         with celery.app.connection_for_write(settings.BROKER_URL) as broker:
             inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)
