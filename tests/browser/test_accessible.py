@@ -1,0 +1,226 @@
+"""Every page by axe-core (WCAG 2.2 AA, light and dark), on a phone's width, and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from campaigns import control, engine
+from campaigns.chunk import Chunk
+from campaigns.reasons import Cause
+from notifications.project import Project
+from notifications.team import Role
+from tests.admin.test_run import settle
+from tests.browser.test_walk import CHROMIUM, QUIET
+from tests.builders import make_campaign, make_people, make_run
+from tests.roles.people import logged_in, somebody
+from tests.roles.test_matrix import address, pages, rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+rows = rows  # a fixture, used here too
+
+# Their forms are the same when empty.
+ADDED_LIKE_CHANGED = ("audience", "template", "contact", "device", "project")
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+ASK_AXE = """async ([without, rules]) => (await axe.run({exclude: without}, rules)).violations
+    .filter(found => ["serious", "critical"].includes(found.impact))
+    .map(found => `${found.id}: ${found.nodes.map(node => node.html.slice(0, 160)).join(" + ")}`)"""
+ONCE = """() => {
+    const wrong = [];
+    for (const only of ["main", "h1"]) {
+        const count = document.querySelectorAll(only).length;
+        if (count !== 1) wrong.push(`${count} <${only}>`);
+    }
+    if (!document.title.trim() || /Select .* to/.test(document.title)) wrong.push(document.title);
+    return wrong;
+}"""
+SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+# What says where the keyboard is: an outline, or a ring or border of the field around it.
+SEEN = """() => {
+    const drawn = (box) => {
+        const style = getComputedStyle(box);
+        return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    };
+    const at = document.activeElement, box = at.getBoundingClientRect();
+    if (at === document.body || box.width === 0) return null;
+    return [drawn(at) || drawn(at.parentElement) || drawn(at.closest("label") ?? at), at.outerHTML];
+}"""
+MOVING = """() => [...document.querySelectorAll("*")].filter((box) => {
+    const style = getComputedStyle(box);
+    return [style.transitionDuration, style.animationDuration].join(",").split(",")
+        .some((time) => parseFloat(time) > 0.001);
+}).map((box) => box.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    """Less motion: nothing fades while its colours are measured."""
+    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+def log_in(page: Page, live_server: LiveServer, client: Client) -> None:
+    session = client.cookies["sessionid"].value
+    page.context.clear_cookies()
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+
+
+def complaints(page: Page) -> list[str]:
+    """What is wrong with the page that is open: at a desk, in the dark, and on a phone.
+
+    The navigation is the same everywhere and the slowest to judge: the overview's is enough.
+    """
+    without = [] if page.url.endswith("/admin/") else [["#nav-sidebar"]]
+    page.set_viewport_size({"width": 1360, "height": 900})
+    page.wait_for_function("!document.querySelector('.htmx-request, [x-cloak]')")
+    page.evaluate(AXE)
+    only: dict[str, Any] = {"resultTypes": ["violations"]}
+    by_tag = {**only, "runOnly": {"type": "tag", "values": WCAG}}
+    wrong = page.evaluate(ASK_AXE, [without, by_tag])
+    page.evaluate("document.documentElement.classList.toggle('dark')")  # what the switch does
+    page.wait_for_function("document.getAnimations().every(each => each.playState === 'finished')")
+    contrast = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+    in_the_dark = page.evaluate(ASK_AXE, [without, {**only, "runOnly": contrast}])
+    wrong += [f"dark: {found}" for found in in_the_dark]
+    wrong += page.evaluate(ONCE)
+    page.set_viewport_size({"width": 390, "height": 844})
+    try:  # what follows the window's size may be a moment late
+        page.wait_for_function(f"{SIDEWAYS} <= 0", timeout=2_000)
+    except TimeoutError:
+        wrong.append(f"{page.evaluate(SIDEWAYS)} px too wide for a phone")
+    return list(wrong)
+
+
+def looked_at(page: Page, paths: list[str]) -> dict[str, list[str]]:
+    found = {}
+    for path in paths:
+        page.goto(path)
+        if wrong := complaints(page):
+            found[path] = wrong
+    return found
+
+
+def whole_pages(rows: dict[str, int]) -> list[str]:
+    """Every address of the admin that answers with a page, and not with a part of one."""
+    client = logged_in(Role.OWNER)
+    paths = {address(each, rows) for each in pages() if each.name not in ("logout", "")}
+    alike = ("/history/", "/delete/", *(f"/{model}/add/" for model in ADDED_LIKE_CHANGED))
+    paths -= {path for path in paths if path and path.endswith(alike)}
+    return sorted(path for path in paths if path and is_whole(client.get(path)))
+
+
+def is_whole(reply: Any) -> bool:
+    return reply.status_code == 200 and not reply.streaming and b"<!DOCTYPE html>" in reply.content
+
+
+def test_every_page_can_be_used_by_everybody(
+    page: Page, live_server: LiveServer, rows: dict[str, int], project: Project
+) -> None:
+    paths = whole_pages(rows)
+    assert len(paths) > 25, "the walk has lost its way"
+    steps = reverse("admin:campaigns_campaign_change", args=[rows["campaigns_campaign"]])
+    paths += [f"{steps}?step={step}" for step in ("who", "what", "when")]
+    paths += [reverse("admin:campaigns_audience_delete", args=[rows["campaigns_audience"]])]
+
+    log_in(page, live_server, logged_in_again())
+    assert looked_at(page, paths) == {}
+
+
+def logged_in_again() -> Client:
+    client = Client()
+    client.force_login(somebody(Role.OWNER, "olga"))
+    return client
+
+
+def test_a_run_in_trouble_and_a_result_can_too(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 9)
+    sending, paused, finished = (make_run(project, name=name) for name in ("One", "Two", "Three"))
+    settle(sending, accepted=3, rejected=2, skipped=1, unknown=1)
+    paused.pause(Cause.DEAD_ADDRESSES, "40 % of the addresses.")
+    settle(finished, accepted=6, rejected=1, skipped=1, unknown=1)
+    finished.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(finished.pk, now=timezone.now())
+    log_in(page, live_server, logged_in(Role.OWNER))
+    runs = [reverse("admin:campaigns_run_change", args=[run.pk]) for run in (sending, paused)]
+    ended = [
+        reverse(f"admin:{name}", args=[finished.pk])
+        for name in ("campaigns_run_change", "run_deliveries")
+    ]
+    assert looked_at(page, ["/admin/", *runs, *ended]) == {}
+
+    page.set_viewport_size({"width": 1360, "height": 900})
+    page.goto(runs[0])
+    page.get_by_text("Pause", exact=True).first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert complaints(page) == []
+
+
+def test_pages_without_anything_on_them_can_too(page: Page, live_server: LiveServer) -> None:
+    assert looked_at(page, ["/admin/login/"]) == {}
+    log_in(page, live_server, logged_in(Role.OWNER))
+    models = ("campaign", "run", "audience", "template")
+    empty = [f"/admin/campaigns/{model}/" for model in models]
+    empty += ["/admin/", "/admin/campaigns/campaign/calendar/", "/admin/notifications/contact/"]
+    assert looked_at(page, [*empty, "/admin/nowhere/"]) == {}
+    log_in(page, live_server, logged_in(Role.VIEWER))
+    assert looked_at(page, ["/admin/operations/"]) == {}, "what is not for one's role"
+
+
+def test_the_keyboard_is_always_seen_and_may_skip_the_navigation(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    log_in(page, live_server, logged_in(Role.OWNER))
+    for name in ("campaigns_campaign_changelist", "campaigns_audience_add"):
+        page.goto(reverse(f"admin:{name}"))
+        unseen = []
+        for _ in range(45):
+            page.keyboard.press("Tab")
+            if (found := page.evaluate(SEEN)) and not found[0]:
+                unseen.append(found[1][:200])
+        assert unseen == []
+
+    page.goto(reverse("admin:campaigns_campaign_change", args=[campaign.pk]))
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("Boolean(document.activeElement.closest('main'))")
+
+
+def test_whoever_asks_for_less_motion_gets_none(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, accepted=1)
+    control.pause(run, by="user:ada")
+    log_in(page, live_server, logged_in(Role.OWNER))
+    for path in ("/admin/", reverse("admin:campaigns_run_change", args=[run.pk])):
+        page.goto(path)
+        assert page.evaluate(MOVING) == []
