@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 import aiohttp
 import orjson
+from multidict import CIMultiDict
+from yarl import URL
 
 from notifications import payload, verdicts
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
@@ -24,6 +27,40 @@ LONGEST_CLOSURE = 3600.0
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
+
+
+class Batch:
+    """The messages of one call: what is still to be sent, and the answers so far."""
+
+    def __init__(self, messages: Sequence[Message], permit: Permit) -> None:
+        self.permit = permit
+        self._unsent = iter(messages)
+        self._missing = len(messages)
+        self._answers: list[Outcome] = []
+        self._all = asyncio.get_running_loop().create_future()
+        if not messages:
+            self._all.set_result(None)
+
+    def next(self) -> Message | None:
+        return next(self._unsent, None)
+
+    def answer(self, outcome: Outcome) -> None:
+        self._answers.append(outcome)
+        self._missing -= 1
+        if not self._missing and not self._all.done():
+            self._all.set_result(None)
+
+    def fail(self, error: Exception) -> None:
+        if not self._all.done():
+            self._all.set_exception(error)
+
+    async def answers(self) -> list[Outcome]:
+        await self._all
+        return self._answers
+
+    def abandon(self) -> None:
+        """Whoever asked has gone or has everything: what has not left shall not leave."""
+        self._unsent = iter(())
 
 
 class FcmGateway:
@@ -38,21 +75,34 @@ class FcmGateway:
         connections: int,
         ca_file: str | None,
     ) -> None:
-        self._url = f"{endpoint}/v1/projects/{firebase_project_id}/messages:send"
+        self._url = URL(f"{endpoint}/v1/projects/{firebase_project_id}/messages:send")
         self._tokens = tokens
+        self._headers: tuple[str, CIMultiDict[str]] = ("", CIMultiDict())
         self._closed_until = 0.0
-        self._slots = asyncio.Semaphore(connections)
+        self._batches: deque[Batch] = deque()
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._most_lanes = connections
         tls = ssl.create_default_context(cafile=ca_file)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=connections, ssl=tls, keepalive_timeout=60),
             timeout=TIMEOUT,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
     async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
         await self._ready()
-        return await asyncio.gather(*(self._send_one(message, permit) for message in messages))
+        batch = Batch(messages, permit)
+        self._batches.append(batch)
+        for _ in range(min(len(messages), self._most_lanes - len(self._lanes))):
+            lane = asyncio.create_task(self._drive())
+            self._lanes.add(lane)  # a task that nobody holds may be collected
+            lane.add_done_callback(self._lanes.discard)
+        try:
+            return await batch.answers()
+        finally:
+            batch.abandon()
 
     async def close(self) -> None:
         await self._session.close()
@@ -64,9 +114,23 @@ class FcmGateway:
         except TokenUnavailable:
             return
 
-    async def _send_one(self, message: Message, permit: Permit) -> Outcome:
-        async with self._slots:
-            return await self._attempt(message, permit, fresh_token_allowed=True)
+    async def _drive(self) -> None:
+        """A lane: one request after the other, for whichever batch has any left.
+
+        A task for each message, and a semaphore to hold most of them back, cost a fifth of all.
+        """
+        while self._batches:
+            batch = self._batches[0]
+            message = batch.next()
+            if message is None:
+                self._batches.popleft()
+                continue
+            try:
+                outcome = await self._attempt(message, batch.permit, fresh_token_allowed=True)
+            except Exception as error:
+                batch.fail(error)
+            else:
+                batch.answer(outcome)
 
     async def _attempt(
         self, message: Message, permit: Permit, *, fresh_token_allowed: bool
@@ -104,17 +168,23 @@ class FcmGateway:
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
     async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
-        async with self._session.post(
-            self._url, data=body, headers=headers, allow_redirects=False
-        ) as reply:
-            try:
-                return reply.status, reply.headers, await reply.read()
-            except (aiohttp.ClientError, TimeoutError, OSError):
-                if reply.status != 200:
-                    raise
-                return 200, reply.headers, b""  # accepted; only the message's name is lost
+        reply = await self._session.post(
+            self._url, data=body, headers=self._headers_with(token), allow_redirects=False
+        )
+        try:
+            # Read to its end, or broken: either way it lets go of its socket by itself.
+            return reply.status, reply.headers, await reply.read()
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            if reply.status != 200:
+                raise
+            return 200, reply.headers, b""  # accepted; only the message's name is lost
+
+    def _headers_with(self, token: str) -> CIMultiDict[str]:
+        if self._headers[0] != token:
+            words = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            self._headers = (token, CIMultiDict(words))
+        return self._headers[1]
 
 
 def _accepted(message: Message, body: bytes) -> Outcome:
