@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin import builder, inquiry, membership
-from campaigns.admin.audience_form import AudienceForm
+from campaigns.admin.audience_form import AudienceForm, last_saved
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field, leaves
 from notifications.admin.dialogs import Dialog, ask, done
 from notifications.admin.keyset import row_id
-from notifications.admin.page import Page, page_url
+from notifications.admin.page import Page, actor, page_url
 from notifications.admin.unfolded import action, display
 from notifications.project import Project
 
@@ -47,6 +47,10 @@ class AudiencePage(Page):
     empty_text = gettext_lazy(
         "An audience says who shall hear of it: rules over what your app told us, or a list."
     )
+
+    class Media:
+        css = {"all": ["draft.css"]}
+        js = ["draft.js"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
@@ -136,6 +140,7 @@ class AudiencePage(Page):
         if audience is not None:
             context["campaigns"] = audience.campaigns.order_by("-pk")[:10]
             context["naming"] = list(_naming(audience))
+            context["newest_of_mine"] = last_saved(audience, by=actor(request))
             if audience.kind == Audience.Kind.LIST:
                 members = Member.objects.filter(audience=audience).select_related("contact")
                 context["members"] = members.order_by("-pk")[:SHOWN_MEMBERS]

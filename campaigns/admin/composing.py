@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -15,11 +17,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin import forecast, preview, steps, when
+from campaigns.admin import forecast, freshness, preview, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, sample, validate_rules
+from campaigns.budget import TooSlow, within
 from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
 from campaigns.template import Template
@@ -96,8 +99,9 @@ class Composing(Page):
             context = {
                 "said": sentence(rules, project_id=project.pk),
                 "reach": forecast.quick_reach(project.pk, rules),
-                "people": sample(project.pk, rules, size=SHOWN_PEOPLE),
             }
+            with suppress(TooSlow), within(seconds=0.2):
+                context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
         except ValidationError as error:
             context["hint"] = " ".join(error.messages)
         return render(request, f"{FOLDER}/who.html", context)
@@ -131,6 +135,7 @@ class Composing(Page):
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.opens(request, "launch"),
+            "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
         }
         return render(request, f"{FOLDER}/review.html", context)
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns import recurrence
 from campaigns.admin import forecast, freshness, preview
+from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
@@ -31,13 +32,16 @@ class LaunchDialog(Dialog):
         label=gettext_lazy("Number of devices"),
         required=False,
         widget=LineInput(inputmode="numeric", autocomplete="off"),
-        help_text=gettext_lazy("Type it to show that you mean it."),
     )
     looked_at = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.must_type:
+        if self.must_type:
+            number = f"{self.reach.devices:,}"
+            told = _("Type %(number)s to show that you mean it.") % {"number": number}
+            self.fields["number"].help_text = told
+        else:
             del self.fields["number"]
         self.initial["looked_at"] = freshness.marks(self.campaign)
 
@@ -89,8 +93,18 @@ class LaunchDialog(Dialog):
             "seconds": pace.seconds(self.reach.devices),
             "said": sentence(rules, project_id=campaign.project_id),
             "card": self._first_card(rules),
-            "warnings": campaign.warnings(timezone.now()),
+            "stale": self._since_the_review,
+            "warnings": [
+                *doubts(campaign.project_id, rules),
+                *campaign.warnings(timezone.now()),
+            ],
         }
+
+    @property
+    def _since_the_review(self) -> list[str]:
+        """What changed between reading the review and opening the dialog."""
+        seen = self.request.GET.get("looked_at", "")
+        return [] if self.is_bound else freshness.changed(self.campaign, seen)
 
     def _first_card(self, rules: dict[str, Any]) -> preview.Card | None:
         """For somebody of the audience who has a device, rather than for just anybody."""

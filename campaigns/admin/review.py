@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from campaigns import outlook, recurrence
 from campaigns.admin import forecast, preview
+from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
@@ -86,11 +87,11 @@ def of(campaign: Campaign, now: datetime) -> Review:
         starts_at=max(timed, now) if timed else now,
         coming=coming,
         skipped=[],
-        warnings=[],
+        warnings=doubts(campaign.project_id, rules),
     )
     if "template" not in problems:
         review.skipped = _skipped(campaign, rules)
-        review.warnings = [*campaign.warnings(now), *_time_is_short(review)]
+        review.warnings += [*campaign.warnings(now), *_time_is_short(review)]
         review.samples, review.longest = _cards(campaign, rules)
     return review
 

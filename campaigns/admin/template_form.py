@@ -58,7 +58,8 @@ class TemplateForm(ModelForm):
         }
 
     class Media:
-        js = ["template_json.js", "template_texts.js", "template_draft.js"]
+        css = {"all": ["draft.css"]}
+        js = ["template_json.js", "template_texts.js", "draft.js"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

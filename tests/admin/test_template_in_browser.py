@@ -119,7 +119,7 @@ def test_what_was_typed_when_the_session_ended_is_offered_again(
     save(page)
     page.goto(f"{live_server.url}/admin/campaigns/template/{template.pk}/change/")
     expect(page.locator("#t-tab-ko")).to_be_visible()
-    expect(page.locator("#t-draft")).to_be_hidden()
+    expect(page.locator("#draft")).to_be_hidden()
     template.refresh_from_db()
     assert template.locales == {"ko": {"title": "길게 쓴 글"}}
     page.close()

@@ -120,6 +120,39 @@ def test_a_launch_of_something_that_changed_since_asks_to_look_again(
     assert Run.objects.get().content["title"] == "Buy!"
 
 
+def test_an_audience_that_changed_since_it_was_looked_at_asks_to_look_again(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    audience = campaign.audience
+    url = f"/admin/campaigns/campaign/{campaign.pk}/launch/"
+    seen = looked_at(desk.client.get(url))
+    narrower = '{"field": "attributes.first_name", "op": "eq", "value": "Ada"}'
+    bob.save("campaigns_audience_change", audience.pk, name=audience.name, rules=narrower)
+
+    said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
+    assert "The audience is not any more what you looked at: bob changed it." in said
+    assert "first name is Ada" in said or "first_name is Ada" in said
+    assert not Run.objects.exists()
+
+
+def test_the_dialog_says_what_changed_since_the_review_was_read(
+    desk: Desk, bob: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    review = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/review/").content.decode()
+    link = unescape(review.partition('id="launch"')[2].partition('hx-get="')[2].split('"')[0])
+    assert "look again" not in text_of(desk.client.get(link))
+
+    template = campaign.template
+    bob.post("campaigns_template_change", template.pk, name=template.name, title="Buy!", body="B")
+    dialog = text_of(desk.client.get(link))
+    assert "The text is not any more what you looked at: bob changed it." in dialog
+    assert "look again before you launch" in dialog and "Buy!" in dialog
+
+
 def test_a_launch_of_what_was_looked_at_goes_out(desk: Desk, project: Project) -> None:
     make_people(project, 1)
     campaign = make_campaign(project)
@@ -138,10 +171,18 @@ def test_an_audience_emptied_meanwhile_is_not_launched(desk: Desk, project: Proj
     assert not Run.objects.exists()
 
 
-def test_a_rule_on_an_attribute_that_vanished_says_that_nobody_is_left(
+def test_a_rule_on_an_attribute_that_vanished_says_which_and_what_to_do(
     desk: Desk, project: Project
 ) -> None:
     make_people(project, 1)
-    gone = make_audience(project, rules={"field": "attributes.vip", "op": "eq", "value": True})
-    campaign = make_campaign(project, audience=gone)
-    assert "Nobody can be reached" in desk.open("campaign_review", campaign.pk)
+    gone = {"field": "attributes.vip", "op": "eq", "value": True}
+    nobody = make_campaign(project, audience=make_audience(project, rules=gone))
+    assert "Nobody can be reached" in desk.open("campaign_review", nobody.pk)
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        said = desk.open(page, nobody.pk)
+        assert "Nobody has the attribute “vip”" in said and "remove the rule" in said
+
+    # Worse: it kept people out, and now keeps out nobody.
+    everybody = make_campaign(project, audience=make_audience(project, rules={"not": gone}))
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        assert "Nobody has the attribute “vip”" in desk.open(page, everybody.pk)

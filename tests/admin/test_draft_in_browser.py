@@ -1,0 +1,90 @@
+"""The session ends while somebody types: nothing typed is lost, and what arrived is not offered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from campaigns.audience import Audience
+from notifications.project import Project
+from tests.admin.test_browser import browser, log_in  # noqa: F401
+from tests.builders import make_audience, make_campaign, make_contact
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PRO: dict[str, Any] = {"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}
+
+
+def end_the_session(page: Page) -> None:
+    page.context.clear_cookies(name="sessionid")
+
+
+def log_in_again(page: Page) -> None:
+    page.fill("#id_username", "ada")
+    page.fill("#id_password", "a long pass phrase")
+    page.click("button[type=submit]")
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).click()
+
+
+def test_an_audience_half_built_is_offered_again(
+    browser: Browser,  # noqa: F811
+    live_server: LiveServer,
+    project: Project,
+) -> None:
+    make_contact(project, attributes={"plan": "pro"})
+    audience, troubles = make_audience(project, name="VIPs", rules={"all": []}), list[str]()
+    page = log_in(browser, live_server, troubles, width=1360)
+    address = f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/"
+    page.goto(address)
+    page.fill("#id_name", "Pros")
+    page.get_by_role("tab", name="JSON").click()
+    page.fill("#id_rules", json.dumps(PRO))
+    end_the_session(page)
+    save(page)
+    log_in_again(page)
+
+    expect(page.locator("#id_name")).to_have_value("VIPs")
+    page.get_by_role("button", name="Bring it back").click()
+    expect(page.locator("#id_name")).to_have_value("Pros")
+    expect(page.get_by_label("Value", exact=True)).to_be_visible()  # the blocks are drawn anew
+    expect(page.locator("#count")).to_contain_text("plan is pro")
+    save(page)
+    page.wait_for_url("**/campaigns/audience/")
+    audience.refresh_from_db()
+    assert (audience.name, audience.rules) == ("Pros", PRO)
+
+    # It arrived; that a colleague has changed it since makes it no draft.
+    Audience.objects.update(rules={"all": []})
+    page.goto(address)
+    expect(page.locator("#count")).to_contain_text("everyone")
+    expect(page.locator("#draft")).to_be_hidden()
+    assert troubles == []
+    page.close()
+
+
+def test_a_campaign_half_written_is_in_the_form_again(
+    browser: Browser,  # noqa: F811
+    live_server: LiveServer,
+    project: Project,
+) -> None:
+    campaign, troubles = make_campaign(project, name="Spring"), list[str]()
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/campaign/{campaign.pk}/change/?step=who")
+    page.fill("#id_name", "Spring for all")
+    end_the_session(page)
+    page.get_by_role("button", name="Save, then what they read").click()
+    log_in_again(page)
+    expect(page.locator("#kept")).to_be_visible()
+    expect(page.locator("#id_name")).to_have_value("Spring for all")
+    page.get_by_role("button", name="Save, then what they read").click()
+    page.wait_for_url("**step=what**")
+    campaign.refresh_from_db()
+    assert campaign.name == "Spring for all"
+    assert troubles == []
+    page.close()
