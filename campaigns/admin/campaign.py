@@ -43,7 +43,7 @@ NEXT_STEP = {
     "preparing": gettext_lazy("Watch it"),
     "sending": gettext_lazy("Watch it"),
     "paused": gettext_lazy("Decide: resume or cancel"),
-    "finished": gettext_lazy("See what came of it"),
+    "finished": gettext_lazy("See the result"),
     "cancelled": gettext_lazy("Duplicate to send again"),
 }
 
