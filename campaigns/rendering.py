@@ -9,7 +9,7 @@ from typing import Any
 
 from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
-from campaigns import liquid
+from campaigns import filling, liquid
 from campaigns.content import Content, is_personal, on_platform
 from campaigns.reasons import Reason
 from notifications import options, payload, rules, validation
@@ -164,7 +164,7 @@ def values_of(reader: Reader) -> dict[str, Any]:
 def _fill(source: Any) -> Fill:
     """From a person's values to the source with them in it, at any depth."""
     if isinstance(source, str):
-        return partial(_text, source)
+        return partial(_text, filling.ready(source))
     if isinstance(source, dict):
         inner = {key: _fill(value) for key, value in source.items() if is_personal(value)}
         return lambda values: {**source, **{key: fill(values) for key, fill in inner.items()}}
@@ -176,9 +176,9 @@ def _same(value: Any, _: Mapping[str, Any]) -> Any:
     return value
 
 
-def _text(source: str, values: Mapping[str, Any]) -> str:
+def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -> str:
     try:
-        return liquid.parse(source).render(**values)
+        return fill(values)
     except UndefinedError as error:
         raise Unrenderable(Reason.MISSING_VALUE, str(error.args[0])[:200]) from error
     except OutputStreamLimitError as error:
