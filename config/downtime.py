@@ -14,11 +14,13 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from campaigns.admin.live import COMING_BACK
 from campaigns.run import Run
+from campaigns.schedule import Tick
 from config import celery, health
 from config.celery_settings import QUEUES
 from notifications.admin.chosen import chosen
@@ -41,10 +43,12 @@ def urls() -> list[URLPattern]:
 
 def downtime(request: HttpRequest) -> HttpResponse:
     """While something is sent it is asked for again; else when somebody comes back."""
-    of_run = "run" in request.GET  # the overview says by itself how long the scheduler is silent
+    of_run = "run" in request.GET
+    # The overview says by itself for how long the scheduler is silent, if it ever spoke.
+    with_scheduler = of_run or Tick.age(timezone.now()) is None
     runs = Run.objects.filter(project=chosen(request), state__in=MOVING, finished_at=None)
     context = {
-        "troubles": list(troubles(with_scheduler=of_run)),
+        "troubles": list(troubles(with_scheduler=with_scheduler)),
         "trigger": AGAIN if runs.exists() else COMING_BACK,
         "of_run": of_run,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,8 @@ def test_without_a_worker_it_says_what_stands_still(
 def test_the_runs_page_says_that_the_scheduler_is_silent_and_the_overview_knows_by_itself(
     desk: Desk, project: Project, without_workers: None
 ) -> None:
+    assert "The scheduler is silent." in desk.open("downtime")  # it never spoke
+    Tick.record(timezone.now() - timedelta(minutes=5))
     assert "The scheduler is silent." in desk.open("downtime", run="")
     assert "The scheduler is silent." not in desk.open("downtime")
     Tick.record(timezone.now())
