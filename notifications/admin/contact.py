@@ -24,12 +24,14 @@ from notifications.moments import CLOCK, DAY, local
 from notifications.tails import ending_in
 
 SHOWN_ATTRIBUTES = 4
+NOTHING: tuple[Any, ...] = (None, "", [])
 LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
 MOST_OWNERS = 50
 
 
 class ContactForm(ModelForm):
     attributes = JSONText(
+        label=_("Attributes"),
         required=False,
         widget=CodeArea(rows=12),
         help_text=_('What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.'),
@@ -77,9 +79,9 @@ class ContactPage(Page):
     @display(description=_("about"))
     def about(self, obj: Contact) -> SafeString:
         shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
-        text = " · ".join(_short(value) for _, value in shown if value not in (None, "", []))
-        names = ", ".join(name for name, _ in shown)
-        return format_html('<span class="c-clip" title="{}">{}</span>', names, text or "–")
+        parts = (f"{spaced(name)} {_short(value)}" for name, value in shown if value not in NOTHING)
+        text = " · ".join(parts) or "–"
+        return format_html('<span class="c-clip" title="{}">{}</span>', text, text)
 
     @display(description=_("devices"))
     def devices(self, obj: Contact) -> str:
@@ -115,9 +117,22 @@ def profile(contact: Contact) -> dict[str, Any]:
         "last_seen": max((device.last_seen_at for device in devices), default=None),
         "local_time": local(timezone.now(), zone, CLOCK),
         "zone": contact.project.timezone,
+        "known": [(spaced(name), _in_words(value)) for name, value in contact.attributes.items()],
     }
 
 
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _in_words(value: Any) -> str:
+    if value in NOTHING:
+        return "–"
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _short(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = _in_words(value)
     return text if len(text) <= 30 else f"{text[:29]}…"
