@@ -13,8 +13,8 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.budget import TooSlow, within
 from campaigns.rules import FIELDS
+from notifications.budget import TooSlow, within
 
 LOOKED_AT = 10_000
 SUGGESTED = 20

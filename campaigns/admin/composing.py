@@ -22,13 +22,13 @@ from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, sample, validate_rules
-from campaigns.budget import TooSlow, within
 from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, page_url
+from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.moments import in_zone
 from notifications.project import Project

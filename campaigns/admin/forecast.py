@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns import sampling
-from campaigns.budget import TooSlow, within
 from campaigns.engine import ONE_WORKER
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+from notifications.budget import TooSlow, within
 from notifications.device import Device
 from notifications.moments import in_words
 from notifications.pacing import cold_rate, full_rate

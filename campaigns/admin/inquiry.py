@@ -18,10 +18,10 @@ from campaigns.admin.doubts import doubts
 from campaigns.admin.why import verdict
 from campaigns.admin.words import label_of, sentence
 from campaigns.audience import Audience, sample, validate_rules
-from campaigns.budget import TooSlow, within
 from campaigns.rules import FIELDS, everyone, leaves
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
+from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.project import Project
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns import audience, sampling
-from campaigns.budget import TooSlow, within
+from notifications.budget import TooSlow, within
 
 
 @dataclass(frozen=True)

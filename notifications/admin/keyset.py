@@ -12,8 +12,10 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from notifications.admin.unfolded import ChangeList, Paginator
+from notifications.budget import TooSlow, within
 
 COUNTED_EXACTLY = 10_000
+COUNTING_SECONDS = 0.15  # few rows among very many are counted only by reading them all
 
 
 def capped_count(queryset: QuerySet[Any]) -> int:
@@ -30,7 +32,11 @@ def estimated_rows(queryset: QuerySet[Any]) -> int:
 def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
     if unfiltered and (rows := estimated_rows(queryset)) > COUNTED_EXACTLY:
         return _("about %(count)s") % {"count": f"{rows:,}"}
-    found = capped_count(queryset)
+    try:
+        with within(seconds=COUNTING_SECONDS):
+            found = capped_count(queryset)
+    except TooSlow:
+        return _("about %(count)s") % {"count": f"{estimated_rows(queryset):,}"}
     if found > COUNTED_EXACTLY:
         return _("more than %(count)s") % {"count": f"{COUNTED_EXACTLY:,}"}
     return f"{found:,}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -96,6 +98,27 @@ def test_no_list_counts_more_rows_than_the_cap(
     assert "more than 3 people" in page
     counts = [q["sql"] for q in asked if "COUNT(" in q["sql"] and "contact" in q["sql"]]
     assert counts and all("LIMIT 4" in sql for sql in counts)
+
+
+def test_a_count_that_would_hold_the_page_up_is_the_planners_guess(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three among a million fit: only reading all of them would tell how many there are."""
+    make_people(project, 2)
+    monkeypatch.setattr(keyset, "COUNTING_SECONDS", 0.05)
+
+    def slowly(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        counts = "COUNT(" in sql and "notifications_device" in sql
+        return execute(
+            "SELECT pg_sleep(2)" if counts else sql, None if counts else params, many, context
+        )
+
+    with connection.execute_wrapper(slowly):
+        page = desk.open("notifications_device_changelist", platform__exact="android")
+    assert "android" in page.lower() and "about " in page
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
 
 
 def test_a_list_asks_the_same_number_of_queries_for_any_number_of_rows(
