@@ -285,7 +285,7 @@ def test_with_one_project_nothing_of_it_is_seen(desk: Desk, project: Project) ->
 
 
 def test_without_any_project_the_pages_still_open(desk: Desk) -> None:
-    assert "Four steps to a first run" in desk.open("index")
+    assert "Overview" in desk.open("index")
     desk.open("campaigns_campaign_changelist")
     desk.open("campaigns_calendar")
 
