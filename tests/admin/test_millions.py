@@ -108,8 +108,11 @@ def test_a_page_of_recipients_is_read_chunk_by_chunk(run: Run) -> None:
             recipients.page(run, asked_for, after=0, limit=101)
         plan = _plan(asked[-1]["sql"])
         assert "one_chunk_per_number" in plan, plan
-        assert f"campaigns_recipient_run_{run.pk}_pkey" in plan, plan
-        assert "Seq Scan on campaigns_delivery" not in plan, plan
+        part = f"campaigns_recipient_run_{run.pk}"
+        found = rf"using {part}_pkey on {part} .*\n\s+Index Cond: \((.*)\)"
+        [condition] = re.findall(found, plan)
+        assert "run_id =" in condition and "seq >= k.first_seq" in condition, plan
+        assert "seq <= k.last_seq" in condition and "Seq Scan on campaigns_" not in plan, plan
 
 
 def _plan(sql: str) -> str:
