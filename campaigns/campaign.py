@@ -120,10 +120,11 @@ class Campaign(OfProject):
         """Somebody, or an earlier click, launched it; `run` is that run."""
 
         def __init__(self, run: Run) -> None:
-            super().__init__(
-                f"This campaign was already launched as run {run.pk}. "
-                "Duplicate the campaign to send it again."
+            said = _(
+                "This campaign was already launched as run %(number)d. Duplicate the campaign to "
+                "send it again."
             )
+            super().__init__(said % {"number": run.pk})
             self.run = run
 
     def __str__(self) -> str:
@@ -132,15 +133,19 @@ class Campaign(OfProject):
     def clean(self) -> None:
         problems: dict[str, str] = {}
         if self.schedule_kind == self.Schedule.AT and self.at is None:
-            problems["at"] = "Choose a time, or launch it now."
+            problems["at"] = _("Choose a time, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING:
             problems |= self._rhythm_problems()
         if self.pk and (last := self.series) and self._when_has_changed():
             problems["schedule_kind"] = str(STANDS if last.started_at is None else ENDED)
-        for name in ("audience", "template"):
+        strangers = {
+            "audience": _("There is no such audience in this project."),
+            "template": _("There is no such template in this project."),
+        }
+        for name in strangers:
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
-                problems[name] = f"There is no such {name} in this project."
+                problems[name] = strangers[name]
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words
         if problems:
@@ -205,14 +210,15 @@ class Campaign(OfProject):
             except ValidationError as error:
                 problems[name] = f"{checked}: {' '.join(error.messages)}"
         if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
-            problems["at"] = "This time has passed. Choose a later one, or launch it now."
+            problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING and not recurrence.coming(self, now, 1):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("It says nothing yet: write a title and a text.")
         if not problems and (look := self.look()).hopeless:
-            problems["template"] = f"{self.template}: FCM would refuse it for everybody looked at. "
-            problems["template"] += look.refused[0].detail
+            said = _("%(template)s: FCM would refuse it for everybody looked at. %(detail)s")
+            words = {"template": self.template, "detail": look.refused[0].detail}
+            problems["template"] = said % words
         return problems
 
     def warnings(self, now: datetime) -> list[str]:
@@ -230,7 +236,7 @@ class Campaign(OfProject):
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
         copy.pk, copy._state.adding = None, True
-        copy.name, copy.archived_at = f"{self.name[:90]} (copy)", None
+        copy.name, copy.archived_at = _("%(name)s (copy)") % {"name": self.name[:90]}, None
         copy.save()
         return copy
 

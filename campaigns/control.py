@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from campaigns import unknowns
 from campaigns.campaign import Campaign
@@ -55,7 +56,8 @@ def stop(campaign: Campaign, *, by: str) -> None:
     """End a series: its next run is cancelled, and none follows. Raises Run.InvalidMove."""
     run = campaign.series
     if run is None or run.started_at is not None:
-        raise Run.InvalidMove(f"“{campaign}” has no run waiting: nothing repeats.")
+        said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
+        raise Run.InvalidMove(said % {"campaign": campaign})
     cancel(run, by=by)
 
 

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext
+
 from campaigns.run import Run
 from notifications.rules import LONGEST_LABEL
 
@@ -36,12 +38,14 @@ def warning(project_id: int, label: str, *, at: datetime) -> str:
     if len(used) < WARNED_FROM:
         return ""
     if len(used) <= REPORTED_A_DAY:
-        return (
-            f"{len(used)} of the {REPORTED_A_DAY} analytics labels that Firebase reports a day are "
-            "in use, this one included. Give campaigns that belong together one label."
+        said = gettext(
+            "%(used)s of the %(most)s analytics labels that Firebase reports a day are in use, "
+            "this one included. Give campaigns that belong together one label."
         )
-    return (
-        f"This is analytics label {len(used)} within a day, and Firebase reports "
-        f"{REPORTED_A_DAY}. It may be missing there; our own counts are not affected. Use the "
-        "label of an earlier campaign to be sure."
-    )
+    else:
+        said = gettext(
+            "This is analytics label %(used)s within a day, and Firebase reports %(most)s. It may "
+            "be missing there; our own counts are not affected. Use the label of an earlier "
+            "campaign to be sure."
+        )
+    return said % {"used": len(used), "most": REPORTED_A_DAY}

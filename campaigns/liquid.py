@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
@@ -38,25 +40,32 @@ MAX_SOURCE = 4_000
 MAX_OUTPUT = 4_096
 
 PLAIN_WORDS = [
-    (r"expected '}}', found end of file", "a “{{” is never closed; add “}}”"),
-    (r"expected '%}', found end of file", "a “{%” is never closed; add “%}”"),
-    (r"expected tag end(\w+), found end", r"“{% \1 %}” is never closed; add “{% end\1 %}”"),
-    (r"unexpected tag '(end\w+|else|elsif|when)'", r"“{% \1 %}” has no tag to belong to"),
-    (r"unexpected tag '(\w+)'", r"the tag “\1” is not available here"),
-    (r"expected a primitive expression", "a variable's name is missing, e.g. {{ first_name }}"),
+    (r"expected '}}', found end of file", _("a “{{” is never closed; add “}}”")),
+    # xgettext:no-python-format
+    (r"expected '%}', found end of file", _("a “{%” is never closed; add “%}”")),
+    # xgettext:no-python-format
+    (r"expected tag end(\w+), found end", _("“{% \\1 %}” is never closed; add “{% end\\1 %}”")),
+    # xgettext:no-python-format
+    (r"unexpected tag '(end\w+|else|elsif|when)'", _("“{% \\1 %}” has no tag to belong to")),
+    (r"unexpected tag '(\w+)'", _("the tag “\\1” is not available here")),
+    (r"expected a primitive expression", _("a variable's name is missing, e.g. {{ first_name }}")),
     (r"expected end of expression, found word",
-     "unexpected word; a name has no spaces, and a filter follows a “|”"),
-    (r"expected end of expression, found string", "a “:” is missing before this, as in "
-     "{{ first_name | default: 'there' }}"),
-    (r"expected end of expression, found dpipe", "one “|” is enough"),
-    (r"expected end of expression, found '='", "to compare, write “==”"),
-    (r"expected word, found end of expression", "a filter's name is missing after the last “|”"),
-    (r"missing expression", "a condition is missing, as in {% if first_name %}"),
-    (r"missing tag name or closing delimiter", "a “{%” is never closed; add “%}”"),
-    (r"unexpected '[“”‘’„«»]'", "curly quotes are not understood; write straight ones: 'there'"),
-    (r"""unexpected ('"'|"'")""", "this quote is never closed"),
-    (r"unexpected '{'", "one “{” too many"),
-    (r"unexpected '(.)'", r"“\1” means nothing here"),
+     _("unexpected word; a name has no spaces, and a filter follows a “|”")),
+    (r"expected end of expression, found string",
+     _("a “:” is missing before this, as in {{ first_name | default: 'there' }}")),
+    (r"expected end of expression, found dpipe", _("one “|” is enough")),
+    (r"expected end of expression, found '='", _("to compare, write “==”")),
+    (r"expected word, found end of expression",
+     _("a filter's name is missing after the last “|”")),
+    # xgettext:no-python-format
+    (r"missing expression", _("a condition is missing, as in {% if first_name %}")),
+    # xgettext:no-python-format
+    (r"missing tag name or closing delimiter", _("a “{%” is never closed; add “%}”")),
+    (r"unexpected '[“”‘’„«»]'",
+     _("curly quotes are not understood; write straight ones: 'there'")),
+    (r"""unexpected ('"'|"'")""", _("this quote is never closed")),
+    (r"unexpected '{'", _("one “{” too many")),
+    (r"unexpected '(.)'", _("“\\1” means nothing here")),
 ]  # fmt: skip
 
 
@@ -95,7 +104,7 @@ def parse(source: str) -> BoundTemplate:
 def problems(source: str) -> list[str]:
     """What is wrong with a text, for the person who typed it. Empty when it can be sent."""
     if len(source) > MAX_SOURCE:
-        return [f"longer than {MAX_SOURCE:,} characters."]
+        return [gettext("longer than %(most)s characters.") % {"most": f"{MAX_SOURCE:,}"}]
     if problem := unstorable(source):
         return [f"{problem}."]
     try:
@@ -103,8 +112,9 @@ def problems(source: str) -> list[str]:
         used = template.analyze().filters
     except LiquidError as error:
         return [_in_plain_words(error, source)]
+    said = gettext("there is no filter “%(name)s”.")
     return [
-        f"{_place(source, spans[0].index)}: there is no filter “{name}”. {_instead(name)}"
+        f"{_place(source, spans[0].index)}: {said % {'name': name}} {_instead(name)}"
         for name, spans in used.items()
         if name not in FILTERS
     ]
@@ -118,14 +128,16 @@ def variables(source: str) -> set[str]:
 def _instead(name: str) -> str:
     known = OTHER_NAMES.get(name.lower())
     near = [known] if known else get_close_matches(name.lower(), FILTERS, n=1)
-    return f"Did you mean “{near[0]}”?" if near else f"Use one of {', '.join(sorted(FILTERS))}."
+    if near:
+        return gettext("Did you mean “%(nearest)s”?") % {"nearest": near[0]}
+    return gettext("Use one of %(known)s.") % {"known": ", ".join(sorted(FILTERS))}
 
 
 def _in_plain_words(error: LiquidError, source: str) -> str:
     message = str(error.args[0]) if error.args else str(error)
     for pattern, words in PLAIN_WORDS:
         if found := re.search(pattern, message):
-            message = found.expand(words)
+            message = found.expand(str(words))
             break
     index = error.token.start_index if error.token is not None else -1
     # An unclosed {% if %} has no place of its own: point at the end of the text.
@@ -135,4 +147,4 @@ def _in_plain_words(error: LiquidError, source: str) -> str:
 def _place(source: str, index: int) -> str:
     before = source[:index]
     line, column = before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
-    return f"line {line}, column {column}"
+    return gettext("line %(line)s, column %(column)s") % {"line": line, "column": column}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext
+
 from campaigns import liquid
 from campaigns.content import is_personal
 from notifications.options import PLATFORMS, Unreadable, read
@@ -14,13 +16,15 @@ EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
 def problems(given: Any) -> list[str]:
     """What is wrong, each with its option and what to write instead."""
     if not isinstance(given, dict):
-        return [f"must be an object, e.g. {EXAMPLE}."]
+        return [gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}]
     found = []
     for platform, written in given.items():
         if platform not in PLATFORMS:
-            found.append(f"{platform}: no such platform; use {', '.join(PLATFORMS)}.")
+            said = gettext("no such platform; use %(known)s.") % {"known": ", ".join(PLATFORMS)}
+            found.append(f"{platform}: {said}")
         elif not isinstance(written, dict):
-            found.append(f"{platform}: must be an object, e.g. {EXAMPLE}.")
+            said = gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}
+            found.append(f"{platform}: {said}")
         else:
             for name, value in written.items():
                 found += _problems(platform, name, value)
@@ -30,7 +34,8 @@ def problems(given: Any) -> list[str]:
 def _problems(platform: str, name: str, value: Any) -> list[str]:
     option = PLATFORMS[platform].get(name)
     if option is None:
-        return [f"{platform}.{name}: no such option; use {', '.join(PLATFORMS[platform])}."]
+        said = gettext("no such option; use %(known)s.") % {"known": ", ".join(PLATFORMS[platform])}
+        return [f"{platform}.{name}: {said}"]
     if broken := _liquid_problems(value, f"{platform}.{name}"):
         return broken
     if isinstance(value, str) and is_personal(value) and option.kind.personal:

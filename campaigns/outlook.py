@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext
 
 from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
@@ -43,12 +44,21 @@ class Look:
         """By reason: how many, and one of them to look at."""
         for reason in dict.fromkeys(one.reason for one in self.refused):
             those = [one for one in self.refused if one.reason == reason]
-            fate = "rejected" if those[0].rejected else "skipped"
-            example = f"{those[0].external_id}: {those[0].detail.removeprefix('message: ')}"
-            yield (
-                f"{len(those):,} of the {self.devices:,} devices of the people with the longest "
-                f"values would be {fate}, e.g. {example}"
+            said = gettext(
+                "%(count)s of the %(devices)s devices of the people with the longest values would "
+                "be skipped, e.g. %(person)s: %(why)s"
             )
+            if those[0].rejected:
+                said = gettext(
+                    "%(count)s of the %(devices)s devices of the people with the longest values "
+                    "would be rejected, e.g. %(person)s: %(why)s"
+                )
+            yield said % {
+                "count": f"{len(those):,}",
+                "devices": f"{self.devices:,}",
+                "person": those[0].external_id,
+                "why": those[0].detail.removeprefix("message: "),
+            }
 
 
 # The longest values make the longest messages. Their text is measured, not the message itself:

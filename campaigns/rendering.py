@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext
 from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns import filling, liquid
@@ -131,7 +132,8 @@ class Sheet:
     def check(self, message: Message) -> None:
         """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
         if self._says_something and not (message.title.strip() or message.body.strip()):
-            raise Unrenderable(Reason.TEMPLATE_ERROR, "title and body are empty for this person")
+            empty = gettext("title and body are empty for this person")
+            raise Unrenderable(Reason.TEMPLATE_ERROR, empty)
         for name, field, rule in self._ruled:
             if words := rule(getattr(message, name)):
                 raise _refusal(Problem(field, words))
@@ -182,7 +184,8 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     except UndefinedError as error:
         raise Unrenderable(Reason.MISSING_VALUE, str(error.args[0])[:200]) from error
     except OutputStreamLimitError as error:
-        words = f"one text alone has over {liquid.MAX_OUTPUT:,} bytes. Shorten it."
+        said = gettext("one text alone has over %(most)s bytes. Shorten it.")
+        words = said % {"most": f"{liquid.MAX_OUTPUT:,}"}
         raise _refusal(TooBig("message", words)) from error
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.

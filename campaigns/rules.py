@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.translation import gettext
 
 from campaigns.durations import parse_duration
 from notifications.contact import validate_attribute_name
@@ -74,7 +75,9 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
     leaves_seen: list[dict[str, Any]] = []
     _check(tree, "rules", 1, problems, leaves_seen)
     if len(leaves_seen) > MAX_LEAVES:
-        problems.append(f"rules: at most {MAX_LEAVES} rules; there are {len(leaves_seen)}.")
+        said = gettext("at most %(most)s rules; there are %(count)s.")
+        said %= {"most": MAX_LEAVES, "count": len(leaves_seen)}
+        problems.append(f"rules: {said}")
     if not problems:
         problems += _unknown_lists(leaves_seen, lists)
     if problems:
@@ -85,13 +88,16 @@ def _check(
     node: Any, path: str, depth: int, problems: list[str], leaves_seen: list[dict[str, Any]]
 ) -> None:
     if depth > MAX_DEPTH:
-        problems.append(f"{path}: nested deeper than {MAX_DEPTH} levels.")
+        said = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
+        problems.append(f"{path}: {said}")
     elif not isinstance(node, dict):
-        problems.append(f'{path}: must be an object such as {{"all": []}}.')
+        said = gettext('must be an object such as {"all": []}.')
+        problems.append(f"{path}: {said}")
     elif set(node) in ({"all"}, {"any"}):
         word = "all" if "all" in node else "any"
         if not isinstance(node[word], list):
-            problems.append(f"{path}.{word}: must be a list of rules.")
+            said = gettext("must be a list of rules.")
+            problems.append(f"{path}.{word}: {said}")
             return
         for index, inner in enumerate(node[word][: MAX_LEAVES + 1]):
             _check(inner, f"{path}.{word}[{index}]", depth + 1, problems, leaves_seen)
@@ -104,15 +110,22 @@ def _check(
 
 def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
     if extra := sorted(set(leaf) - {"field", "op", "value"}):
-        return [f": unknown key “{str(extra[0])[:50]}”. Use all, any, not, or field, op, value."]
+        said = gettext("unknown key “%(key)s”. Use all, any, not, or field, op, value.")
+        return [f": {said % {'key': str(extra[0])[:50]}}"]
     name, op = leaf.get("field"), leaf.get("op")
     if not isinstance(name, str) or (problem := _field_problem(name)):
         known = ", ".join(["attributes.<name>", *FIELDS])
-        return [f".field: {problem if isinstance(name, str) else 'missing'}. Known: {known}."]
+        said = gettext("%(problem)s. Known: %(known)s.")
+        words = {
+            "problem": problem if isinstance(name, str) else gettext("missing"),
+            "known": known,
+        }
+        return [f".field: {said % words}"]
     asked = field_of(name)
     if not isinstance(op, str) or op not in asked.ops:
         allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
-        return [f".op: “{str(op)[:50]}” does not fit {name}. Use one of {allowed}."]
+        said = gettext("“%(op)s” does not fit %(field)s. Use one of %(allowed)s.")
+        return [f".op: {said % {'op': str(op)[:50], 'field': name, 'allowed': allowed}}"]
     problem = _value_problem(asked, op, leaf.get("value"))
     return [f".value: {problem}"] if problem else []
 
@@ -122,7 +135,7 @@ def _field_problem(name: str) -> str:
         return ""
     prefix, _, attribute = name.partition(".")
     if prefix != "attributes":
-        return f"unknown field “{name[:80]}”"
+        return gettext("unknown field “%(name)s”") % {"name": name[:80]}
     try:
         validate_attribute_name(attribute)
     except ValidationError as error:
@@ -141,18 +154,21 @@ def field_of(name: str) -> Field:
 
 def _value_problem(asked: Field, op: str, value: Any) -> str:
     if op in ("exists", "not_exists"):
-        return "" if value in (None, "", True) else "leave it out; this operator takes none."
+        return (
+            "" if value in (None, "", True) else gettext("leave it out; this operator takes none.")
+        )
     if op in ("in", "not_in"):
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
-            return f"must be a list of 1 to {MAX_VALUES:,} values."
+            return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
         return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")
     if op in ("before", "after"):
-        return "" if moment(value) else "must be a date or time in ISO 8601, e.g. 2026-05-31."
+        said = gettext("must be a date or time in ISO 8601, e.g. 2026-05-31.")
+        return "" if moment(value) else said
     if op == "within_last":
         fits = isinstance(value, str) and parse_duration(value) is not None
-        return "" if fits else "must be an ISO 8601 duration, e.g. P30D or PT12H."
+        return "" if fits else gettext("must be an ISO 8601 duration, e.g. P30D or PT12H.")
     if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
-        return "must be a text."
+        return gettext("must be a text.")
     if op in ("gt", "gte", "lt", "lte"):
         return _order_problem(asked, value)
     return _scalar_problem(asked, value)
@@ -161,23 +177,25 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
 def _order_problem(asked: Field, value: Any) -> str:
     if asked.kind == "version":
         fits = isinstance(value, str) and VERSION.fullmatch(value)
-        return "" if fits else "must be a version such as 4.10.1, in quotes."
-    return "" if _is_number(value) else "must be a number. For dates use before or after."
+        return "" if fits else gettext("must be a version such as 4.10.1, in quotes.")
+    said = gettext("must be a number. For dates use before or after.")
+    return "" if _is_number(value) else said
 
 
 def _scalar_problem(asked: Field, value: Any) -> str:
     if asked.kind == "list":
-        return "" if _is_id(value) else "must be the id of a static list."
+        return "" if _is_id(value) else gettext("must be the id of a static list.")
     if isinstance(value, str):
         if len(value) > MAX_TEXT or unstorable(value):
-            return f"must be a text of at most {MAX_TEXT} ordinary characters."
+            said = gettext("must be a text of at most %(most)s ordinary characters.")
+            return said % {"most": MAX_TEXT}
         return ""
     if asked.kind != "attribute":
-        return "must be a text."
+        return gettext("must be a text.")
     return (
         ""
         if isinstance(value, bool) or _is_number(value)
-        else "must be a text, number or true/false."
+        else gettext("must be a text, number or true/false.")
     )
 
 
@@ -193,9 +211,8 @@ def _is_id(value: Any) -> bool:
 def _unknown_lists(leaves_seen: list[dict[str, Any]], lists: Container[int]) -> list[str]:
     asked = [leaf["value"] for leaf in leaves_seen if leaf["field"] == "list"]
     ids = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
-    return [
-        f"rules: there is no static list {pk} in this project." for pk in ids if pk not in lists
-    ]
+    said = gettext("there is no static list %(id)s in this project.")
+    return [f"rules: {said % {'id': pk}}" for pk in ids if pk not in lists]
 
 
 def moment(value: Any) -> datetime | date | None:

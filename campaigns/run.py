@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.reasons import Cause
@@ -120,7 +121,8 @@ class Run(OfProject):
         """The run is in another state than the move starts from; the message says which."""
 
     def __str__(self) -> str:
-        return f"{self.campaign} · run {self.pk}"
+        said = gettext("%(campaign)s · run %(number)d")
+        return said % {"campaign": self.campaign, "number": self.pk}
 
     def seconds_left(self, now: datetime) -> int:
         """How long a push is still worth showing; every attempt asks anew."""
@@ -154,7 +156,8 @@ class Run(OfProject):
         """One guarded UPDATE: of any number of processes that try, one moves the run."""
         if state in STOPS_WORK:
             values["epoch"] = F("epoch") + 1
-        self._move(MOVES[state], f"become {state}", of_epoch=of_epoch, state=state, **values)
+        what = gettext("become %(state)s") % {"state": gettext(state)}
+        self._move(MOVES[state], what, of_epoch=of_epoch, state=state, **values)
 
     def _move(
         self, sources: Iterable[State], what: str, *, of_epoch: int | None = None, **values: Any
@@ -165,7 +168,11 @@ class Run(OfProject):
         moved = movable.update(**values)
         self.refresh_from_db()
         if not moved:
-            raise Run.InvalidMove(f"A {self.state} run cannot {what}.")
+            raise Run.InvalidMove(self._cannot(what))
+
+    def _cannot(self, what: str) -> str:
+        said = gettext("A %(state)s run cannot %(what)s.")
+        return said % {"state": gettext(self.state), "what": what}
 
     def pause(self, cause: Cause, detail: str = "", *, epoch: int | None = None) -> None:
         """With an epoch: only if nobody has paused and resumed it since."""
@@ -182,7 +189,7 @@ class Run(OfProject):
         )
         self._move(
             (Run.State.PAUSED,),
-            "be resumed",
+            gettext("be resumed"),
             state=back_to,
             cause="",
             cause_detail="",
@@ -193,9 +200,11 @@ class Run(OfProject):
     def reopen(self) -> None:
         """A person sends again to whom the outcome is unknown of. A run that moves just goes on."""
         if not self.unfinished:
-            self._move((Run.State.FINISHED,), "send again", state=STATE.SENDING, finished_at=None)
+            self._move(
+                (Run.State.FINISHED,), gettext("send again"), state=STATE.SENDING, finished_at=None
+            )
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
-            raise Run.InvalidMove(f"A {self.state} run cannot send again.")
+            raise Run.InvalidMove(self._cannot(gettext("send again")))
 
     def change_rate(self, rate: int | None) -> int | None:
         """Another limit for what is left to send; returns the one before."""
@@ -203,7 +212,7 @@ class Run(OfProject):
         row = unfinished.exclude(state=Run.State.CANCELLED).values_list("rate_per_second").first()
         if row is None:
             self.refresh_from_db()
-            raise Run.InvalidMove(f"A {self.state} run cannot change its rate.")
+            raise Run.InvalidMove(self._cannot(gettext("change its rate")))
         Run.objects.filter(pk=self.pk).update(rate_per_second=rate)
         self.rate_per_second = rate
         before: int | None = row[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns import liquid, options, rehearsal
@@ -80,7 +81,7 @@ def _collect(problems: dict[str, list[str]], name: str, found: list[str]) -> Non
 
 def _text_problems(name: str, source: Any) -> list[str]:
     if not isinstance(source, str):
-        return ["must be a text."]
+        return [gettext("must be a text.")]
     problems = liquid.problems(source)
     # Of an address that ends in a person's value the start is known. One that is all theirs is
     # judged when it is there.
@@ -93,11 +94,12 @@ def _text_problems(name: str, source: Any) -> list[str]:
 
 def _data_problems(data: Any) -> list[str]:
     if not isinstance(data, dict):
-        return ['must be an object of texts, e.g. {"screen": "offers"}.']
+        return [gettext('must be an object of texts, e.g. {"screen": "offers"}.')]
     problems = []
     for key, value in data.items():
         if not isinstance(value, str):
-            problems.append(f"{key}: FCM takes texts only; write it in quotes.")
+            said = gettext("FCM takes texts only; write it in quotes.")
+            problems.append(f"{key}: {said}")
         elif problem := data_key(key):
             problems.append(problem)
         else:
@@ -107,7 +109,8 @@ def _data_problems(data: Any) -> list[str]:
 
 def _locales_problems(locales: Any) -> list[str]:
     if not isinstance(locales, dict):
-        return ['must be an object, e.g. {"ko": {"title": "…", "body": "…"}}.']
+        said = gettext("must be an object, e.g. %(example)s.")
+        return [said % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
     problems = []
     for locale, texts in locales.items():
         try:
@@ -115,10 +118,11 @@ def _locales_problems(locales: Any) -> list[str]:
         except ValidationError as error:
             problems.append(f"{locale}: {error.messages[0]}")
         if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data"}):
-            found = (
-                f"unknown key {sorted(extra)[0]}" if isinstance(texts, dict) else "not an object"
-            )
-            problems.append(f"{locale}: {found}; use title, body, image, link, data.")
+            said = gettext("not an object; use title, body, image, link, data.")
+            if isinstance(texts, dict):
+                said = gettext("unknown key %(key)s; use title, body, image, link, data.")
+                said %= {"key": sorted(extra)[0]}
+            problems.append(f"{locale}: {said}")
             continue
         for name, source in texts.items():
             found_in = _data_problems(source) if name == "data" else _text_problems(name, source)

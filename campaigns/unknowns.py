@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Case, F, Value, When
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery
@@ -30,7 +31,7 @@ def send_again(run: Run) -> int:
     """
     if timezone.now() > run.deadline:
         raise Run.InvalidMove(
-            "Its deadline has passed: nothing of it would be sent. Duplicate it instead."
+            gettext("Its deadline has passed: nothing of it would be sent. Duplicate it instead.")
         )
     with transaction.atomic():
         run.reopen()

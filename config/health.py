@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 from prometheus_client import CollectorRegistry, generate_latest
 
 from campaigns.schedule import Tick
@@ -45,9 +46,8 @@ def _asked(check: Callable[[], str]) -> str:
     try:
         return check()
     except (DatabaseError, redis.RedisError) as error:
-        return (
-            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no answer'}"
-        )
+        said = str(error).splitlines()[0] if str(error) else gettext("no answer")
+        return f"{type(error).__name__}: {said}"
 
 
 def _postgresql() -> str:
@@ -64,7 +64,7 @@ def _redis() -> str:
 def _beat() -> str:
     age = Tick.age(timezone.now())
     if age is None:
-        return "no tick yet; are beat and the control worker running?"
+        return gettext("no tick yet; are beat and the control worker running?")
     seconds = int(age.total_seconds())
     word = "ok" if seconds <= STALE_TICK_SECONDS else "stale"
-    return f"{word}, last tick {seconds} s ago"
+    return gettext("%(word)s, last tick %(seconds)s s ago") % {"word": word, "seconds": seconds}

@@ -25,7 +25,7 @@ def environment(request: HttpRequest) -> list[str]:
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
-    "SITE_SUBHEADER": "Push campaigns that ring once",
+    "SITE_SUBHEADER": _("Push campaigns that ring once"),
     "SITE_URL": None,
     "SITE_SYMBOL": "notifications",
     "SITE_FAVICONS": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext_noop
 
 WORDS = (
+    gettext_noop("Select value"),
     gettext_noop("Select record"),
     gettext_noop("Select action"),
     gettext_noop("Select action to run"),

@@ -10,6 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.project import OfProject
@@ -21,20 +22,21 @@ MAX_TEXT = 2_000
 MAX_DEPTH = 3
 
 validate_locale = RegexValidator(
-    r"^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z", "Use a language tag such as en, ko or pt-BR."
+    r"^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z", _("Use a language tag such as en, ko or pt-BR.")
 )
 validate_attribute_name = RegexValidator(
     r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z",
-    "A name starts with a letter and holds letters, digits and _ only, 64 at most.",
+    _("A name starts with a letter and holds letters, digits and _ only, 64 at most."),
 )
 
 
 def validate_attributes(attributes: Any) -> None:
     """Refuse what a template or a rule could choke on; name the attribute that is at fault."""
     if not isinstance(attributes, dict):
-        raise ValidationError('attributes must be an object, e.g. {"plan": "pro"}.')
+        raise ValidationError(gettext('attributes must be an object, e.g. {"plan": "pro"}.'))
     if len(attributes) > MAX_ATTRIBUTES:
-        raise ValidationError(f"At most {MAX_ATTRIBUTES} attributes; there are {len(attributes)}.")
+        said = gettext("At most %(most)s attributes; there are %(count)s.")
+        raise ValidationError(said % {"most": MAX_ATTRIBUTES, "count": len(attributes)})
     for name, value in attributes.items():
         try:
             validate_attribute_name(name)
@@ -45,21 +47,23 @@ def validate_attributes(attributes: Any) -> None:
 
 def _validate_value(value: Any, *, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise ValidationError(f"Nested deeper than {MAX_DEPTH} levels.")
+        raise ValidationError(gettext("Nested deeper than %(most)s levels.") % {"most": MAX_DEPTH})
     if isinstance(value, str):
         _validate_text(value)
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
-            raise ValidationError(f"Holds more than {MAX_ATTRIBUTES} values.")
+            said = gettext("Holds more than %(most)s values.")
+            raise ValidationError(said % {"most": MAX_ATTRIBUTES})
         for inner in (*value, *value.values()) if isinstance(value, dict) else value:
             _validate_value(inner, depth=depth + 1)
 
 
 def _validate_text(text: str) -> None:
     if len(text) > MAX_TEXT:
-        raise ValidationError(f"Longer than {MAX_TEXT:,} characters.")
+        said = gettext("Longer than %(most)s characters.")
+        raise ValidationError(said % {"most": f"{MAX_TEXT:,}"})
     if problem := unstorable(text):
-        raise ValidationError(f"It {problem}.")
+        raise ValidationError(gettext("It %(problem)s.") % {"problem": problem})
 
 
 class Contact(OfProject):

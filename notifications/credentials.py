@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
+from django.utils.translation import gettext, gettext_lazy
 
 from notifications import sealing
 from notifications.gateway import BadCredentials
@@ -23,9 +24,9 @@ from notifications.project import Project
 MAX_TEXT = 10_000
 MAX_BYTES = 64 * 1024  # a service account has 2.4 kB
 REQUIRED = ("project_id", "client_email", "private_key", "private_key_id", "token_uri")
-GET_ONE = (
+GET_ONE = gettext_lazy(
     "Firebase console → Project settings → Service accounts → Generate new private key."
-)  # fmt: skip
+)
 
 
 class ServiceAccount(models.Model):
@@ -100,17 +101,24 @@ def _seal(info: Mapping[str, Any], project_id: int) -> bytes:
 def read(text: str | bytes) -> dict[str, Any]:
     """A service account's file as JSON. Its content never becomes part of an error."""
     if len(text) > MAX_BYTES:
-        raise ValidationError("Far too large for a service account's JSON.")
+        raise ValidationError(gettext("Far too large for a service account's JSON."))
     try:
         info = json.loads(text)
     except (ValueError, RecursionError) as error:
-        place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise ValidationError(
-            f"Is not JSON, or only a part of it (it ends or breaks{place}). "
-            f"Give the whole file, from {{ to }}. A new one: {GET_ONE}"
-        ) from None
+        said = gettext(
+            "Is not JSON, or only a part of it (it ends or breaks). Give the whole file, from "
+            "{ to }. A new one: %(new)s"
+        )
+        if isinstance(error, json.JSONDecodeError):
+            said = gettext(
+                "Is not JSON, or only a part of it (it ends or breaks at line %(line)s). "
+                "Give the whole file, from { to }. A new one: %(new)s"
+            )
+        words = {"line": getattr(error, "lineno", 0), "new": GET_ONE}
+        raise ValidationError(said % words) from None
     if not isinstance(info, dict):
-        raise ValidationError(f"Is not a service account's JSON: not an object. {GET_ONE}")
+        said = gettext("Is not a service account's JSON: not an object.")
+        raise ValidationError(f"{said} {GET_ONE}")
     return info
 
 
@@ -118,46 +126,54 @@ def check(info: Mapping[str, Any], project: Project) -> None:
     """Refuse a file that cannot work, naming the field and the fix."""
     _check_kind(info)
     if odd := [name for name in REQUIRED if name in info and not isinstance(info[name], str)]:
-        raise ValidationError(f"{', '.join(odd)} must be texts. {GET_ONE}")
+        said = gettext("%(names)s must be texts.") % {"names": ", ".join(odd)}
+        raise ValidationError(f"{said} {GET_ONE}")
     if missing := [name for name in REQUIRED if not 0 < len(info.get(name, "")) <= MAX_TEXT]:
-        raise ValidationError(
-            f"Not a whole service account's JSON: {', '.join(missing)} missing. {GET_ONE}"
-        )
+        said = gettext("Not a whole service account's JSON: %(names)s missing.")
+        raise ValidationError(f"{said % {'names': ', '.join(missing)}} {GET_ONE}")
     if "@" not in info["client_email"] or not info["client_email"].isprintable():
-        raise ValidationError(f"client_email: is not an account's address. {GET_ONE}")
+        said = gettext("is not an account's address.")
+        raise ValidationError(f"client_email: {said} {GET_ONE}")
     if info["project_id"] != project.firebase_project_id:
-        raise ValidationError(
-            f"project_id: this key belongs to “{info['project_id'][:100]}”, the project sends as "
-            f"“{project.firebase_project_id}”. Give that project's key, or correct the project's "
-            "Firebase project ID first."
+        said = gettext(
+            "this key belongs to “%(owner)s”, the project sends as “%(project)s”. Give that "
+            "project's key, or correct the project's Firebase project ID first."
         )
+        said %= {"owner": info["project_id"][:100], "project": project.firebase_project_id}
+        raise ValidationError(f"project_id: {said}")
     # The key is sent wherever token_uri points: only ever to Google or to our own stand-in.
-    allowed = {settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI}
+    allowed = sorted({settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI})
     if info["token_uri"] not in allowed:
-        raise ValidationError(
-            f"token_uri: must be {' or '.join(sorted(allowed))}, not “{info['token_uri'][:100]}”. "
-            f"Download the file again instead of correcting it. {GET_ONE}"
+        said = gettext(
+            "must be %(known)s, not “%(given)s”. Download the file again instead of correcting it."
         )
+        known = gettext("{} or {}").format(*sorted(allowed)) if allowed[1:] else allowed[0]
+        said %= {"known": known, "given": info["token_uri"][:100]}
+        raise ValidationError(f"token_uri: {said} {GET_ONE}")
     _check_private_key(info["private_key"])
 
 
 def _check_kind(info: Mapping[str, Any]) -> None:
     if "project_info" in info or "client" in info:
-        raise ValidationError(
-            f"This is google-services.json, the app's own configuration. Needed is a key: {GET_ONE}"
+        said = gettext(
+            "This is google-services.json, the app's own configuration. Needed is a key: %(new)s"
         )
+        raise ValidationError(said % {"new": GET_ONE})
     kind = info.get("type", "service_account")
     if kind != "service_account":
-        raise ValidationError(f"type: must be “service_account”, not “{str(kind)[:50]}”. {GET_ONE}")
+        said = gettext("must be “service_account”, not “%(given)s”.") % {"given": str(kind)[:50]}
+        raise ValidationError(f"type: {said} {GET_ONE}")
 
 
 def _check_private_key(pem: str) -> None:
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise ValidationError(
-            "private_key: is not a key we can read; was it cut short, or its line ends lost? "
-            f"Give the file as it was downloaded. {GET_ONE}"
-        ) from None
+        said = gettext(
+            "is not a key we can read; was it cut short, or its line ends lost? Give the file as "
+            "it was downloaded."
+        )
+        raise ValidationError(f"private_key: {said} {GET_ONE}") from None
     if not isinstance(key, RSAPrivateKey):
-        raise ValidationError(f"private_key: must be an RSA key. {GET_ONE}")
+        said = gettext("must be an RSA key.")
+        raise ValidationError(f"private_key: {said} {GET_ONE}")

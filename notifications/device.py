@@ -9,6 +9,7 @@ from django.contrib.postgres.indexes import OpClass
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.contact import Contact
@@ -21,13 +22,12 @@ MAX_ADDRESS = 2_048
 def validate_address(address: str) -> None:
     """FCM promises no format, so only what cannot be an address is refused."""
     if not address:
-        raise ValidationError("An address must not be empty.")
+        raise ValidationError(gettext("An address must not be empty."))
     if len(address) > MAX_ADDRESS:
-        raise ValidationError(
-            f"An FCM address has at most {MAX_ADDRESS:,} characters; this one has {len(address):,}."
-        )
+        said = gettext("An FCM address has at most %(most)s characters; this one has %(count)s.")
+        raise ValidationError(said % {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"})
     if not address.isascii() or not address.isprintable() or " " in address:
-        raise ValidationError("An FCM address holds printable ASCII without spaces only.")
+        raise ValidationError(gettext("An FCM address holds printable ASCII without spaces only."))
 
 
 class Device(OfProject):

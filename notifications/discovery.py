@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext
 
 from notifications import rules
 from notifications.text import unstorable
@@ -55,19 +56,26 @@ def wrong(words: str) -> list[Problem]:
 
 def _text(value: Any, rule: rules.Rule | None) -> list[Problem]:
     if type(value) is not str:
-        return wrong(f"must be a text in quotes, not {_shown(value)}.")
+        return wrong(gettext("must be a text in quotes, not %(value)s.") % {"value": _shown(value)})
     if problem := unstorable(value):
         return wrong(f"{problem}.")
     return wrong(rule(value)) if rule else FINE
 
 
 def _boolean(value: Any, rule: rules.Rule | None) -> list[Problem]:
-    return FINE if type(value) is bool else wrong(f"must be true or false, not {_shown(value)}.")
+    return (
+        FINE
+        if type(value) is bool
+        else wrong(gettext("must be true or false, not %(value)s.") % {"value": _shown(value)})
+    )
 
 
 def _integer(value: Any, rule: rules.Rule | None) -> list[Problem]:
     if type(value) is not int or value not in INT32:
-        return wrong(f"must be a whole number without quotes, not {_shown(value)}.")
+        return wrong(
+            gettext("must be a whole number without quotes, not %(value)s.")
+            % {"value": _shown(value)}
+        )
     return wrong(rule(value)) if rule else FINE
 
 
@@ -79,21 +87,30 @@ def _number(value: Any, rule: rules.Rule | None) -> list[Problem]:
 
 def _duration(value: Any, rule: rules.Rule | None) -> list[Problem]:
     if type(value) is not str or not DURATION.fullmatch(value):
-        return wrong(f'must be seconds with an s, e.g. "3600s", not {_shown(value)}.')
+        return wrong(
+            gettext('must be seconds with an s, e.g. "3600s", not %(value)s.')
+            % {"value": _shown(value)}
+        )
     return wrong(rule(value)) if rule else FINE
 
 
 def _instant(value: Any, rule: rules.Rule | None) -> list[Problem]:
     if type(value) is str and INSTANT.fullmatch(value):
         return FINE
-    return wrong(f"must be a moment such as 2026-11-21T14:30:00Z, not {_shown(value)}.")
+    return wrong(
+        gettext("must be a moment such as 2026-11-21T14:30:00Z, not %(value)s.")
+        % {"value": _shown(value)}
+    )
 
 
 def _choice(known: list[str], value: Any) -> list[Problem]:
     # In any case: Google's own libraries send lower case.
     if type(value) is str and value.upper() in known:
         return FINE
-    return wrong(f"must be one of {', '.join(known)}, not {_shown(value)}.")
+    return wrong(
+        gettext("must be one of %(known)s, not %(value)s.")
+        % {"known": ", ".join(known), "value": _shown(value)}
+    )
 
 
 def _anything(value: Any, rule: rules.Rule | None) -> list[Problem]:
@@ -115,7 +132,7 @@ def _anything(value: Any, rule: rules.Rule | None) -> list[Problem]:
 
 def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[Problem]:
     if type(value) is not list:
-        return wrong(f"must be a list, not {_shown(value)}.")
+        return wrong(gettext("must be a list, not %(value)s.") % {"value": _shown(value)})
     found = [p.inside(f"[{place}]") for place, item in enumerate(value) for p in check(item)]
     return found or (wrong(rule(value)) if rule else FINE)
 
@@ -123,12 +140,17 @@ def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[Problem]:
 def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[Problem]:
     """Fields in camelCase or snake_case; one that is null counts as left out."""
     if type(value) is not dict:
-        return wrong(f"must be an object, not {_shown(value)}.")
+        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
     found: list[Problem] = []
     for field, inner in value.items():
         check = checks.get(field)
         if check is None:
-            found.append(Problem(str(field), f"FCM's {name} has no such field; remove it."))
+            found.append(
+                Problem(
+                    str(field),
+                    gettext("FCM's %(name)s has no such field; remove it.") % {"name": name},
+                )
+            )
         elif inner is not None and (problems := check(inner)):
             found += [problem.inside(field) for problem in problems]
     return found
@@ -139,7 +161,7 @@ def _map(
 ) -> list[Problem]:
     """Any key, each value of one type; some keys have rules of their own."""
     if type(value) is not dict:
-        return wrong(f"must be an object, not {_shown(value)}.")
+        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
     found: list[Problem] = []
     for key, inner in value.items():
         if problems := keyed.get(key, check)(inner) or _key(key):
@@ -149,7 +171,7 @@ def _map(
 
 def _key(key: Any) -> list[Problem]:
     if type(key) is not str:
-        return wrong("a key must be a text.")
+        return wrong(gettext("a key must be a text."))
     # Most keys are plain ASCII, and those are told apart in no time.
     return FINE if key.isascii() and "\x00" not in key else wrong(unstorable(key))
 

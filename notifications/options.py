@@ -10,6 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from notifications import rules
 from notifications.text import unstorable
 
@@ -37,7 +41,7 @@ class Kind:
 class Option:
     """One row: what it is for, how it is written, and where FCM wants it in which form."""
 
-    words: str
+    words: str | Promise
     kind: Kind
     place: tuple[str, ...] = ()  # below the platform's block; none: the payload knows
     wire: Callable[[Any], Any] = lambda value: value
@@ -49,7 +53,7 @@ class Option:
 def text(rule: rules.Rule | None = None) -> Kind:
     def read(value: Any) -> str:
         if type(value) is not str:
-            raise Unreadable("must be a text in quotes.")
+            raise Unreadable(gettext("must be a text in quotes."))
         if value and rule and (words := rule(value)):
             raise Unreadable(words)
         return value
@@ -69,7 +73,8 @@ def whole(least: int, most: int) -> Kind:
             return ""
         number = int(value) if type(value) is str and value.strip().isdecimal() else value
         if type(number) is not int or not least <= number <= most:
-            raise Unreadable(f"must be a whole number from {least} to {most:,}, not “{value}”.")
+            said = gettext("must be a whole number from %(least)s to %(most)s, not “%(value)s”.")
+            raise Unreadable(said % {"least": least, "most": f"{most:,}", "value": value})
         return number
 
     return Kind(read)
@@ -78,7 +83,8 @@ def whole(least: int, most: int) -> Kind:
 def number_of(*known: int) -> Kind:
     def read(value: Any) -> int:
         if type(value) is not int or value not in known:
-            raise Unreadable(f"must be one of {', '.join(map(str, known))}, without quotes.")
+            said = gettext("must be one of %(known)s, without quotes.")
+            raise Unreadable(said % {"known": ", ".join(map(str, known))})
         return value
 
     return Kind(read, personal=False)
@@ -86,7 +92,7 @@ def number_of(*known: int) -> Kind:
 
 def _flag(value: Any) -> bool:
     if type(value) is not bool:
-        raise Unreadable("must be true or false, without quotes.")
+        raise Unreadable(gettext("must be true or false, without quotes."))
     return value
 
 
@@ -98,10 +104,10 @@ def _share(value: Any) -> Any:
 
 def _texts(value: Any) -> dict[str, str]:
     if type(value) is not dict:
-        raise Unreadable('must be an object of texts, e.g. {"screen": "offers"}.')
+        raise Unreadable(gettext('must be an object of texts, e.g. {"screen": "offers"}.'))
     for key, inner in value.items():
         if type(inner) is not str:
-            raise Unreadable("FCM takes texts only; write it in quotes.", f".{key}")
+            raise Unreadable(gettext("FCM takes texts only; write it in quotes."), f".{key}")
         if words := data_key(key):
             raise Unreadable(words)
     return value
@@ -110,27 +116,30 @@ def _texts(value: Any) -> dict[str, str]:
 def data_key(key: str) -> str:
     """Why nobody may use this key of the data."""
     if key.lower() == REFERENCE_KEY:
-        return f"{key}: this key is Carillon's own; choose another."
+        return gettext("%(key)s: this key is Carillon's own; choose another.") % {"key": key}
     return unstorable(key) or rules.data_key(key)
 
 
 def _custom_keys(value: Any) -> dict[str, str]:
     if "aps" in _texts(value):
-        raise Unreadable("aps: this key is Apple's; its values have options of their own.")
+        raise Unreadable(gettext("aps: this key is Apple's; its values have options of their own."))
     return dict(value)
 
 
 def _actions(value: Any) -> list[dict[str, str]]:
     if type(value) is not list or not all(type(item) is dict for item in value):
-        raise Unreadable('must be a list, e.g. [{"action": "open", "title": "Open"}].')
+        raise Unreadable(gettext('must be a list, e.g. [{"action": "open", "title": "Open"}].'))
     if len(value) > MOST_ACTIONS:
-        raise Unreadable(f"has {len(value)} actions; browsers show at most {MOST_ACTIONS}.")
+        said = gettext("has %(count)s actions; browsers show at most %(most)s.")
+        raise Unreadable(said % {"count": len(value), "most": MOST_ACTIONS})
     for number, item in enumerate(value):
         if missing := {"action", "title"} - item.keys():
-            raise Unreadable(f"needs {sorted(missing)[0]} as well.", f"[{number}]")
+            said = gettext("needs %(name)s as well.") % {"name": sorted(missing)[0]}
+            raise Unreadable(said, f"[{number}]")
         for name, inner in item.items():
             if name not in ACTION:
-                raise Unreadable(f"{name}: an action has action, title, icon.", f"[{number}]")
+                said = gettext("%(name)s: an action has action, title, icon.") % {"name": name}
+                raise Unreadable(said, f"[{number}]")
             try:
                 ACTION[name].read(inner)
             except Unreadable as error:
@@ -144,72 +153,76 @@ texts, custom_keys, actions = Kind(_texts), Kind(_custom_keys), Kind(_actions)
 
 # --- The list -------------------------------------------------------------------------------------
 
-DATA = Option("Texts for the app on this platform, instead of the common ones", texts)
-DATA_ONLY = Option("The app builds the notification itself, from title and body in the data", flag)
+DATA = Option(_("Texts for the app on this platform, instead of the common ones"), texts)
+DATA_ONLY = Option(
+    _("The app builds the notification itself, from title and body in the data"), flag
+)
 
 ANDROID = {
-    "channel_id": Option("Notification channel", text(), ("notification", "channel_id")),
-    "priority": Option("high wakes the phone, normal waits", choice("high", "normal"),
+    "channel_id": Option(_("Notification channel"), text(), ("notification", "channel_id")),
+    "priority": Option(_("high wakes the phone, normal waits"), choice("high", "normal"),
                        ("priority",), str.upper),
-    "tag": Option("A newer one with the same tag replaces it", text(), ("notification", "tag")),
-    "collapse_key": Option("Of data-only messages, only the last is kept for a phone that is off",
-                           text(), ("collapse_key",)),
-    "click_action": Option("Intent to open", text(), ("notification", "click_action")),
-    "icon": Option("A drawable of the app", text(), ("notification", "icon")),
-    "color": Option("Of the icon, #RRGGBB", text(rules.colour), ("notification", "color")),
-    "sound": Option("A file of the app, or default", text(), ("notification", "sound")),
-    "ticker": Option("Read out by screen readers", text(), ("notification", "ticker")),
-    "visibility": Option("On the lock screen", choice("private", "public", "secret"),
+    "tag": Option(_("A newer one with the same tag replaces it"), text(), ("notification", "tag")),
+    "collapse_key": Option(
+        _("Of data-only messages, only the last is kept for a phone that is off"),
+        text(), ("collapse_key",)),
+    "click_action": Option(_("Intent to open"), text(), ("notification", "click_action")),
+    "icon": Option(_("A drawable of the app"), text(), ("notification", "icon")),
+    "color": Option(_("Of the icon, #RRGGBB"), text(rules.colour), ("notification", "color")),
+    "sound": Option(_("A file of the app, or default"), text(), ("notification", "sound")),
+    "ticker": Option(_("Read out by screen readers"), text(), ("notification", "ticker")),
+    "visibility": Option(_("On the lock screen"), choice("private", "public", "secret"),
                          ("notification", "visibility"), str.upper),
-    "notification_count": Option("Number on the app's icon", whole(0, 2**31 - 1),
+    "notification_count": Option(_("Number on the app's icon"), whole(0, 2**31 - 1),
                                  ("notification", "notification_count")),
-    "sticky": Option("Stays when tapped", flag, ("notification", "sticky")),
-    "local_only": Option("Not on watches and other bridged devices", flag,
+    "sticky": Option(_("Stays when tapped"), flag, ("notification", "sticky")),
+    "local_only": Option(_("Not on watches and other bridged devices"), flag,
                          ("notification", "local_only")),
-    "restricted_package_name": Option("Only this app's package", text(),
+    "restricted_package_name": Option(_("Only this app's package"), text(),
                                       ("restricted_package_name",)),
-    "direct_boot_ok": Option("Also before the phone is unlocked", flag, ("direct_boot_ok",)),
+    "direct_boot_ok": Option(_("Also before the phone is unlocked"), flag, ("direct_boot_ok",)),
     "data": DATA,
     "data_only": DATA_ONLY,
 }  # fmt: skip
 APS = ("payload", "aps")
 IOS = {
-    "badge": Option("Number on the app's icon; 0 removes it", whole(0, 99_999), (*APS, "badge")),
-    "sound": Option("A file of the app; empty for none", text(), (*APS, "sound")),
-    "mutable_content": Option("Lets the app change it before it is shown", flag,
+    "badge": Option(_("Number on the app's icon; 0 removes it"), whole(0, 99_999), (*APS, "badge")),
+    "sound": Option(_("A file of the app; empty for none"), text(), (*APS, "sound")),
+    "mutable_content": Option(_("Lets the app change it before it is shown"), flag,
                               (*APS, "mutable-content"), int),
-    "content_available": Option("Wakes the app in the background", flag,
+    "content_available": Option(_("Wakes the app in the background"), flag,
                                 (*APS, "content-available"), int),
-    "category": Option("Buttons the app registered", text(), (*APS, "category")),
-    "thread_id": Option("Stacks with others of the same", text(), (*APS, "thread-id")),
+    "category": Option(_("Buttons the app registered"), text(), (*APS, "category")),
+    "thread_id": Option(_("Stacks with others of the same"), text(), (*APS, "thread-id")),
     "interruption_level": Option(
-        "How much it may disturb", choice("passive", "active", "time-sensitive", "critical"),
+        _("How much it may disturb"), choice("passive", "active", "time-sensitive", "critical"),
         (*APS, "interruption-level")),
-    "relevance_score": Option("0 to 1: place in the summary", share, (*APS, "relevance-score")),
-    "collapse_id": Option("A newer one with the same replaces it", text(rules.collapse_id),
+    "relevance_score": Option(_("0 to 1: place in the summary"), share, (*APS, "relevance-score")),
+    "collapse_id": Option(_("A newer one with the same replaces it"), text(rules.collapse_id),
                           ("headers", "apns-collapse-id")),
-    "priority": Option("10 at once, 5 when it suits the battery, 1 more sparingly still",
+    "priority": Option(_("10 at once, 5 when it suits the battery, 1 more sparingly still"),
                        number_of(10, 5, 1), ("headers", "apns-priority"), str),
-    "data": Option("Texts for the app on iOS, beside the common ones", custom_keys),
-    "data_only": Option("Shown nowhere: wakes the app, with title and body in the data", flag),
+    "data": Option(_("Texts for the app on iOS, beside the common ones"), custom_keys),
+    "data_only": Option(_("Shown nowhere: wakes the app, with title and body in the data"), flag),
 }  # fmt: skip
 WEB = {
-    "icon": Option("https address", text(rules.https), ("notification", "icon")),
-    "badge": Option("https address of a small, one-coloured icon", text(rules.https),
+    "icon": Option(_("https address"), text(rules.https), ("notification", "icon")),
+    "badge": Option(_("https address of a small, one-coloured icon"), text(rules.https),
                     ("notification", "badge")),
-    "actions": Option('Buttons: [{"action": "open", "title": "Open"}]', actions,
+    "actions": Option(_('Buttons: [{"action": "open", "title": "Open"}]'), actions,
                       ("notification", "actions")),
-    "urgency": Option("How much battery it may cost",
+    "urgency": Option(_("How much battery it may cost"),
                       choice("very-low", "low", "normal", "high"), ("headers", "Urgency")),
-    "topic": Option("A newer one with the same replaces it while it waits",
+    "topic": Option(_("A newer one with the same replaces it while it waits"),
                     text(rules.push_topic), ("headers", "Topic")),
-    "tag": Option("A newer one with the same tag replaces it", text(), ("notification", "tag")),
-    "dir": Option("Direction of the text", choice("auto", "ltr", "rtl"), ("notification", "dir")),
-    "lang": Option("Language of the text", text(), ("notification", "lang")),
-    "renotify": Option("Rings again when it replaces one", flag, ("notification", "renotify")),
-    "require_interaction": Option("Stays until somebody acts", flag,
+    "tag": Option(_("A newer one with the same tag replaces it"), text(), ("notification", "tag")),
+    "dir": Option(_("Direction of the text"), choice("auto", "ltr", "rtl"),
+                  ("notification", "dir")),
+    "lang": Option(_("Language of the text"), text(), ("notification", "lang")),
+    "renotify": Option(_("Rings again when it replaces one"), flag, ("notification", "renotify")),
+    "require_interaction": Option(_("Stays until somebody acts"), flag,
                                   ("notification", "requireInteraction")),
-    "silent": Option("No sound, no vibration", flag, ("notification", "silent")),
+    "silent": Option(_("No sound, no vibration"), flag, ("notification", "silent")),
     "data": DATA,
     "data_only": DATA_ONLY,
 }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 import orjson
+from django.utils.translation import gettext, gettext_lazy
 
 from notifications import dispatch, payload
 from notifications.credentials import ServiceAccount
@@ -49,7 +50,9 @@ class Reply:
 
     @property
     def said(self) -> str:
-        return f" FCM said: {self.text}" if self.text else f" FCM answered HTTP {self.http}."
+        if self.text:
+            return " " + gettext("FCM said: %(text)s") % {"text": self.text}
+        return " " + gettext("FCM answered HTTP %(status)s.") % {"status": self.http}
 
 
 def probe(project: Project) -> Probe:
@@ -62,15 +65,17 @@ def probe(project: Project) -> Probe:
     except BadCredentials as error:
         return Probe(False, str(error))
     except TokenUnavailable as error:
-        return Probe(False, f"No token could be had, so the key is not proven: {error}. {THE_WAY}")
+        said = gettext("No token could be had, so the key is not proven: %(why)s.")
+        return Probe(False, f"{said % {'why': error}} {THE_WAY}")
     except (aiohttp.ClientError, OSError, TookTooLong, TimeoutError) as error:
         # Its text, not its repr: that one shows the request's headers, and so the token.
         why = str(error) or type(error).__name__
-        return Probe(False, f"FCM could not be reached ({why[:200]}). {THE_WAY}")
+        said = gettext("FCM could not be reached (%(why)s).")
+        return Probe(False, f"{said % {'why': why[:200]}} {THE_WAY}")
     return in_plain_words(reply, project)
 
 
-THE_WAY = "Check this machine's network, DNS and firewall, then try again."
+THE_WAY = gettext_lazy("Check this machine's network, DNS and firewall, then try again.")
 
 
 def _of_another_project(project: Project) -> Probe | None:
@@ -79,11 +84,11 @@ def _of_another_project(project: Project) -> Probe | None:
     owner = ServiceAccount.objects.get(project=project).open()["project_id"]
     if owner == project.firebase_project_id:
         return None
-    return Probe(
-        False,
-        f"The key belongs to the Firebase project “{owner}”, but this project sends as "
-        f"“{project.firebase_project_id}”. Set that project's key, or correct the ID.",
+    said = gettext(
+        "The key belongs to the Firebase project “%(owner)s”, but this project sends as "
+        "“%(project)s”. Set that project's key, or correct the ID."
     )
+    return Probe(False, said % {"owner": owner, "project": project.firebase_project_id})
 
 
 async def _ask(project: Project, minter: Minter) -> Reply:
@@ -131,30 +136,36 @@ def in_plain_words(reply: Reply, project: Project) -> Probe:
     """What the answer says about the key, and what to do. The first row that fits wins."""
     name = project.firebase_project_id
     if reply.http == 200 or (reply.code in FCM_HAS_READ_IT and reply.http in (400, 401, 404)):
-        return Probe(True, "The key works: FCM read a test message. Nothing was sent.")
+        works = gettext("The key works: FCM read a test message. Nothing was sent.")
+        return Probe(True, works)
     for fits, words in (
-        (_is_of_another_sender(reply), f"The key belongs to another Firebase project than {name}."),
-        (_is_switched_off(reply), SWITCHED_OFF.format(project=name)),
-        (_lacks_scope(reply), "These credentials may not send: they lack FCM's scope. On Google "
-         "Cloud, give the machine the scope “cloud-platform”."),
-        (reply.http == 403, ROLE_MISSING.format(project=name)),
-        (reply.http == 401, "FCM refuses the token that this key got. Make a new key."),
-        (reply.http == 404, f"There is no Firebase project “{name}”, or FCM does not know it. "
-         "Correct the Firebase project ID."),
-        (reply.http == 429, "FCM is too busy with this project to tell. Try again in a minute."),
-        (reply.http >= 500, "FCM has trouble of its own. Try again in a minute."),
+        (_is_of_another_sender(reply),
+         gettext("The key belongs to another Firebase project than {project}.")),
+        (_is_switched_off(reply), SWITCHED_OFF),
+        (_lacks_scope(reply), gettext(
+            "These credentials may not send: they lack FCM's scope. On Google Cloud, give the "
+            "machine the scope “cloud-platform”.")),
+        (reply.http == 403, ROLE_MISSING),
+        (reply.http == 401, gettext("FCM refuses the token that this key got. Make a new key.")),
+        (reply.http == 404, gettext(
+            "There is no Firebase project “{project}”, or FCM does not know it. Correct the "
+            "Firebase project ID.")),
+        (reply.http == 429,
+         gettext("FCM is too busy with this project to tell. Try again in a minute.")),
+        (reply.http >= 500, gettext("FCM has trouble of its own. Try again in a minute.")),
     ):  # fmt: skip
         if fits:
-            return Probe(False, words + reply.said)
-    return Probe(False, f"FCM gave an answer we do not know, HTTP {reply.http}.{reply.said}")
+            return Probe(False, str(words).format(project=name) + reply.said)
+    said = gettext("FCM gave an answer we do not know, HTTP %(status)s.")
+    return Probe(False, said % {"status": reply.http} + reply.said)
 
 
-SWITCHED_OFF = (
+SWITCHED_OFF = gettext_lazy(
     "The Firebase Cloud Messaging API (V1) is switched off in {project}. Enable it at "
     "https://console.cloud.google.com/apis/library/fcm.googleapis.com?project={project} "
     "and wait a few minutes."
 )
-ROLE_MISSING = (
+ROLE_MISSING = gettext_lazy(
     "The key may not send for {project}: its account lacks the permission "
     "cloudmessaging.messages.create. Give it the role “Firebase Cloud Messaging API Admin” in that "
     "project, and check that the Firebase project ID is right."

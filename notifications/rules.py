@@ -7,14 +7,18 @@ nothing when it is in order. Templates are judged by them when saved, and messag
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy
 
 Rule = Callable[[Any], str]
 
 MAX_TTL = 2_419_200  # FCM's 28 days
 LONGEST_LABEL = 50
+LONGEST_COLLAPSE_ID = 64
 RESERVED_KEYS = frozenset({"from", "message_type", "notification", "message_id", "collapse_key"})
 # Google's pages name “gcm”, “gcm.” and “gcm.notification.”, and Android drops what it reserves
 # without a word: the widest reading loses nobody's data.
@@ -24,35 +28,42 @@ DANGEROUS_SCHEMES = ("javascript:", "data:", "vbscript:", "file:", "http:")
 EXACT_INTEGER = 2**53  # a Struct's numbers are doubles: larger ones lose digits
 
 
-def matches(pattern: str, words: str) -> Rule:
+def matches(pattern: str, words: str | Promise) -> Rule:
     """The whole text has this form."""
     compiled = re.compile(pattern, re.ASCII)
-    return lambda text: "" if compiled.fullmatch(text) else words
+    return lambda text: "" if compiled.fullmatch(text) else str(words)
 
 
 def one_of(*known: str) -> Rule:
-    return lambda text: "" if text in known else f"must be one of {', '.join(known)}."
+    return lambda text: "" if text in known else must_be_one_of(known)
 
 
-def at_most(most: int, what: str = "") -> Rule:
+def must_be_one_of(known: Iterable[str]) -> str:
+    return gettext("must be one of %(known)s.") % {"known": ", ".join(known)}
+
+
+def collapse_id(text: str) -> str:
     """So many bytes in UTF-8, not characters."""
+    size = len(text.encode())
+    if size <= LONGEST_COLLAPSE_ID:
+        return ""
+    said = gettext("has %(size)s bytes; at most %(most)s, says Apple.")
+    return said % {"size": size, "most": LONGEST_COLLAPSE_ID}
 
-    def rule(text: str) -> str:
-        size = len(text.encode())
-        return "" if size <= most else f"has {size} bytes; at most {most}{what}."
 
-    return rule
-
-
-colour = matches(r"#[0-9a-fA-F]{6}", "must be a colour such as #1A73E8.")
+colour = matches(r"#[0-9a-fA-F]{6}", gettext_lazy("must be a colour such as #1A73E8."))
 label = matches(
     r"[a-zA-Z0-9\-_.~%]{1,50}",
-    "1 to 50 of the letters a–z and A–Z, digits and - _ . ~ %; no spaces.",
+    # xgettext:no-python-format
+    gettext_lazy("1 to 50 of the letters a–z and A–Z, digits and - _ . ~ %; no spaces."),
 )
-collapse_id = at_most(64, ", says Apple")
-push_topic = matches(r"[A-Za-z0-9\-_]{1,32}", "1 to 32 letters, digits, - and _.")
-topic = matches(r"[a-zA-Z0-9\-_.~%]{1,900}", "a topic has letters, digits and - _ . ~ % only.")
-seconds_as_text = matches(r"\d{1,10}", 'must be seconds as a text, e.g. "3600".')
+push_topic = matches(r"[A-Za-z0-9\-_]{1,32}", gettext_lazy("1 to 32 letters, digits, - and _."))
+topic = matches(
+    r"[a-zA-Z0-9\-_.~%]{1,900}",
+    # xgettext:no-python-format
+    gettext_lazy("a topic has letters, digits and - _ . ~ % only."),
+)
+seconds_as_text = matches(r"\d{1,10}", gettext_lazy('must be seconds as a text, e.g. "3600".'))
 
 
 # Nearly every address there is; the rest are taken apart, which costs five times as much.
@@ -66,10 +77,10 @@ def https(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return "is no address; write one such as https://example.com/a.png."
+        return gettext("is no address; write one such as https://example.com/a.png.")
     if parts.scheme != "https":
-        return "must be an https:// address: phones refuse anything else."
-    return "" if parts.netloc else "names no site; write https://example.com/…"
+        return gettext("must be an https:// address: phones refuse anything else.")
+    return "" if parts.netloc else gettext("names no site; write https://example.com/…")
 
 
 def image(address: str) -> str:
@@ -83,16 +94,16 @@ def link(address: str) -> str:
     # Browsers skip spaces and control characters in front of, and inside, a scheme.
     compact = re.sub(r"[\x00-\x20]", "", address).lower()
     if compact.startswith(DANGEROUS_SCHEMES):
-        return "must be https://… or your app's own scheme, e.g. myapp://offers."
+        return gettext("must be https://… or your app's own scheme, e.g. myapp://offers.")
     return https(address) if compact.startswith("https:") else ""
 
 
 def data_key(key: str) -> str:
     lower = key.lower()
     if not key:
-        return "a key is empty; give it a name."
+        return gettext("a key is empty; give it a name.")
     if lower in RESERVED_KEYS or lower.startswith(RESERVED_STARTS):
-        return f"{key}: this key is reserved by FCM; choose another."
+        return gettext("%(key)s: this key is reserved by FCM; choose another.") % {"key": key}
     return ""
 
 
@@ -101,33 +112,37 @@ def data_keys(data: Mapping[str, str]) -> str:
 
 
 def not_negative(number: float) -> str:
-    return "" if number >= 0 else "must not be negative."
+    return "" if number >= 0 else gettext("must not be negative.")
 
 
 def ttl(duration: str) -> str:
     seconds = float(duration[:-1])
     if 0 <= seconds <= MAX_TTL:
         return ""
-    return f'must be "0s" to "{MAX_TTL}s", which is 28 days.'
+    return gettext('must be "0s" to "%(most)ss", which is 28 days.') % {"most": MAX_TTL}
 
 
 def number(value: Any) -> str:
     if type(value) not in (int, float):
-        return "must be a number without quotes."
-    return "" if abs(value) <= EXACT_INTEGER else "loses digits on the way; send it as a text."
+        return gettext("must be a number without quotes.")
+    return (
+        ""
+        if abs(value) <= EXACT_INTEGER
+        else gettext("loses digits on the way; send it as a text.")
+    )
 
 
 def share(value: Any) -> str:
-    return number(value) or ("" if 0 <= value <= 1 else "must be from 0 to 1.")
+    return number(value) or ("" if 0 <= value <= 1 else gettext("must be from 0 to 1."))
 
 
 def text(value: Any) -> str:
-    return "" if type(value) is str else "must be a text in quotes."
+    return "" if type(value) is str else gettext("must be a text in quotes.")
 
 
 def one(value: Any) -> str:
     """Apple's way to say yes."""
-    return "" if type(value) is int and value in (0, 1) else "must be 1 or 0."
+    return "" if type(value) is int and value in (0, 1) else gettext("must be 1 or 0.")
 
 
 def texts_of(*known: str) -> Rule:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext, gettext_noop
 
 from notifications.discovery import Problem
 
@@ -20,7 +21,7 @@ NARROW_BYTES = 3_600  # from here on a longer name or link may be one too long
 PLATFORMS = {
     "android": ("Android", ("android", "android_v2", "androidV2")),
     "ios": ("iOS", ("apns",)),
-    "web": ("the web", ("webpush",)),
+    "web": (gettext_noop("the web"), ("webpush",)),
 }
 
 
@@ -38,7 +39,9 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
     size, platform = max((size, name) for name, size in of(message).items())
     if size <= most:
         return None
-    return TooBig("message", f"{size:,} bytes on {platform}; FCM takes {most:,}. Shorten it.")
+    said = gettext("%(size)s bytes on %(platform)s; FCM takes %(most)s. Shorten it.")
+    words = {"size": f"{size:,}", "platform": gettext(platform), "most": f"{most:,}"}
+    return TooBig("message", said % words)
 
 
 def of(message: Mapping[str, Any]) -> dict[str, int]:
@@ -49,7 +52,7 @@ def of(message: Mapping[str, Any]) -> dict[str, int]:
         for block in blocks
         if block in message
     }
-    return found or {"every phone": _bytes_on(message, {}, apple=False)}
+    return found or {gettext_noop("every phone"): _bytes_on(message, {}, apple=False)}
 
 
 def _bytes_on(message: Mapping[str, Any], block: Mapping[str, Any], *, apple: bool) -> int:

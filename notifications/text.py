@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 
 def unstorable(text: str) -> str:
     """Why this text cannot be kept, in words; empty when it can."""
     if "\x00" in text:
-        return "holds a NUL character; remove it"
+        return gettext("holds a NUL character; remove it")
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "holds half of a character (a lone surrogate); remove it"
+        return gettext("holds half of a character (a lone surrogate); remove it")
     return ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext
 
 from notifications import rules, sizes
 from notifications.discovery import Problem, compile_schema
@@ -106,9 +107,9 @@ def problems_of_texts(message: Mapping[str, Any]) -> list[Problem]:
 def _together(message: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _target(message)
     if "name" in message:
-        yield Problem("message.name", "is FCM's to give; remove it.")
+        yield Problem("message.name", gettext("is FCM's to give; remove it."))
     if "android" in message and ("androidV2" in message or "android_v2" in message):
-        yield Problem("message.androidV2", "and android exclude each other; remove one.")
+        yield Problem("message.androidV2", gettext("and android exclude each other; remove one."))
     if android := message.get("android"):
         yield from _localised(android.get("notification", {}))
         yield from _lights(android.get("notification", {}))
@@ -119,13 +120,17 @@ def _together(message: Mapping[str, Any]) -> Iterator[Problem]:
 def _target(message: Mapping[str, Any]) -> Iterator[Problem]:
     given = [name for name in TARGETS if name in message]
     if len(given) > 1:
-        yield Problem("message", f"has {' and '.join(given)}; it goes to exactly one of them.")
+        said = gettext("has %(names)s; it goes to exactly one of them.")
+        yield Problem("message", said % {"names": ", ".join(given)})
     elif not given or not message[given[0]]:
-        yield Problem("message", "goes nowhere: set exactly one of token, fid, topic, condition.")
+        said = gettext("goes nowhere: set exactly one of token, fid, topic, condition.")
+        yield Problem("message", said)
     elif given == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
         if not 1 <= len(topics) <= MOST_TOPICS_IN_A_CONDITION:
-            words = "names 1 to 5 topics: 'a' in topics && ('b' in topics || 'c' in topics)."
+            words = gettext(
+                "names 1 to 5 topics: 'a' in topics && ('b' in topics || 'c' in topics)."
+            )
             yield Problem("message.condition", words)
 
 
@@ -136,7 +141,8 @@ def _localised(notification: Mapping[str, Any]) -> Iterator[Problem]:
             (f"{text}_loc_args", f"{text}_loc_key"),
         ):
             if arguments in notification and key not in notification:
-                yield Problem(f"message.android.notification.{arguments}", f"needs {key} as well.")
+                said = gettext("needs %(name)s as well.") % {"name": key}
+                yield Problem(f"message.android.notification.{arguments}", said)
 
 
 def _lights(notification: Mapping[str, Any]) -> Iterator[Problem]:
@@ -145,7 +151,8 @@ def _lights(notification: Mapping[str, Any]) -> Iterator[Problem]:
         ("light_settings", "color", "light_on_duration", "light_off_duration"),
     ):
         if missing := [n for n in needed if n not in notification.get(lights, needed)]:
-            yield Problem(f"message.android.notification.{lights}", f"needs {missing[0]} as well.")
+            said = gettext("needs %(name)s as well.") % {"name": missing[0]}
+            yield Problem(f"message.android.notification.{lights}", said)
 
 
 def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[Problem]:
@@ -156,5 +163,5 @@ def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterato
     shows = any(name in aps for name in SHOWN_BY_APPLE)
     # FCM says 10 where nothing is said.
     if not shows and apns.get("headers", {}).get("apns-priority", "10") == "10":
-        words = 'must be "5": this message shows nothing on iOS.'
+        words = gettext('must be "5": this message shows nothing on iOS.')
         yield Problem("message.apns.headers.apns-priority", words)

@@ -6,6 +6,7 @@ from functools import cache
 from zoneinfo import available_timezones
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 
 @cache
@@ -15,6 +16,7 @@ def known_zones() -> frozenset[str]:
 
 def validate_zone(name: str) -> None:
     if name not in known_zones():
-        raise ValidationError(
-            f"“{name}” is not a time zone we know. Use an IANA name such as Asia/Seoul or UTC."
+        said = gettext(
+            "“%(name)s” is not a time zone we know. Use an IANA name such as Asia/Seoul or UTC."
         )
+        raise ValidationError(said % {"name": name})

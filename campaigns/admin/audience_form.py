@@ -23,7 +23,9 @@ from notifications.moments import short
 
 
 class AudienceForm(ModelForm):
-    rules = JSONText(required=False, empty=everyone, widget=RulesBuilder(rows=14))
+    rules = JSONText(
+        label=gettext_lazy("Rules"), required=False, empty=everyone, widget=RulesBuilder(rows=14)
+    )
     people = forms.CharField(
         label=gettext_lazy("People"),
         required=False,

@@ -72,7 +72,7 @@ class InPlace(ModelForm):
         label=gettext_lazy("Opened on tap"),
         max_length=2_000,
         required=False,
-        widget=LineInput(placeholder="https://… or myapp://…"),
+        widget=LineInput(placeholder=gettext_lazy("https://… or myapp://…")),
     )
 
     rules = deepcopy(AudienceForm.base_fields["rules"])  # whatever the audience's own page shows

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from campaigns.admin.places import place
 from campaigns.content import TEXTS
 
-PLACED = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
 IN_A_LANGUAGE = re.compile(rf"([\w-]+)\.({'|'.join(TEXTS)}): (.*)", re.DOTALL)
 AROUND = 16
 
@@ -38,10 +39,18 @@ def _found(field: str, said: str, content: Mapping[str, Any]) -> Found:
     if field == "locales" and (told := IN_A_LANGUAGE.fullmatch(said)):
         locale, field, said = told.groups()
         where, source = place(("locales", locale, field)), content["locales"][locale].get(field)
-    if not (placed := PLACED.fullmatch(said)) or not isinstance(source, str):
+    if not (placed := _placed().fullmatch(said)) or not isinstance(source, str):
         return Found(field, locale, where, said)
-    line, column = int(placed[1]), int(placed[2])
+    line, column = int(placed["line"]), int(placed["column"])
     return Found(field, locale, where, said, line, column, _excerpt(source, line, column))
+
+
+def _placed() -> re.Pattern[str]:
+    """“line 1, column 5: …”, as the language says it that the problem was said in."""
+    words = re.escape(gettext("line %(line)s, column %(column)s"))
+    for name in ("line", "column"):
+        words = words.replace(re.escape(f"%({name})s"), rf"(?P<{name}>\d+)")
+    return re.compile(rf"{words}: (.*)", re.DOTALL)
 
 
 def _excerpt(source: str, line: int, column: int) -> tuple[str, str, str] | None:

@@ -23,7 +23,7 @@ COUNTED: dict[str, Any] = {"data-counted": True}
 
 
 class TemplateForm(ModelForm):
-    seen = Seen(required=False)
+    seen = Seen(label="", required=False)
     data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
         label=_("Data for the app"),
         required=False,
@@ -49,7 +49,7 @@ class TemplateForm(ModelForm):
             "title": LineInput(**COUNTED),
             "body": PlainArea(rows=4, **COUNTED),
             "image": LineInput(placeholder="https://…", **COUNTED),
-            "link": LineInput(placeholder="https://… or myapp://…", **COUNTED),
+            "link": LineInput(placeholder=_("https://… or myapp://…"), **COUNTED),
         }
         help_texts = {
             "title": "",

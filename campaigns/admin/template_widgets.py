@@ -71,7 +71,7 @@ class Field:
 
     @property
     def words(self) -> str:
-        return PLATFORMS[self.platform][self.name].words
+        return str(PLATFORMS[self.platform][self.name].words)
 
 
 COMMON = (

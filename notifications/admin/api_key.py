@@ -40,7 +40,7 @@ class ApiKeyForm(ModelForm):
 @admin.register(ApiKey)
 class ApiKeyPage(Page):
     form = ApiKeyForm
-    list_display = ["name", "starts_with", "may", "used", "state"]
+    list_display = ["name", "starts_with", "may", "used", "stands"]
     list_select_related = ["project"]
     shown_only = True
     actions_detail = ["revoke"]
@@ -109,11 +109,15 @@ class ApiKeyPage(Page):
     def used(self, obj: ApiKey) -> str:
         return in_zone(obj.last_used_at, obj.project.timezone) if obj.last_used_at else _("never")
 
+    @display(description=gettext_lazy("state"))
+    def state(self, obj: ApiKey) -> str:
+        return self.stands(obj)[1]
+
     @display(
         description=gettext_lazy("state"),
         label={"works": "success", "revoked": "danger", "expired": "warning"},
     )
-    def state(self, obj: ApiKey) -> tuple[str, str]:
+    def stands(self, obj: ApiKey) -> tuple[str, str]:
         if obj.revoked_at:
             return "revoked", _("revoked")
         if obj.expires_at and obj.expires_at <= timezone.now():

@@ -34,7 +34,9 @@ class DeviceForm(ModelForm):
     """A new device of a person; what the app told us is not edited afterwards."""
 
     person = forms.CharField(
-        widget=LineInput(), help_text=gettext_lazy("The external id of the person it belongs to.")
+        label=gettext_lazy("Person"),
+        widget=LineInput(),
+        help_text=gettext_lazy("The external id of the person it belongs to."),
     )
 
     class Meta:

@@ -25,7 +25,7 @@ from notifications.project import Project
 @admin.register(Project)
 class ProjectPage(Page):
     has_project = False
-    list_display = ["name", "slug", "firebase_project_id", "sends_to", "quota", "timezone"]
+    list_display = ["name", "slug", "firebase_project_id", "goes_to", "quota", "timezone"]
     search_fields = ["name", "slug"]
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
@@ -46,8 +46,12 @@ class ProjectPage(Page):
         return False  # with it would go every person, device and run
 
     @display(description=gettext_lazy("sends to"), label={"emulator": "warning", "fcm": "success"})
-    def sends_to(self, obj: Project) -> tuple[str, str]:
+    def goes_to(self, obj: Project) -> tuple[str, str]:
         return ("emulator", _("Emulator")) if obj.uses_emulator else ("fcm", "FCM")
+
+    @display(description=gettext_lazy("sends to"))
+    def sends_to(self, obj: Project) -> str:
+        return self.goes_to(obj)[1]
 
     @display(description=gettext_lazy("quota a minute"), ordering="quota_per_minute")
     def quota(self, obj: Project) -> str:

@@ -1,0 +1,204 @@
+"""Every page in Korean: nothing on it is left in English, in what is read and what is heard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from campaigns.reasons import Cause
+from campaigns.run import Run
+from notifications import audit
+from notifications.access import ApiKey
+from tests.admin.desk import Desk
+from tests.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_project,
+    make_run,
+    make_template,
+)
+from tests.roles.test_matrix import GOES_OUT, address, pages
+
+pytestmark = pytest.mark.django_db
+
+HEARD = {"aria-label", "title", "placeholder", "alt", "aria-valuetext", "aria-description"}
+# Names and what an engineer types; everything else on a page is a sentence or a label.
+NAMES = re.compile(
+    r"Firebase( Cloud Messaging)?( API)?( Admin)?|Google Cloud|Google Authenticator|FCM|APNs|API|"
+    r"JSON|CSV|Redis|PostgreSQL|Flower|Carillon|English|Android|iOS|UTC|Asia/\w+|[Bb]eat\b|"
+    r"(?:attributes|notifications|campaigns)\.\w+|[a-z]+_[a-z_]+|https?\S*|\{\{?[^}]*\}\}?|"
+    r"APA91b|Aegis|1Password|\bID\b|\bURL\b|QR|manage\.py \w+|user:\w+|\w+@[\w.]+|run \d+|"
+    r"all / any / not|all, any, not|field, op, value|"
+    r"shop, spring|Ctrl|Enter|Esc|Single Sign-On|Seoul|android|ios|pt-BR|"
+    r"\b(?:en|ko|de)\b|contacts, audiences, templates, runs, launch"
+)
+WORDS = re.compile(r"[A-Za-z][a-z’']+(?:[ ,.:]+[A-Za-z’']+)+|\b[A-Z][a-z]{2,}\b")
+SYMBOLS = "material-symbols-outlined"
+# Typed or chosen by people, or shown as a computer says it.
+QUOTED = {"code", "pre", "script", "style", "textarea", "datalist", "template"}
+
+
+class Read(HTMLParser):
+    """What a reader sees and a screen reader says, in pieces."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self.inside: list[tuple[str, bool]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        given = {name: value or "" for name, value in attrs}
+        quoted = tag in QUOTED - {"template"} or SYMBOLS in given.get("class", "")
+        if tag not in {"input", "br", "img", "link", "meta", "hr", "path", "polyline", "polygon"}:
+            self.inside.append((tag, quoted or given.get("lang") == "en"))
+        self.said += [value for name, value in given.items() if name in HEARD]
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.inside and self.inside.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not any(quoted for _, quoted in self.inside):
+            self.said.append(data)
+
+
+def english_on(html: str) -> list[str]:
+    found = []
+    for piece in Read(html).said:
+        rest = NAMES.sub(" ", " ".join(piece.split()))
+        found += [words for words in WORDS.findall(rest) if not words.startswith("U0")]
+    return found
+
+
+def test_the_reader_finds_english_where_it_is_read_or_heard() -> None:
+    html = '<p>Nothing yet.</p><b aria-label="Close it">닫기</b><code>not this</code><i>이름</i>'
+    assert english_on(html) == ["Nothing yet", "Close it"]
+
+
+@pytest.fixture
+def korean(desk: Desk) -> Iterator[Client]:
+    User.objects.update(first_name="", username="ada")
+    desk.client.cookies["django_language"] = "ko"
+    desk.client.raise_request_exception = False
+    yield desk.client
+    translation.activate("en")
+
+
+@pytest.fixture
+def rows() -> dict[str, int]:
+    """Every kind of row, as a Korean shop would have it."""
+    project = make_project(name="가게", slug="가게", timezone="Asia/Seoul")
+    person = make_contact(project, external_id="u001", attributes={"등급": "골드"}, locale="ko")
+    device = make_device(person)
+    make_device(person, platform="web", retired_at=timezone.now(), retired_reason="unregistered")
+    rules = {
+        "all": [
+            {"field": "platform", "op": "in", "value": ["android", "ios"]},
+            {"not": {"field": "created_at", "op": "within_last", "value": "PT1H"}},
+        ]
+    }
+    texts = {"title": "안녕하세요", "body": "오늘의 혜택", "locales": {"en": {"title": "안녕"}}}
+    of = {
+        "audience": make_audience(project, name="단골", rules=rules),
+        "template": make_template(project, name="환영", **texts),
+    }
+    run = make_run(project, **of, name="봄 세일", advanced=False)
+    ended = {"planned": 9, "people": 9, "accepted": 5, "rejected": 2, "skipped": 1, "unknown": 1}
+    for name, values in (
+        ("여름 세일", {"state": "paused", "cause": Cause.LATE}),
+        ("겨울 세일", {"state": "finished", "finished_at": timezone.now(), **ended}),
+        ("휴일 세일", {"state": "scheduled", "scheduled_at": timezone.now() + timedelta(hours=30)}),
+    ):
+        made = make_run(project, **of, name=name, advanced=False)
+        Run.objects.filter(pk=made.pk).update(**values)
+    make_campaign(project, **of, name="가을 세일")
+    key, _ = ApiKey.issue(project, "가게 서버")
+    audit.record("user:ada", "launched", f"run {run.pk}", project=project)
+    return {
+        "campaigns_campaign": run.campaign_id,
+        "campaigns_audience": of["audience"].pk,
+        "campaigns_template": of["template"].pk,
+        "campaigns_run": run.pk,
+        "run": run.pk,
+        "notifications_contact": device.contact_id,
+        "notifications_device": device.pk,
+        "notifications_project": project.pk,
+        "notifications_apikey": key.pk,
+        "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
+        "auth_user": User.objects.create_user("minsu", is_staff=True).pk,
+    }
+
+
+def test_no_page_holds_a_word_of_english(korean: Client, rows: dict[str, int]) -> None:
+    left = []
+    drawn = 0
+    for page in pages():
+        if page.name in GOES_OUT or (url := address(page, rows)) is None:
+            continue
+        reply = korean.get(url)
+        if reply.status_code != 200 or not reply["Content-Type"].startswith("text/html"):
+            continue
+        drawn += 1
+        if english := english_on(reply.content.decode()):
+            left.append(f"{page.name}: {english}")
+    assert drawn > 50
+    assert not left, "\n".join(left)
+
+
+def test_what_is_drawn_beside_a_form_is_korean_too(korean: Client, rows: dict[str, int]) -> None:
+    project = rows["notifications_project"]
+    everyone = {"project": project, "kind": "rules", "rules": '{"all": []}'}
+    asked = [
+        ("audience_count", everyone),
+        ("audience_people", everyone),
+        ("audience_person", {**everyone, "person": "u001"}),
+        ("audience_person", {**everyone, "person": "u999"}),
+        ("template_preview", {"project": project, "title": "안녕 {{ 등급 }", "body": "혜택"}),
+        ("template_variables", {"project": project}),
+    ]
+    for page, posted in asked:
+        reply = korean.post(reverse(f"admin:{page}"), posted)
+        assert reply.status_code == 200
+        assert english_on(reply.content.decode()) == [], page
+
+
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    ("campaigns_audience_add", {"name": "", "kind": "rules", "rules": '{"al": 1}'}),
+    ("campaigns_audience_add", {"kind": "list", "rules": "", "people": "u1", "mode": "add"}),
+    ("campaigns_template_add", {"name": "환영", "title": "{{", "body": "{% wenn %}", "data": "["}),
+    ("campaigns_template_add", {"name": "", "title": "", "options": '{"android": {"icon": 1}}'}),
+    ("notifications_contact_add", {"external_id": "", "locale": "Korean!", "attributes": "[]"}),
+    ("notifications_device_add", {"person": "u999", "address": "ö", "kind": "", "platform": ""}),
+    ("notifications_project_add", {"name": "", "slug": "a b", "timezone": "Seoul"}),
+]
+
+
+@pytest.mark.parametrize(("page", "posted"), REFUSED)
+def test_a_refused_form_says_why_in_korean(
+    korean: Client, rows: dict[str, int], page: str, posted: dict[str, Any]
+) -> None:
+    posted = {"project": rows["notifications_project"], **posted}
+    html = korean.post(reverse(f"admin:{page}"), posted).content.decode()
+    assert "errornote" in html or "error" in html
+    assert english_on(html) == []
+
+
+def test_the_pages_before_the_log_in_are_korean(client: Client, db: None) -> None:
+    client.cookies["django_language"] = "ko"
+    html = client.get(reverse("admin:login")).content.decode()
+    assert '<html lang="ko"' in html and english_on(html) == []
+    wrong = client.post(reverse("admin:login"), {"username": "minsu", "password": "x"})
+    assert english_on(wrong.content.decode()) == []
+    translation.activate("en")
