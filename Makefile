@@ -15,7 +15,7 @@ run: runtime
 	@$(PY) -m config.stack run
 
 test: chromium check
-	@$(EXEC) $(PY) -m pytest
+	@$(EXEC) $(PY) -m pytest -n 2 --dist loadfile
 
 check: development
 	@$(PY) -m ruff check .
