@@ -65,8 +65,10 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
             _("Ask an operator to start Redis."),
         )  # fmt: skip
         return  # through it workers are asked, and it is why the scheduler is silent
-    yield from _without_worker()
-    if with_scheduler and not found["beat"].startswith("ok"):
+    served = _queues_served()
+    yield from _without_worker(served)
+    # Without a worker for it the tick is not written down, whoever rings it.
+    if with_scheduler and "control" in served and not found["beat"].startswith("ok"):
         yield Trouble(
             _("The scheduler is silent."),
             _("Nothing that is planned starts, and work that a worker dropped is not picked up."),
@@ -74,17 +76,22 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
         )
 
 
-def _without_worker() -> Iterator[Trouble]:
-    answered = _queues_served()
-    if answered is None:
+def _without_worker(served: set[str]) -> Iterator[Trouble]:
+    if not served & {"bulk", "control"}:
+        yield Trouble(
+            _("No worker is running."),
+            _("Runs stand still, and none starts or ends. Nothing is lost; they go on by "
+              "themselves."),
+            _("Ask an operator to start the workers."),
+        )  # fmt: skip
         return
-    if "bulk" not in answered:
+    if "bulk" not in served:
         yield Trouble(
             _("No worker is sending."),
             _("Runs stand still where they are. Nothing is lost, and they go on by themselves."),
             _("Ask an operator to start a worker for the queue “bulk”."),
         )
-    if "control" not in answered:
+    if "control" not in served:
         yield Trouble(
             _("No worker looks after the runs."),
             _("A run neither starts nor ends until one does; what is being sent is finished."),
@@ -92,12 +99,12 @@ def _without_worker() -> Iterator[Trouble]:
         )
 
 
-def _queues_served() -> set[str] | None:
-    """Of our queues those a worker takes from; None when they could not be asked."""
+def _queues_served() -> set[str]:
+    """Of our queues those a worker takes from; all of them when nobody could be asked."""
     try:
         with celery.app.connection_for_write(settings.BROKER_URL) as broker:
             inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)
             replies = inspect.active_queues() or {}
     except (OperationalError, redis.RedisError, OSError):
-        return None
+        return set(QUEUES)
     return {queue["name"] for queues in replies.values() for queue in queues} & set(QUEUES)

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from campaigns.run import Run
 from campaigns.schedule import Tick
+from config import downtime
 from notifications.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
@@ -64,24 +65,26 @@ def test_without_redis_every_page_a_marketer_needs_still_opens(
     desk.open("notifications_contact_change", device.contact_id)
 
 
-def test_without_a_worker_it_says_what_stands_still(
+def test_without_any_worker_it_says_once_that_everything_stands_still(
     desk: Desk, project: Project, without_workers: None
 ) -> None:
-    text = desk.open("downtime")
-    assert "No worker is sending." in text and "“bulk”" in text
-    assert "No worker looks after the runs." in text and "“control”" in text
-    assert "Redis" not in text
+    text = desk.open("downtime", run="")
+    assert "No worker is running." in text and "Ask an operator to start the workers." in text
+    assert "Redis" not in text and "scheduler" not in text  # which follows from it
 
 
-def test_the_runs_page_says_that_the_scheduler_is_silent_and_the_overview_knows_by_itself(
-    desk: Desk, project: Project, without_workers: None
+@pytest.mark.parametrize(
+    ("served", "said", "remedy"),
+    [
+        ({"control"}, "No worker is sending.", "“bulk”"),
+        ({"bulk", "urgent"}, "No worker looks after the runs.", "“control”"),
+    ],
+)
+def test_where_some_queue_is_not_served_it_says_what_that_means(
+    served: set[str], said: str, remedy: str
 ) -> None:
-    assert "The scheduler is silent." in desk.open("downtime")  # it never spoke
-    Tick.record(timezone.now() - timedelta(minutes=5))
-    assert "The scheduler is silent." in desk.open("downtime", run="")
-    assert "The scheduler is silent." not in desk.open("downtime")
-    Tick.record(timezone.now())
-    assert "The scheduler is silent." not in desk.open("downtime", run="")
+    [trouble] = downtime._without_worker(served)
+    assert trouble.what == said and remedy in trouble.remedy
 
 
 def test_operators_get_the_way_to_operations_and_others_whom_to_ask(
@@ -94,13 +97,18 @@ def test_operators_get_the_way_to_operations_and_others_whom_to_ask(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_everything_works_it_says_nothing(client: Client, workers: Workers) -> None:
+def test_while_everything_works_it_says_nothing_and_without_a_tick_that(
+    client: Client, workers: Workers
+) -> None:
     client.force_login(User.objects.create_superuser("ada", "a@example.com", "a long pass phrase"))
     make_project()
     Tick.record(timezone.now())
     workers.wait_until_ready()
     reply: Any = client.get(reverse("admin:downtime"), {"run": ""})
     assert reply.status_code == 200 and text_of(reply).strip() == ""
+    Tick.record(timezone.now() - timedelta(minutes=5))
+    assert "The scheduler is silent." in text_of(client.get(reverse("admin:downtime"), {"run": ""}))
+    assert text_of(client.get(reverse("admin:downtime"))).strip() == ""  # the overview says it
 
 
 # --- Asking again -------------------------------------------------------------------------------
