@@ -31,6 +31,12 @@ def test_production_passes_djangos_deployment_check_without_a_warning() -> None:
     assert "no issues" in done.stdout
 
 
+def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> None:
+    stand_in = {"CARILLON_ENV": "staging", "FCM_ENDPOINT": "https://127.0.0.1:9099"}
+    done = check("--deploy", "--fail-level", "WARNING", **stand_in)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("environment", "complaint"),
     [
