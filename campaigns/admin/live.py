@@ -30,7 +30,7 @@ BARS = (
     gettext_noop("unknown"),
     gettext_noop("waiting"),
 )
-SHOWN_WAVES = 8
+SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
 UNKNOWN = (Reason.UNANSWERED, Reason.INTERRUPTED, Reason.LET_BE)
