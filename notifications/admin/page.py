@@ -41,6 +41,8 @@ class Page(ModelAdmin):
     show_full_result_count = False
     list_per_page = 50
     warn_unsaved_form = True
+    # In every form: the project it was opened in, which may not be the one worked in any more.
+    change_form_before_template = "admin/settled_project.html"
     # Rows go one at a time, through their own confirmation; “all 1,000,000 selected” is no choice.
     actions = None
     has_project = True
@@ -99,7 +101,9 @@ class Page(ModelAdmin):
         # A disabled field is not posted; what asks beside the form has to know the project too.
         verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
         context["may"] = {verb: self.opens(request, verb) for verb in verbs}
-        context["settled_project"] = getattr(row, "project_id", None) or (mine.pk if mine else None)
+        if self.has_project:
+            settled = getattr(row, "project_id", None) or (mine.pk if mine else None)
+            context["settled_project"] = settled
         return super().render_change_form(request, context, *args, **kwargs)
 
     # --- Roles ---------------------------------------------------------------------------------

@@ -230,6 +230,26 @@ def test_a_page_left_open_asks_once_one_has_gone_elsewhere(
     assert (reply.content, reply["HX-Redirect"]) == (b"", "/admin/")
 
 
+def test_every_form_says_in_which_project_it_was_opened(
+    desk: Desk, rows: dict[str, int], museum: Project
+) -> None:
+    """Or two tabs would put into one project what was written in the other."""
+    moved(desk.client, museum)
+    kept = re.compile(rf'<form .*name="settled_project" value="{museum.pk}".*</form>', re.DOTALL)
+    asked, silent = 0, []
+    for name in lists():
+        for url in (
+            reverse(f"admin:{name}_add"),
+            reverse(f"admin:{name}_change", args=[rows[name]]),
+        ):
+            reply = desk.client.get(url)
+            if reply.status_code == 200 and b'name="_save"' in reply.content:
+                asked += 1
+                if not kept.search(reply.content.decode()):
+                    silent.append(url)
+    assert asked >= 8 and silent == []
+
+
 def test_what_was_typed_in_another_project_is_saved_there_or_not_at_all(
     desk: Desk, project: Project, museum: Project
 ) -> None:
