@@ -1,10 +1,12 @@
-"""What Unfold says itself. It brings few languages, and Korean is none of them: ours says it."""
+"""What Unfold says itself, for it brings no Korean; and two of Django's buttons, said better."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_noop
 
 WORDS = (
+    gettext_noop("Save and add another"),
+    gettext_noop("Save and continue editing"),
     gettext_noop("Select value"),
     gettext_noop("Select record"),
     gettext_noop("Select action"),

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from notifications.admin.chosen import chosen
 from notifications.admin.page import ReadOnlyPage
@@ -61,7 +61,7 @@ class AuditPage(ReadOnlyPage):
     def before_and_after(self, obj: AuditEntry) -> SafeString:
         if not obj.changes:
             return SafeString("–")
-        rows = ((name, in_words(a), in_words(b)) for name, (a, b) in obj.changes.items())
+        rows = ((called(name), in_words(a), in_words(b)) for name, (a, b) in obj.changes.items())
         head = format_html(
             "<tr><th>{}</th><th>{}</th><th>{}</th></tr>", _("Field"), _("Before"), _("After")
         )
@@ -74,16 +74,26 @@ class AuditPage(ReadOnlyPage):
 
 
 def changes_in_words(changes: dict[str, list[Any]]) -> str:
-    return "; ".join(f"{name}: {in_words(a)} → {in_words(b)}" for name, (a, b) in changes.items())
+    return "; ".join(
+        f"{called(name)}: {in_words(a)} → {in_words(b)}" for name, (a, b) in changes.items()
+    )
 
 
 def detail_in_words(detail: dict[str, Any]) -> str:
     parts = (
-        f"{name}: {in_words(value)}"
+        f"{called(name)}: {in_words(value)}"
         for name, value in detail.items()
         if value not in (None, "", [])
     )
     return "; ".join(parts)
+
+
+def called(name: str) -> str:
+    """A field by its name on the pages, where that is another one than in the code."""
+    words = name.replace("_", " ")
+    found = pgettext("field", words)
+    found = _(words) if found == words else found
+    return name if found == words else found
 
 
 def in_words(value: Any) -> str:
