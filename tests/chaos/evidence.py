@@ -42,12 +42,15 @@ class Evidence:
     @property
     def bound(self) -> int:
         """How many may have got it twice, or be unknown."""
-        return self.scene.fault.twice + AT_MOST * self.scene.kills
+        fault = self.scene.fault
+        per_kill = AT_MOST if fault.per_kill is None else fault.per_kill
+        return fault.twice + per_kill * self.scene.kills
 
     @property
     def lost(self) -> int:
         """Recipients without a row, or called accepted though nothing ever arrived."""
-        missing = (self.run.planned or 0) - len(self.rows)
+        waits_for_a_person = self.run.state == self.scene.fault.ends == "paused"
+        missing = 0 if waits_for_a_person else (self.run.planned or 0) - len(self.rows)
         accepted = (seq for seq, row in self.rows.items() if row.status == "accepted")
         return missing + sum(1 for seq in accepted if seq not in self.received)
 

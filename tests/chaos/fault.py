@@ -26,6 +26,7 @@ class Fault:
     `different`: by worker, what else is different in its environment.
     `twice`: how many may be sent to twice beside those that killed children had in flight
       (judge.py counts these); e.g. for requests that broke off.
+    `per_kill`: how many a killed child may leave in doubt; None: what fits in its windows.
     `ends`: the state the run has to end in. Empty: the act has no run of its own to judge.
     `within`: seconds of recovery allowed on an idle machine; None when nothing has to recover.
     `quick`: part of `make test`.
@@ -41,6 +42,7 @@ class Fault:
     different: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     on_unknown: str = "resend"
     twice: int = 0
+    per_kill: int | None = None
     ends: str = "finished"
     within: float | None = None
     quick: bool = False

@@ -118,7 +118,7 @@ def _twice_only_when_said(evidence: Evidence) -> Iterator[str]:
     unsaid = [
         seq
         for seq, times in evidence.received.items()
-        if len(times) > 1 and not (seq in evidence.rows and evidence.rows[seq].ambiguous)
+        if len(times) > 1 and seq in evidence.rows and not evidence.rows[seq].ambiguous
     ]
     if unsaid:
         yield f"{len(unsaid)} got it twice, and their rows do not say so ({unsaid[:3]} …)"
@@ -131,6 +131,13 @@ def _twice_within_bound(evidence: Evidence) -> Iterator[str]:
         yield f"{evidence.unknown} are unknown, at most {evidence.bound} may be"
     if evidence.scene.fault.on_unknown == "hold" and evidence.twice:
         yield f"{evidence.twice} got it twice though the run never sends twice"
+
+
+def _nothing_after_the_end(evidence: Evidence) -> Iterator[str]:
+    end = evidence.run.finished_at
+    late = sum(1 for row in evidence.rows.values() if end and row.at > end)
+    if late:
+        yield f"{late} rows were written after the run had ended"
 
 
 def _nothing_left_open(evidence: Evidence) -> Iterator[str]:
@@ -201,6 +208,7 @@ INVARIANTS = (
     _received_is_accepted_or_unknown,
     _twice_only_when_said,
     _twice_within_bound,
+    _nothing_after_the_end,
     _nothing_left_open,
     _open_windows_are_resolved,
     _every_request_had_its_window,

@@ -1,14 +1,15 @@
-"""Bugs to plant in the workers, each with the fault that must notice. Never part of the product.
+"""Plants the bugs of bugs/ in the workers, and has the fault that must notice notice them.
 
-CHAOS_PLANTED=name has tests/chaos/app.py call `plant` in every worker before it forks.
+CHAOS_PLANTED=name,name has tests/chaos/app.py call `plant` in every worker before it forks. Never
+part of the product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
+from tests.chaos.bug import BUGS, Bug
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.judge import Verdict
 from tests.chaos.play import play
@@ -16,77 +17,38 @@ from tests.chaos.stage import WORKERS, Stage
 from tests.chaos.table import HEAD, line
 
 
-@dataclass(frozen=True)
-class Bug:
-    """`fault`: the id of the fault that has to fail with it."""
+def plant(names: str) -> None:
+    """In this process."""
+    from tests.chaos import bugs  # fills BUGS
 
-    name: str
-    fault: str
-    plant: Callable[[], None]
-
-
-BUGS: dict[str, Bug] = {}
-
-
-def bug(name: str, *, fault: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Decorates a function that patches the product inside a worker; its docstring says what."""
-
-    def register(plant: Callable[[], None]) -> Callable[[], None]:
-        BUGS[name] = Bug(name, fault, plant)
-        return plant
-
-    return register
-
-
-def plant(name: str) -> None:
-    BUGS[name].plant()
+    assert bugs.GROUPS
+    for name in names.split(","):
+        BUGS[name].plant()
 
 
 def play_planted(stage: Stage, faults: Iterable[Fault]) -> list[Verdict]:
     """Each bug of these faults, planted: caught when the fault fails. A verdict for each bug."""
+    from tests.chaos import bugs
+
+    assert bugs.GROUPS
     ids = {fault.id for fault in faults}
     print(HEAD, flush=True)
     verdicts = []
-    for each in (each for each in BUGS.values() if each.fault in ids):
-        found = play(stage, _with(each))
+    pairs = [(each, id) for each in BUGS.values() for id in each.fault.split() if id in ids]
+    for each, id in pairs:
+        found = play(stage, _with(each, ALL[id]))
         print(line(found), flush=True)
         escaped = [f"the planted bug {each.name} was not caught"] if found.ok else []
-        verdicts.append(Verdict(each.fault, each.name, troubles=escaped))
+        verdicts.append(Verdict(id, each.name, troubles=escaped))
         print(f"      {each.name}: {'ESCAPED' if escaped else 'caught'}", flush=True)
+    caught = sum(verdict.ok for verdict in verdicts)
+    print(f"{caught} of {len(verdicts)} planted bugs were caught.", flush=True)
     return verdicts
 
 
-def _with(each: Bug) -> Fault:
-    fault = ALL[each.fault]
-    different = {name: dict(fault.different.get(name, {})) for name in WORKERS}
+def _with(each: Bug, fault: Fault) -> Fault:
+    different = {name: dict(fault.different.get(name, {})) for name in (*WORKERS, "web")}
     for environment in different.values():
-        environment["CHAOS_PLANTED"] = each.name
-    return replace(fault, what=f"planted: {each.name}", different=different, patience=45)
-
-
-# --- Bugs -----------------------------------------------------------------------------------------
-
-
-@bug("no intent", fault="F3")
-def _no_intent() -> None:
-    """Requests leave without an open window, which is only written when it is settled."""
-    from campaigns import settling
-    from campaigns.ledger import Window
-
-    write = settling._write
-
-    def write_late(claim: Any, window: Window | None, *rest: Any) -> None:
-        if window is not None:
-            window.save()
-        write(claim, window, *rest)
-
-    Window.objects.create = lambda **values: Window(**values)  # type: ignore[method-assign]
-    settling._write = write_late  # type: ignore[assignment]
-
-
-@bug("ring without sweep", fault="F21")
-def _ring_without_sweep() -> None:
-    """Queued chunks whose doorbell was lost are never rung again."""
-    from campaigns import engine
-
-    engine._free_unheard = lambda run, now: None
+        names = [environment.get("CHAOS_PLANTED", ""), each.name]
+        environment["CHAOS_PLANTED"] = ",".join(filter(None, names))
+    return replace(fault, what=f"planted: {each.name}", different=different, patience=60)

@@ -23,6 +23,10 @@ def eventually(what: str, condition: Callable[[], object], *, seconds: float = 3
     return time.monotonic() - began
 
 
+def is_running(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
 class Process:
     """Start it from the main thread only: the kernel ends it with the thread that started it."""
 
@@ -61,19 +65,19 @@ class Process:
     def kill(self) -> None:
         """As a power cut would: the main process and its children at once, without a word."""
         self.send_all(signal.SIGKILL)
-        self._reap(10)
+        self.wait(10)
 
     def kill_parent(self) -> None:
         """Only the main process; what becomes of its children is its own affair."""
         self.send(signal.SIGKILL)
-        self._reap(10)
+        self.wait(10)
 
     def leave(self, number: signal.Signals | None = None, *, seconds: float = 30) -> float:
         """Ask it to leave by its own farewell or another signal; how long it took."""
         began = time.monotonic()
         self.send(number or self.service.farewell[0])
         try:
-            self._reap(seconds)
+            self.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"{self.name} did not leave within {seconds:.0f} s") from None
@@ -114,6 +118,7 @@ class Process:
             return self.said(self.ready) > self._said_before
         return self.service.answers()
 
-    def _reap(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> int:
+        """For its end; the exit code."""
         assert self.popen is not None
-        self.popen.wait(seconds)
+        return self.popen.wait(seconds)

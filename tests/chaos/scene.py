@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,9 +16,10 @@ from campaigns import control, reports, tasks
 from campaigns.run import Run
 from notifications.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project
+from tests.chaos.door import Door
 from tests.chaos.fault import DidNotHappen, Fault
 from tests.chaos.process import Process, eventually
-from tests.chaos.stage import LATENCY_MS, Stage
+from tests.chaos.stage import LATENCY_MS, POOL, Stage
 
 CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep")
 
@@ -48,12 +50,17 @@ class Scene:
         assert self._run is not None, "nothing was launched"
         return self._run
 
-    def launch(self, **values: Any) -> Run:
-        """Through the door: recorded, and rung once."""
+    def launch(self, *, rung: bool = True, **values: Any) -> Run:
+        """As the doors do: recorded, and rung once, unless that doorbell is to be lost."""
         campaign = make_campaign(self.project, on_unknown=self.fault.on_unknown, **values)
         self._run = control.launch(campaign, by="user:alice", now=timezone.now())
-        tasks.ring(self.run.pk)
+        if rung:
+            tasks.ring(self.run.pk)
         return self.run
+
+    def adopt(self, run: Run) -> None:
+        """Judge this one, which was launched through another door."""
+        self._run = run
 
     def until(self, share: float, *, seconds: float = 60) -> None:
         """Wait until this share of the people is settled."""
@@ -65,8 +72,15 @@ class Scene:
         return reports.totals_of(self.run).share if self.run.planned else 0.0
 
     def finish(self) -> None:
-        """Wait for the run's end; afterwards the fault must have happened."""
-        eventually(f"run {self.run.pk} ends", self.ended, seconds=self.fault.patience)
+        """Wait for the run's end, starting again whoever ended; afterwards the fault must have
+        happened."""
+
+        def tended() -> bool:
+            # What the pool of a bulk worker had in flight is in doubt, however it came to its end.
+            self.killed += POOL * sum(name.startswith("bulk") for name in self.stage.tend())
+            return self.ended()
+
+        eventually(f"run {self.run.pk} ends", tended, seconds=self.fault.patience)
         if self.fault.failpoint and ":kill" in self.fault.failpoint and not self.kills:
             raise DidNotHappen
 
@@ -74,12 +88,40 @@ class Scene:
         self.run.refresh_from_db()
         return self.run.finished_at is not None
 
+    def wait(self, what: str, condition: Callable[[], object], *, seconds: float = 30) -> float:
+        """For whatever else; how long that took."""
+        return eventually(what, condition, seconds=seconds)
+
+    def until_state(self, state: str) -> None:
+        """Wait until the run is paused, say."""
+
+        def reached() -> bool:
+            self.run.refresh_from_db()
+            return self.run.state == state
+
+        eventually(f"run {self.run.pk} is {state}", reached, seconds=self.fault.patience)
+
+    def until_killed(self) -> None:
+        """Wait until a failpoint has killed somebody."""
+        eventually("a failpoint kills", lambda: self.kills or self.ended(), seconds=60)
+        if not self.kills:
+            raise DidNotHappen
+
+    def renew(self, name: str, different: Mapping[str, str] | None = None) -> Process:
+        """A worker leaves politely and another one starts, with no failpoint."""
+        self.stage.workers.pop(name).leave()
+        return self.stage.start_worker(name, different)
+
     def healed(self) -> None:
         """From now on everything is as it should be: recovery is measured from here."""
         self.healed_at = timezone.now()
 
     def worker(self, name: str) -> Process:
         return self.stage.workers[name]
+
+    def door(self) -> Door:
+        """The web, started for this scene, with a person and a program before it."""
+        return Door(self.stage.start_web(self.fault.different.get("web")), self.project)
 
     # --- For the judge ---------------------------------------------------------------------------
 

@@ -28,7 +28,8 @@ from config.stack.state import State, claim
 from tests.chaos.process import Process
 from tests.fcm import Fcm
 
-QUEUES = {"bulk": "2", "control": "1"}  # and how many processes work on it
+POOL = 2  # children of a bulk worker
+QUEUES = {"bulk": str(POOL), "control": "1"}
 WORKERS = (*QUEUES, "beat")
 # 25 connections to an FCM 50 ms away: 500 messages a second and child, so a fault finds a run under
 # way, and two cores are enough.
@@ -84,32 +85,47 @@ class Stage:
                 self.end_worker(name)
         fresh = [name for name in names if name not in self.workers]
         for name in fresh:
-            self._worker(name, wanted[name]).start_only()
+            self.prepare_worker(name, wanted[name]).start_only()
         for name in fresh:
             self.workers[name].wait_until_it_answers()
 
     def start_worker(self, name: str, different: Mapping[str, str] | None = None) -> Process:
         """Start bulk, control, beat, or one more under a name such as `bulk.2`."""
-        process = self._worker(name, different or {})
+        process = self.prepare_worker(name, different)
         process.start()
         return process
+
+    def tend(self) -> list[str]:
+        """Start again whoever ended by himself, as systemd or compose would; their names."""
+        ended = [name for name, process in self.workers.items() if not process.alive]
+        for name in ended:
+            self.workers[name].send_all(signal.SIGKILL)  # what it may have left behind
+            self.workers[name].start_only()
+        return ended
 
     def end_worker(self, name: str) -> None:
         """Away with it, whatever state it is in."""
         process = self.workers.pop(name)
         process.kill()
 
-    def start_web(self) -> str:
+    def start_web(self, different: Mapping[str, str] | None = None) -> str:
         """The admin and the API on a port of their own; the address."""
         port = _free_port()
         url = f"http://127.0.0.1:{port}"
         argv = (
-            *(sys.executable, "-m", "granian", "--interface", "wsgi", "config.wsgi:application"),
+            *(
+                sys.executable,
+                "-m",
+                "granian",
+                "--interface",
+                "wsgi",
+                "tests.chaos.web:application",
+            ),
             *("--host", "127.0.0.1", "--port", str(port)),
             *("--workers", "1", "--blocking-threads", "4"),
         )
-        answers = http(f"{url}/healthz")
-        self.workers["web"] = self._process(Service("web", argv, self.environment, answers))
+        answers, env = http(f"{url}/healthz"), {**self.environment, **(different or {})}
+        self.workers["web"] = self._process(Service("web", argv, env, answers))
         self._different["web"] = {}
         self.workers["web"].start()
         return url
@@ -125,11 +141,12 @@ class Stage:
                 process.kill()
         self.fcm.stop()
 
-    def _worker(self, name: str, different: Mapping[str, str]) -> Process:
-        service = _service(name, {**self.environment, **different}, self.state)
+    def prepare_worker(self, name: str, different: Mapping[str, str] | None = None) -> Process:
+        """Not started yet: for those that are not expected to come up."""
+        service = _service(name, {**self.environment, **(different or {})}, self.state)
         # Ready is what it says in its log: asking it through Redis would need Redis.
         ready = "beat: Starting" if name.startswith("beat") else "@chaos ready"
-        self._different[name] = dict(different)
+        self._different[name] = dict(different or {})
         self.workers[name] = self._process(service, ready=ready)
         return self.workers[name]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.chaos.fault import ALL, Fault
-from tests.chaos.faults import kills, redis_faults
+from tests.chaos.faults import doorbells, kills, leaving, redis_faults
 
-GROUPS = (kills, redis_faults)
+GROUPS = (kills, leaving, doorbells, redis_faults)
 
 
 def chosen(*, only: Sequence[str] = (), quick: bool = False) -> list[Fault]:

@@ -1,0 +1,7 @@
+"""The planted bugs, a file per group of faults. A new file is one more name in the import."""
+
+from __future__ import annotations
+
+from tests.chaos.bugs import kills, redis_faults
+
+GROUPS = (kills, redis_faults)

@@ -1,0 +1,197 @@
+"""What F1–F11 must notice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+POISONED = 2
+
+
+@bug("poison chunk", fault="")
+def _poison_chunk() -> None:
+    """The second chunk kills whoever works on it."""
+    from campaigns.sending import Sending
+
+    work = Sending.work
+
+    def die_of_it(sending: Sending) -> dict[str, int]:
+        if sending.claim.chunk.number == POISONED:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(sending)
+
+    patch(Sending, "work", die_of_it)
+
+
+@bug("trust Celery alone", fault="F1 F5a F5w F14")
+def _trust_celery_alone() -> None:
+    """A task is acknowledged when it begins, and no sweep looks after what went missing."""
+    from campaigns import engine
+    from config.celery import app
+
+    for task in app.tasks.values():
+        task.acks_late = task.reject_on_worker_lost = False
+    app.conf.task_acks_late = app.conf.task_reject_on_worker_lost = False
+    patch(engine, "sweep", lambda now: [])
+
+
+@bug("the sweep rings only what is due", fault="F5s")
+def _ring_only_what_is_due() -> None:
+    """What an earlier sweep has started, and did not live to ring, nobody rings."""
+    from campaigns import engine, schedule
+
+    patch(engine, "sweep", schedule.start_due)
+
+
+@bug("snapshot in two transactions", fault="F5p")
+def _two_transactions() -> None:
+    """The chunks are committed before the run is moved."""
+    from django.db import connection
+
+    from campaigns import engine, failpoints
+
+    hit = failpoints.hit
+
+    def commit_and_hit(name: str) -> None:
+        if name == "prepare":
+            connection.connection.commit()
+        hit(name)
+
+    patch(engine, "hit", commit_and_hit)
+
+
+@bug("leases never lapse", fault="F2 F6 F6p F7 F11")
+def _leases_never_lapse() -> None:
+    """Whoever died keeps the chunk."""
+    from campaigns import engine
+
+    patch(engine, "free_lapsed", lambda run: 0)
+
+
+@bug("forget what was in flight", fault="F2w F3h F9")
+def _forget_what_was_in_flight() -> None:
+    """Who was in a dead worker's window is sent to like anybody else."""
+    from dataclasses import replace
+
+    from campaigns import left
+
+    read = left._left
+    patch(left, "_left", lambda run_id, row: replace(read(run_id, row), ambiguous=False))
+
+
+@bug("no intent", fault="F3 F3n")
+def _no_intent() -> None:
+    """Requests leave without an open window, which is only written when it is settled."""
+    from campaigns import settling
+    from campaigns.ledger import Window
+
+    write = settling._write
+
+    def write_late(claim: Any, window: Window | None, *rest: Any) -> None:
+        if window is not None:
+            window.save()
+        write(claim, window, *rest)
+
+    patch(Window.objects, "create", lambda **values: Window(**values))
+    patch(settling, "_write", write_late)
+
+
+@bug("settle per chunk", fault="F4")
+def _settle_per_chunk() -> None:
+    """A window counts as settled at once, its rows are written when the chunk ends."""
+    from collections import Counter
+
+    from django.utils import timezone
+
+    from campaigns import settling
+    from campaigns.chunk import Claim
+    from campaigns.ledger import Window
+
+    settle, close = settling.settle, Claim.close
+    kept: list[Any] = []
+
+    def settle_later(claim: Claim, window: Window | None, *rest: Any) -> Counter[str]:
+        if window:
+            Window.objects.filter(pk=window.pk).update(settled_at=timezone.now())
+        kept.append((claim, window, *rest))
+        return Counter()
+
+    def settle_and_close(claim: Claim) -> bool:
+        while kept:
+            settle(*kept.pop(0))
+        return close(claim)
+
+    patch(settling, "settle", settle_later)
+    patch(Claim, "close", settle_and_close)
+
+
+@bug("a task is an order, not a doorbell", fault="F5 F13")
+def _a_task_is_an_order() -> None:
+    """Whoever is asked to send a chunk sends all of it, done or not."""
+    import re
+
+    from campaigns import chunk, left, sending
+
+    claim = chunk.claim
+    patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))
+
+    def claim_whatever(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
+        closed = chunk.Chunk.objects.filter(run=run_id, number=number, state="closed")
+        closed.update(state="queued")
+        return claim(run_id, number, *rest, **more)
+
+    patch(sending, "claim", claim_whatever)
+
+
+@bug("leaves at once when asked to", fault="F10")
+def _leaves_at_once() -> None:
+    """SIGTERM ends the worker and its children in the middle of what they do."""
+    from celery.signals import worker_shutting_down
+
+    def die(**signal_: Any) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+    worker_shutting_down.connect(die, weak=False)
+
+
+@bug("no fence", fault="F11")
+def _no_fence() -> None:
+    """Whoever once held the chunk goes on writing, and starting requests."""
+    from campaigns.chunk import Chunk, Claim
+    from notifications.gateway import Permit
+
+    patch(Claim, "held", property(lambda claim: Chunk.objects.filter(pk=claim.chunk.pk)))
+    patch(Permit, "withdrawn", property(lambda permit: False))
+
+
+@bug("never quarantined", fault="F8")
+def _never_quarantined() -> None:
+    """A chunk may kill as many workers as it likes."""
+    from campaigns import chunk
+
+    patch(chunk, "LAPSES_ALLOWED", 1_000_000)
+
+
+@bug("the callback finishes the run", fault="F14e")
+def _the_callback_finishes() -> None:
+    """When the chord calls back, everybody without an outcome is called skipped."""
+    from django.utils import timezone
+
+    from campaigns import tasks
+    from campaigns.run import Run
+
+    def finish(run_id: int) -> None:
+        run = Run.objects.get(pk=run_id)
+        totals = {"skipped": run.planned, "accepted": 0, "rejected": 0, "unknown": 0}
+        run.move_to(Run.State.FINISHED, finished_at=timezone.now(), **totals)
+
+    step = tasks.wave_done.run
+
+    def call_back(results: Any, run_id: int, wave: int) -> None:
+        finish(run_id)
+        step(results, run_id=run_id, wave=wave)
+
+    patch(tasks.wave_done, "run", call_back)

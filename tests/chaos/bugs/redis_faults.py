@@ -1,0 +1,50 @@
+"""What F20–F25 must notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("ring without sweep", fault="F21")
+def _ring_without_sweep() -> None:
+    """Queued chunks whose doorbell was lost are never rung again."""
+    from campaigns import engine
+
+    patch(engine, "_free_unheard", lambda run, now: None)
+
+
+@bug("leaves when Redis does", fault="F20")
+def _leaves_when_redis_does() -> None:
+    """A worker that loses its broker gives up."""
+    from config.celery import app
+
+    app.conf.broker_connection_retry = False
+    app.conf.broker_connection_max_retries = 1
+
+
+@bug("a launch needs its doorbell", fault="F22 F25")
+def _a_launch_needs_its_doorbell() -> None:
+    """Whoever launches hears of Redis' trouble, though the launch is recorded."""
+    from campaigns import tasks
+
+    patch(tasks, "_publish", lambda run_id: tasks.advance.delay(run_id=run_id))
+
+
+@bug("starts with any Redis", fault="F23")
+def _starts_with_any_redis() -> None:
+    """Nobody looks at the eviction policy."""
+    from config import startup
+
+    patch(startup, "_eviction", lambda: "")
+
+
+@bug("patience without end", fault="F24")
+def _patience_without_end() -> None:
+    """A doorbell is waited for as long as Redis likes."""
+    from config.celery import app
+
+    options: dict[str, Any] = dict(app.conf.broker_transport_options)
+    options |= {"socket_timeout": None, "socket_connect_timeout": None, "health_check_interval": 0}
+    app.conf.broker_transport_options = options
