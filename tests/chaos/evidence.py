@@ -104,7 +104,11 @@ def _longest_silence(evidence: Evidence) -> float:
 
 
 def _longest_orphan(evidence: Evidence) -> float:
-    """From the opening of a dead worker's window until somebody takes its people up again."""
+    """From the opening of a dead worker's window until its chunk is rung again or taken up.
+
+    Not until its people are reached: behind a long queue they wait like everybody else.
+    """
+    rung = dict(evidence.run.chunks.values_list("pk", "queued_at"))
     waits = []
     for dead in (window for window in evidence.windows if not window.settled_at):
         people = set(dead.seqs)
@@ -116,6 +120,9 @@ def _longest_orphan(evidence: Evidence) -> float:
             and people.intersection(other.seqs)
         ]
         later += [evidence.rows[seq].at for seq in people if seq in evidence.rows]
+        rung_at = rung.get(dead.chunk_id)
+        if rung_at and rung_at > dead.opened_at:
+            later.append(rung_at)
         if later:
             waits.append((min(later) - dead.opened_at).total_seconds())
     return max(waits, default=0.0)

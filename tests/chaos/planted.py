@@ -51,4 +51,4 @@ def _with(each: Bug, fault: Fault) -> Fault:
     for environment in different.values():
         names = [environment.get("CHAOS_PLANTED", ""), each.name]
         environment["CHAOS_PLANTED"] = ",".join(filter(None, names))
-    return replace(fault, what=f"planted: {each.name}", different=different, patience=60)
+    return replace(fault, what=f"planted: {each.name}", different=different, patience=50)
