@@ -95,7 +95,7 @@ def test_from_log_in_to_a_finished_run_that_balances(
     dialog.get_by_role("button", name=re.compile("Launch")).click()
 
     expect(page).to_have_url(re.compile("/admin/campaigns/run/"))
-    expect(page.get_by_text("Finished").first).to_be_visible(timeout=30_000)
+    expect(page.locator("#run-live .c-state-finished")).to_be_visible(timeout=30_000)
     balance = "42 planned = 41 accepted + 1 rejected + 0 skipped + 0 unknown + 0 waiting"
     expect(page.get_by_text(balance)).to_be_visible()
     assert len(fcm.witness()) == 41
@@ -114,11 +114,11 @@ def test_pausing_and_resuming_by_hand(
 
     page.get_by_text("Pause", exact=True).first.click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("Pause")).click()
-    expect(page.get_by_text("Paused").first).to_be_visible()
+    expect(page.locator("#run-live .c-state-paused")).to_be_visible()
     assert Run.objects.get().state == Run.State.PAUSED
 
     Run.objects.update(rate_per_second=None)
     page.get_by_text("Resume", exact=True).first.click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("Resume")).click()
-    expect(page.get_by_text("Finished").first).to_be_visible(timeout=45_000)
+    expect(page.locator("#run-live .c-state-finished")).to_be_visible(timeout=45_000)
     assert Run.objects.get().accepted == 41
