@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import Exists, F, Func, Q, Sum
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -106,6 +107,26 @@ class Rest:
     retry_at: datetime | None
 
 
+# By hand, and in one go: asked before every window, it cost a tenth of all as three ORM queries.
+PROLONG = """
+WITH held AS (
+    UPDATE campaigns_chunk SET lease_until = statement_timestamp() + %(lease)s
+    WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
+    RETURNING id, run_id, attempt
+), wanted AS (
+    SELECT rate_per_second FROM campaigns_run
+    WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
+), opened AS (
+    INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
+    SELECT run_id, id, attempt, %(seqs)s::int[], %(now)s FROM held, wanted
+    WHERE cardinality(%(seqs)s::int[]) > 0
+    RETURNING id
+)
+SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
+    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened)
+"""
+
+
 @dataclass
 class Claim:
     """A chunk held under a fence. Everything its holder writes goes through `held`."""
@@ -120,16 +141,34 @@ class Claim:
         )
 
     def renew(self) -> bool:
-        """Prolong the lease; say whether the run still wants work started. Raises Fenced.
+        """Prolong the lease; say whether the run still wants work started. Raises Fenced."""
+        wanted, _ = self._prolong(seqs=[], now=None)
+        return wanted
 
-        The run's rate comes along: a person may have changed it meanwhile.
+    def open_window(self, seqs: list[int], now: datetime) -> int | None:
+        """Commit whom requests are about to leave for; None if the run wants no more.
+
+        Raises Fenced. If the process dies here: these are ambiguous, whether or not a request left.
         """
-        if not self.held.update(lease_until=Now() + LEASE):
+        _, window = self._prolong(seqs, now)
+        return window
+
+    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, int | None]:
+        """The run's rate comes along: a person may have changed it meanwhile."""
+        values: dict[str, Any] = {
+            "lease": LEASE,
+            "chunk": self.chunk.pk,
+            "fence": self.chunk.attempt,
+        }
+        values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
+        with connection.cursor() as cursor:
+            cursor.execute(PROLONG, values)
+            held, wanted, rate, window = cursor.fetchone()
+        if not held:
             raise Fenced
-        wanted = _wanted(self.run.pk, self.run.epoch).values_list("rate_per_second")
-        for (self.run.rate_per_second,) in wanted:
-            return True
-        return False
+        if wanted:
+            self.run.rate_per_second = rate
+        return bool(wanted), window
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""

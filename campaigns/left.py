@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from campaigns.chunk import Claim, Rest
@@ -94,14 +95,22 @@ def _values(claim: Claim) -> dict[str, Any]:
     }
 
 
+def _attributes(text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        return orjson.loads(text)  # type: ignore[no-any-return]
+    except orjson.JSONDecodeError:  # it refuses the huge numbers that PostgreSQL keeps
+        return json.loads(text)  # type: ignore[no-any-return]
+
+
 def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
      tries, first_tried_at, ambiguous, released, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
-        # Not orjson: it refuses the huge numbers that PostgreSQL keeps.
-        attributes=json.loads(attributes) if attributes else {},
+        attributes=_attributes(attributes),
         locale=locale or "",
         timezone=zone,
         kind=kind,

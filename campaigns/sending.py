@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
@@ -165,12 +165,10 @@ class Sending:
         messages = self._messages(readers, flight, self.run.seconds_left(now))
         if messages:
             seqs = [flight.readers[message.reference].seq for message in messages]
-            if not self._renew():
+            window = self._if_wanted(lambda: self.claim.open_window(seqs, now))
+            if window is None:
                 return  # paused or cancelled: nothing was written, these people stay waiting
-            flight.window = Window.objects.create(
-                run=self.run, chunk=self.claim.chunk, attempt=self.claim.chunk.attempt,
-                seqs=seqs, opened_at=now,
-            )  # fmt: skip
+            flight.window = Window(pk=window, opened_at=now)
             hit("window_opened")
             flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
@@ -239,25 +237,25 @@ class Sending:
 
     def _look(self) -> None:
         if time.monotonic() - self.looked_at > LOOK_EVERY:
-            self._renew()
+            self._if_wanted(lambda: self.claim.renew() or None)
 
-    def _renew(self) -> bool:
-        """Prolong lease and permit if the run still wants it. Raises Fenced."""
+    def _if_wanted(self, prolong: Callable[[], int | None]) -> int | None:
+        """Prolong lease and permit if the run still wants it, else None. Raises Fenced.
+
+        Without PostgreSQL nothing new may start, but what is in flight is waited for.
+        """
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
-        if self._is_wanted() and time.monotonic() < self.budget_ends:
-            self.permit.extend(START_SECONDS, since=self.looked_at)
-            self.gate.rate = self.run.rate_per_second
-        else:
-            self.permit.withdraw()
-        return not self.permit.withdrawn
-
-    def _is_wanted(self) -> bool:
-        """Without PostgreSQL nothing new may start, but what is in flight is waited for."""
         try:
-            return self.claim.renew()
+            granted = prolong()
         except (OperationalError, InterfaceError):
             connection.close()
-            return False
+            granted = None
+        if granted is None or self.looked_at > self.budget_ends:
+            self.permit.withdraw()
+        else:
+            self.permit.extend(START_SECONDS, since=self.looked_at)
+            self.gate.rate = self.run.rate_per_second
+        return granted
 
     def _pause(self, cause: Cause, detail: str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F, Value
 from django.utils import timezone
+from psycopg.types.json import Json
 
 from campaigns.chunk import Claim, Fenced
 from campaigns.judging import Final, judge
@@ -66,11 +66,9 @@ def _write(
     now: datetime,
 ) -> None:
     with transaction.atomic():
-        _add_up(claim, finals, copies)
+        _add_up(claim, window, finals, copies, now)
         _append(claim, finals, now)
         _reschedule(claim, finals, retries)
-        if window is not None:
-            Window.objects.filter(pk=window.pk).update(settled_at=now)
 
 
 def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> None:
@@ -110,15 +108,37 @@ def retire_dead(
         )
 
 
-def _add_up(claim: Claim, finals: list[Final], copies: int) -> None:
+ADD_UP = """
+WITH added AS (
+    UPDATE campaigns_chunk SET
+        accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
+        skipped = skipped + %(skipped)s, unknown = unknown + %(unknown)s,
+        copies = copies + %(copies)s, reasons = %(reasons)s,
+        -- It is getting on: earlier deaths were not this chunk's fault.
+        lapses = CASE WHEN %(finals)s > 0 THEN 0 ELSE lapses END
+    WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
+    RETURNING id
+), settled AS (
+    UPDATE campaigns_window SET settled_at = %(now)s
+    WHERE id = %(window)s AND EXISTS (SELECT FROM added)
+)
+SELECT count(*) FROM added
+"""
+
+
+def _add_up(
+    claim: Claim, window: Window | None, finals: list[Final], copies: int, now: datetime
+) -> None:
     """First in the transaction: it checks the fence and locks the chunk until the commit."""
     by_status = Counter(final.status.value for final in finals)
-    sums: dict[str, Any] = {status: F(status) + count for status, count in by_status.items()}
-    if copies:
-        sums["copies"] = F("copies") + copies
-    if finals:
-        sums["lapses"] = Value(0)  # it is getting on: earlier deaths were not this chunk's fault
-    if not claim.held.update(reasons=_reasons(claim, finals), **sums):
+    values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
+    values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": copies}
+    values |= {"finals": len(finals), "window": window and window.pk, "now": now}
+    values["reasons"] = Json(_reasons(claim, finals))
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_UP, values)
+        (held,) = cursor.fetchone()
+    if not held:
         raise Fenced
 
 

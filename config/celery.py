@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_init
+from celery.signals import beat_init, worker_init, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -21,3 +22,13 @@ def start_only_when_safe(**signal: Any) -> None:
     from config.startup import refuse_to_start_in_trouble  # it needs the settings
 
     refuse_to_start_in_trouble()
+
+
+@worker_process_init.connect
+def spare_what_lives_for_ever(**signal: Any) -> None:
+    """Python looks for garbage after every 700 new objects, ten of which make a request; now and
+    then it goes through all half a million that Django made. That was a third of a message's cost.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
