@@ -30,7 +30,7 @@ class Fault:
     `ends`: the state the run has to end in. Empty: the act has no run of its own to judge.
     `within`: seconds of recovery allowed on an idle machine; None when nothing has to recover.
     `quick`: part of `make test`.
-    `patience`: seconds until a run that does not end is given up.
+    `patience`: seconds after which a run that gets no further is called stuck.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Fault:
     ends: str = "finished"
     within: float | None = None
     quick: bool = False
-    patience: float = 120
+    patience: float = 60
 
 
 def fault(id: str, what: str, **values: object) -> Callable[[Act], Act]:

@@ -32,6 +32,7 @@ class Verdict:
     kills: int = 0
     recovered: float | None = None
     within: float | None = None
+    played: bool = False  # to the end, and judged; else the stage broke
     troubles: list[str] = field(default_factory=list)
 
     @property
@@ -41,8 +42,9 @@ class Verdict:
 
 def judge(scene: Scene) -> Verdict:
     """The verdict on the run that was played."""
-    verdict = Verdict(scene.fault.id, scene.fault.what, within=scene.fault.within)
-    if not scene.fault.ends:
+    fault = scene.fault
+    verdict = Verdict(fault.id, fault.what, within=fault.within, played=True)
+    if not fault.ends:
         return verdict
     evidence = gather(scene)
     verdict.messages = evidence.run.planned or 0
@@ -50,7 +52,7 @@ def judge(scene: Scene) -> Verdict:
     verdict.unknown, verdict.bound = evidence.unknown, evidence.bound
     verdict.kills, verdict.recovered = scene.kills, recovered(evidence)
     verdict.troubles = [trouble for check in INVARIANTS for trouble in check(evidence)]
-    limit = scene.fault.within
+    limit = fault.within
     if limit is not None and verdict.recovered > SLACK * limit:
         verdict.troubles.append(f"recovered in {verdict.recovered:.0f} s, allowed {limit:.0f} s")
     return verdict

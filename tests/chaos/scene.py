@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -80,7 +80,13 @@ class Scene:
             self.killed += POOL * sum(name.startswith("bulk") for name in self.stage.tend())
             return self.ended()
 
-        eventually(f"run {self.run.pk} ends", tended, seconds=self.fault.patience)
+        reached, since = -1.0, time.monotonic()
+        while not tended():
+            time.sleep(0.1)
+            share, now = self.share(), time.monotonic()
+            reached, since = share, since if share == reached else now
+            stuck = f"run {self.run.pk} is stuck at {share:.0%}"
+            assert now - since < self.fault.patience, stuck
         if self.fault.failpoint and ":kill" in self.fault.failpoint and not self.kills:
             raise DidNotHappen
 
@@ -107,10 +113,14 @@ class Scene:
         if not self.kills:
             raise DidNotHappen
 
-    def renew(self, name: str, different: Mapping[str, str] | None = None) -> Process:
+    def renew(self, name: str) -> Process:
         """A worker leaves politely and another one starts, with no failpoint."""
         self.stage.workers.pop(name).leave()
-        return self.stage.start_worker(name, different)
+        return self.start(name)
+
+    def start(self, name: str) -> Process:
+        """One more worker, or another one of that name: the fault's, without the failpoint."""
+        return self.stage.start_worker(name, self.fault.different.get(name))
 
     def healed(self) -> None:
         """From now on everything is as it should be: recovery is measured from here."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.chaos.bugs import kills, redis_faults
+from tests.chaos.bugs import doorbells, kills, redis_faults
 
-GROUPS = (kills, redis_faults)
+GROUPS = (kills, doorbells, redis_faults)

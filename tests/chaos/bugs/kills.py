@@ -26,7 +26,7 @@ def _poison_chunk() -> None:
     patch(Sending, "work", die_of_it)
 
 
-@bug("trust Celery alone", fault="F1 F5a F5w F14")
+@bug("trust Celery alone", fault="F1 F5a F14")
 def _trust_celery_alone() -> None:
     """A task is acknowledged when it begins, and no sweep looks after what went missing."""
     from campaigns import engine
@@ -128,24 +128,6 @@ def _settle_per_chunk() -> None:
     patch(Claim, "close", settle_and_close)
 
 
-@bug("a task is an order, not a doorbell", fault="F5 F13")
-def _a_task_is_an_order() -> None:
-    """Whoever is asked to send a chunk sends all of it, done or not."""
-    import re
-
-    from campaigns import chunk, left, sending
-
-    claim = chunk.claim
-    patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))
-
-    def claim_whatever(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
-        closed = chunk.Chunk.objects.filter(run=run_id, number=number, state="closed")
-        closed.update(state="queued")
-        return claim(run_id, number, *rest, **more)
-
-    patch(sending, "claim", claim_whatever)
-
-
 @bug("leaves at once when asked to", fault="F10")
 def _leaves_at_once() -> None:
     """SIGTERM ends the worker and its children in the middle of what they do."""
@@ -173,25 +155,3 @@ def _never_quarantined() -> None:
     from campaigns import chunk
 
     patch(chunk, "LAPSES_ALLOWED", 1_000_000)
-
-
-@bug("the callback finishes the run", fault="F14e")
-def _the_callback_finishes() -> None:
-    """When the chord calls back, everybody without an outcome is called skipped."""
-    from django.utils import timezone
-
-    from campaigns import tasks
-    from campaigns.run import Run
-
-    def finish(run_id: int) -> None:
-        run = Run.objects.get(pk=run_id)
-        totals = {"skipped": run.planned, "accepted": 0, "rejected": 0, "unknown": 0}
-        run.move_to(Run.State.FINISHED, finished_at=timezone.now(), **totals)
-
-    step = tasks.wave_done.run
-
-    def call_back(results: Any, run_id: int, wave: int) -> None:
-        finish(run_id)
-        step(results, run_id=run_id, wave=wave)
-
-    patch(tasks.wave_done, "run", call_back)

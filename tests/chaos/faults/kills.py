@@ -81,7 +81,7 @@ def parent_killed(scene: Scene) -> None:
     scene.killed += POOL
     scene.healed()
     scene.wait("its children are gone", lambda: not any(map(is_running, orphans)), seconds=5)
-    scene.stage.start_worker("bulk")
+    scene.start("bulk")
     scene.finish()
 
 
@@ -92,7 +92,7 @@ def power_cut(scene: Scene) -> None:
     scene.worker("bulk").kill()
     scene.killed += POOL
     scene.healed()
-    scene.stage.start_worker("bulk")
+    scene.start("bulk")
     scene.finish()
 
 
@@ -140,6 +140,6 @@ def cold_shutdown(scene: Scene) -> None:
         time.sleep(scene.stage.random.random())
         scene.stage.workers.pop("bulk").leave(signal.SIGQUIT)
         scene.killed += POOL
-        scene.stage.start_worker("bulk")
+        scene.start("bulk")
     scene.healed()
     scene.finish()

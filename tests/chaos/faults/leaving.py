@@ -20,7 +20,7 @@ def deployed(scene: Scene) -> None:
         scene.until(share)
         took = scene.stage.workers.pop("bulk").leave(signal.SIGTERM, seconds=2 * LONGEST_EXIT)
         assert took <= LONGEST_EXIT, f"it took {took:.0f} s to leave"
-        scene.stage.start_worker("bulk")
+        scene.start("bulk")
     scene.healed()
     scene.finish()
     assert not scene.kills, f"{scene.kills} children were killed by a polite request"
@@ -30,7 +30,7 @@ def deployed(scene: Scene) -> None:
     "F11",
     "zombie: frozen for 3 leases, then goes on",
     people=6_000,
-    different={name: {"LEASE_SECONDS": str(LEASE)} for name in ("bulk", "control")},
+    different={name: {"LEASE_SECONDS": str(LEASE)} for name in ("bulk", "bulk.2", "control")},
     within=15,
 )
 def zombie(scene: Scene) -> None:
@@ -40,7 +40,7 @@ def zombie(scene: Scene) -> None:
     frozen = scene.worker("bulk")
     frozen.freeze()
     scene.killed += len(frozen.children())  # as good as dead: what they had in flight is in doubt
-    scene.stage.start_worker("bulk.2", {"LEASE_SECONDS": str(LEASE)})
+    scene.start("bulk.2")
     time.sleep(3 * LEASE)
     frozen.thaw()
     scene.finish()
