@@ -218,17 +218,21 @@ def _close_cancelled(run: Run, now: datetime) -> None:
 
 
 CLOSE = """
-WITH interrupted AS (
-    SELECT unnest(seqs) AS seq FROM campaigns_window
+WITH left_behind AS (
+    SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
     WHERE chunk_id = %(chunk)s AND settled_at IS NULL
-    UNION SELECT seq FROM campaigns_retry WHERE chunk_id = %(chunk)s AND ambiguous
+    UNION ALL
+    SELECT seq, least(2, greatest(1, tries)) FROM campaigns_retry
+    WHERE chunk_id = %(chunk)s AND ambiguous
+), interrupted AS (
+    SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
 ), closed AS (
     INSERT INTO campaigns_delivery
         (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at)
     SELECT r.run_id, r.seq, r.device_id,
         CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
         CASE WHEN i.seq IS NULL THEN 'cancelled' ELSE 'interrupted' END,
-        '', '', %(attempt)s, FALSE, %(now)s
+        '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s
     FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
         AND NOT EXISTS (

@@ -42,6 +42,12 @@ class Final:
     reason: str = ""
     detail: str = ""
     message_id: str = ""
+    requested: bool = True  # a request left for it just now
+
+    @property
+    def resent(self) -> bool:
+        """Whether the phone may have got two."""
+        return self.left.copies + self.requested > 1
 
 
 def unsent(left: Left, problem: Unrenderable) -> Final:
@@ -49,7 +55,7 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
     status = Status.REJECTED if problem.rejected else Status.SKIPPED
     if left.ambiguous:  # whoever may have got it already is neither skipped nor rejected
         status = Status.UNKNOWN
-    return Final(left, status, problem.reason, problem.detail)
+    return Final(left, status, problem.reason, problem.detail, requested=False)
 
 
 def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry | None:

@@ -23,9 +23,13 @@ class Left:
     reader: Reader
     tries: int
     first_tried_at: datetime | None
-    ambiguous: bool
+    copies: int  # requests of which nobody knows whether they arrived
     gone: bool
     released: bool = False  # by a person, though ambiguous
+
+    @property
+    def ambiguous(self) -> bool:
+        return self.copies > 0
 
 
 # Without an outcome, and not on a platform that is held back (but a vanished device is settled).
@@ -42,7 +46,7 @@ HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
-    COALESCE(t.ambiguous, FALSE) OR i.seq IS NOT NULL,
+    COALESCE(i.windows, 0) + CASE WHEN t.ambiguous THEN least(2, greatest(1, t.tries)) ELSE 0 END,
     t.released IS NOT NULL AND COALESCE(i.attempt <= t.released, TRUE),
     -- An address that moved to another person since must not carry this person's text.
     d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
@@ -50,7 +54,7 @@ SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attri
     UNSETTLED.format(
         joins='''
 LEFT JOIN (
-    SELECT unnest(seqs) AS seq, max(attempt) AS attempt FROM campaigns_window
+    SELECT unnest(seqs) AS seq, max(attempt) AS attempt, count(*) AS windows FROM campaigns_window
     WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
     GROUP BY 1
 ) i ON i.seq = r.seq
@@ -106,7 +110,7 @@ def _attributes(text: str | None) -> dict[str, Any]:
 
 def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
-     tries, first_tried_at, ambiguous, released, gone) = row  # fmt: skip
+     tries, first_tried_at, copies, released, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
@@ -117,4 +121,4 @@ def _left(run_id: int, row: tuple[Any, ...]) -> Left:
         address=address,
         platform=platform,
     )
-    return Left(seq, device_id, reader, tries, first_tried_at, ambiguous, gone, released)
+    return Left(seq, device_id, reader, tries, first_tried_at, copies, gone, released)

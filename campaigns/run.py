@@ -200,9 +200,7 @@ class Run(OfProject):
     def reopen(self) -> None:
         """A person sends again to whom the outcome is unknown of. A run that moves just goes on."""
         if not self.unfinished:
-            self._move(
-                (Run.State.FINISHED,), gettext("send again"), state=STATE.SENDING, finished_at=None
-            )
+            self.move_to(Run.State.SENDING, finished_at=None)
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
             raise Run.InvalidMove(self._cannot(gettext("send again")))
 
@@ -238,7 +236,7 @@ STATE = Run.State
 MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.SCHEDULED: (STATE.PAUSED,),
     STATE.PREPARING: (STATE.SCHEDULED, STATE.PAUSED),
-    STATE.SENDING: (STATE.PREPARING, STATE.PAUSED),
+    STATE.SENDING: (STATE.PREPARING, STATE.PAUSED, STATE.FINISHED),  # the last: see `reopen`
     STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING),
     STATE.FINISHED: (STATE.SENDING,),
     STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),

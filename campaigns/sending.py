@@ -70,7 +70,9 @@ def whom(claim: Claim) -> list[Left]:
         return everybody
     ambiguous = [left for left in everybody if left.ambiguous and not left.released]
     if ambiguous:
-        held = [Final(left, Status.UNKNOWN, Reason.INTERRUPTED) for left in ambiguous]
+        held = [
+            Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False) for left in ambiguous
+        ]
         settling.settle(claim, None, {}, [], held)
     return [left for left in everybody if not left.ambiguous or left.released]
 

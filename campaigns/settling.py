@@ -168,7 +168,7 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
             detail = final.detail[:200].replace("\x00", "")
             copy.write_row(
                 (run_id, left.seq, left.device_id, final.status.value, str(final.reason), detail,
-                 final.message_id[:200], attempt, left.ambiguous, now)
+                 final.message_id[:200], attempt, final.resent, now)
             )  # fmt: skip
 
 

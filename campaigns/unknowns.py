@@ -54,11 +54,13 @@ WITH taken AS (
     DELETE FROM campaigns_delivery
     WHERE run_id = %(run)s AND seq BETWEEN %(first)s AND %(last)s
         AND status = 'unknown' AND reason <> 'let_be'
-    RETURNING seq, reason
+    RETURNING seq, reason, resent
 ), waiting AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, released)
-    SELECT %(run)s, seq, %(chunk)s, 0, now(), now(), reason, TRUE, %(attempt)s FROM taken
+    SELECT %(run)s, seq, %(chunk)s, CASE WHEN resent THEN 2 ELSE 1 END, now(), now(), reason, TRUE,
+        %(attempt)s
+    FROM taken
 )
 SELECT reason, count(*) FROM taken GROUP BY reason
 """

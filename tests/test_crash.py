@@ -172,6 +172,30 @@ def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(
     assert reports.totals_of(run) == reports.recount(run)
 
 
+def test_a_second_copy_is_admitted_even_when_the_run_is_cancelled_over_it(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["lost-1:x", ""])
+    run = make_run(project)
+    die_with_a_window_open(run, [1, 2])
+    take_over(run)  # and its answer is lost as well
+    run.cancel()
+
+    engine.advance(run.pk, now=timezone.now())
+
+    row = Delivery.objects.get(run_id=run.pk, seq=1)
+    assert (row.status, row.resent) == ("unknown", True)
+
+
+def test_who_was_tried_once_is_not_called_sent_again(project: Project, fcm: Fcm) -> None:
+    make_people(project, 3)
+    run = make_run(project, on_unknown="hold")
+    die_with_a_window_open(run, [1, 2])
+    take_over(run)
+
+    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists()
+
+
 def test_a_chunk_whose_doorbell_was_lost_is_rung_again(project: Project) -> None:
     make_people(project, 1)
     run = make_run(project)

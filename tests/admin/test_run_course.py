@@ -304,5 +304,6 @@ def test_a_worker_in_the_middle_of_a_chunk_takes_the_new_rate_up(project: Projec
     assert granted
     sending = Sending(granted)
     control.change_rate(run, 700, by="user:ada")
-    sending._renew()
+    sending.looked_at = 0.0
+    sending._look()
     assert sending.gate.rate == 700
