@@ -79,7 +79,7 @@ def _forget_what_was_in_flight() -> None:
     from campaigns import left
 
     read = left._left
-    patch(left, "_left", lambda run_id, row: replace(read(run_id, row), ambiguous=False))
+    patch(left, "_left", lambda run_id, row: replace(read(run_id, row), copies=0))
 
 
 @bug("no intent", fault="F3 F3n")
