@@ -51,7 +51,7 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
 @pytest.fixture(autouse=True)
 def empty_redis(request: pytest.FixtureRequest, settings: LazySettings) -> None:
     """Gates and caches of the last test are not this one's."""
-    for url in (settings.GATE_URL, settings.CACHES["default"]["LOCATION"]):
+    for url in (settings.GATE_URL, str(settings.CACHES["default"]["LOCATION"])):
         redis.Redis.from_url(url).flushdb()
 
 
