@@ -73,13 +73,21 @@ def _leases_never_lapse() -> None:
 
 @bug("forget what was in flight", fault="F2w F3h F9")
 def _forget_what_was_in_flight() -> None:
-    """Who was in a dead worker's window is sent to like anybody else."""
-    from dataclasses import replace
+    """Whoever takes a chunk over tidies the windows away that a dead worker left open."""
+    from django.utils import timezone
 
-    from campaigns import left
+    from campaigns import chunk, sending
+    from campaigns.ledger import Window
 
-    read = left._left
-    patch(left, "_left", lambda run_id, row: replace(read(run_id, row), copies=0))
+    claim = chunk.claim
+
+    def claim_tidily(*args: Any, **more: Any) -> Any:
+        if granted := claim(*args, **more):
+            left_open = Window.objects.filter(chunk=granted.chunk, settled_at=None)
+            left_open.update(settled_at=timezone.now())
+        return granted
+
+    patch(sending, "claim", claim_tidily)
 
 
 @bug("no intent", fault="F3 F3n")

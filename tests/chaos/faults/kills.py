@@ -9,7 +9,7 @@ import time
 from campaigns.chunk import LAPSES_ALLOWED, Chunk
 from tests.chaos.bugs.kills import POISONED
 from tests.chaos.fault import fault
-from tests.chaos.process import eventually, is_running
+from tests.chaos.process import is_running
 from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
 
@@ -99,17 +99,16 @@ def power_cut(scene: Scene) -> None:
 @fault("F7", "child killed by its pid, three times", people=10_000, within=15)
 def children_killed(scene: Scene) -> None:
     scene.launch()
+    bulk, killed = scene.worker("bulk"), set[int]()
     for share in (0.1, 0.3, 0.5):
         scene.until(share)
-        _kill_a_child(scene)
+        # Whom nobody has buried yet is still a child.
+        scene.wait("the pool is whole", lambda: len({*bulk.children()} - killed) == POOL)
+        victim = scene.stage.random.choice(sorted({*bulk.children()} - killed))
+        os.kill(victim, signal.SIGKILL)
+        killed.add(victim)
     scene.finish()
     assert scene.kills == 3, f"{scene.kills} died, not 3"
-
-
-def _kill_a_child(scene: Scene) -> None:
-    bulk = scene.worker("bulk")
-    eventually("the pool is whole", lambda: len(bulk.children()) == POOL)
-    os.kill(scene.stage.random.choice(bulk.children()), signal.SIGKILL)
 
 
 @fault(
