@@ -52,7 +52,10 @@ def _asked(check: Callable[[], str]) -> str:
 
 def _postgresql() -> str:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+        cursor.execute("SELECT current_setting('transaction_read_only')")
+        (read_only,) = cursor.fetchone()
+    if read_only == "on":
+        return "read-only: what cannot be recorded is not sent"
     return "ok"
 
 

@@ -14,6 +14,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from campaigns.chunk import LEASE, Chunk
+from campaigns.repairs import repairs, stalled
 from campaigns.run import Run
 from campaigns.schedule import Tick
 from config.celery_settings import PRIORITY_STEPS, QUEUES
@@ -40,6 +41,8 @@ class Metrics(Collector):
             "carillon_chunks", "Chunks of unfinished runs.", unfinished, Chunk.State.values
         )
         yield self._oldest_lease()
+        yield self._stalled()
+        yield self._repairs()
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
@@ -53,6 +56,23 @@ class Metrics(Collector):
             "Since the longest silent worker renewed its lease.",
             value=(self.now - renewed).total_seconds(),
         )
+
+    def _stalled(self) -> Metric:
+        return GaugeMetricFamily(
+            "carillon_stalled_runs",
+            "Runs that have had something to do for a minute while nobody did it.",
+            value=stalled(self.now).count(),
+        )
+
+    def _repairs(self) -> Metric:
+        family = GaugeMetricFamily(
+            "carillon_repairs",
+            "Doorbells lost and workers dead in the last day's runs; each was put right.",
+            labels=["kind"],
+        )
+        for kind, count in repairs(Run.objects.all(), self.now).items():
+            family.add_metric([kind], count)
+        return family
 
     def _outcomes(self) -> Metric:
         family = GaugeMetricFamily(

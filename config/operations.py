@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import redis
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import site
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import TemplateResponse
@@ -21,8 +20,8 @@ from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from campaigns import tasks
-from campaigns.chunk import Chunk
-from campaigns.run import Run, Wave
+from campaigns.repairs import repairs
+from campaigns.run import Run
 from config import celery, health, metrics
 from notifications import audit
 from notifications.access import ApiKey
@@ -52,7 +51,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "title": _("Operations"),
         "health": list(_health()),
         "queues": _queues(),
-        "repairs": _repairs(within(request, Run.objects.all()), now),
+        "repairs": repairs(within(request, Run.objects.all()), now),
         "projects": Project.objects.select_related("service_account").order_by("name"),
         "keys": keys.select_related("project")[:SHOWN_KEYS],
         "key_count": keys.count(),
@@ -77,19 +76,6 @@ def _queues() -> dict[str, int] | None:
         return metrics.queue_depths()
     except redis.RedisError:
         return None
-
-
-def _repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
-    """What went wrong and was put right in a day's runs, by the rows it left."""
-    recent = runs.filter(launched_at__gt=now - DAY)
-    chunks = Chunk.objects.filter(run__in=recent)
-    return {
-        "taken_over": chunks.filter(lapses__gt=0).count(),
-        "quarantined": chunks.filter(state=Chunk.State.QUARANTINED).count(),
-        "without_callback": Wave.objects.filter(
-            run__in=recent.filter(finished_at__isnull=False), called_back_at=None
-        ).count(),
-    }
 
 
 def workers(request: HttpRequest) -> HttpResponse:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import LazySettings
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.chunk import claim
+from campaigns.run import Run
 from campaigns.schedule import Tick
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -60,3 +66,54 @@ def test_the_metrics_count_what_the_rows_say(client: Client, project: Project) -
     assert 'carillon_outcomes{outcome="accepted"} 2.0' in text
     assert 'carillon_reasons{reason="unregistered"} 1.0' in text
     assert 'carillon_queue_depth{queue="bulk"} 0.0' in text
+
+
+def test_a_postgresql_that_takes_nothing_is_named(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_read_only = on")
+    assert client.get("/readyz").json()["postgresql"].startswith("read-only: what cannot be")
+
+
+def metric(client: Client, line: str) -> str:
+    text = client.get("/metrics").content.decode()
+    return next(each for each in text.splitlines() if each.startswith(line)).rpartition(" ")[2]
+
+
+def test_a_run_that_nobody_works_on_stands_still_after_a_minute(
+    client: Client, project: Project
+) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    long_ago = timezone.now() - timedelta(minutes=2)
+    assert metric(client, "carillon_stalled_runs") == "0.0"
+
+    Run.objects.update(started_at=long_ago)
+    run.chunks.update(queued_at=long_ago)
+    assert metric(client, "carillon_stalled_runs") == "1.0"
+
+    claim(run.pk, 1, run.epoch, task_id=None)
+    assert metric(client, "carillon_stalled_runs") == "0.0", "somebody does"
+
+
+def test_a_run_that_waits_for_its_retries_does_not_stand_still(
+    client: Client, project: Project
+) -> None:
+    make_people(project, ["flaky-1:x"])
+    send_everything(make_run(project))
+    Run.objects.update(started_at=timezone.now() - timedelta(minutes=2))
+    assert metric(client, "carillon_stalled_runs") == "0.0"
+
+
+def test_what_was_put_right_is_counted(client: Client, project: Project) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    run.chunks.update(lapses=1)
+    assert metric(client, 'carillon_repairs{kind="taken_over"}') == "1.0"
+
+
+def test_every_alert_asks_for_a_number_that_is_there(client: Client) -> None:
+    rules = yaml.safe_load(Path("docs/alerts.yml").read_text())["groups"][0]["rules"]
+    wanted = {name for rule in rules for name in re.findall(r"carillon_\w+", rule["expr"])}
+    given = set(re.findall(r"^carillon_\w+", client.get("/metrics").content.decode(), re.M))
+    assert len(rules) >= 4 and wanted <= given
+    assert all(rule["annotations"]["action"] for rule in rules)

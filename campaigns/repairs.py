@@ -1,0 +1,40 @@
+"""What went wrong on the way and was put right, and what stands still: for whoever watches over it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from campaigns.chunk import Chunk
+from campaigns.run import Run, Wave
+
+DAY = timedelta(days=1)
+STANDS_STILL = timedelta(seconds=60)
+
+
+def repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
+    """Of a day's runs, by the rows that were left. Each is a doorbell lost or a worker dead."""
+    recent = runs.filter(launched_at__gt=now - DAY)
+    chunks = Chunk.objects.filter(run__in=recent)
+    return {
+        "taken_over": chunks.filter(lapses__gt=0).count(),
+        "quarantined": chunks.filter(state=Chunk.State.QUARANTINED).count(),
+        "without_callback": Wave.objects.filter(
+            run__in=recent.filter(finished_at__isnull=False), called_back_at=None
+        ).count(),
+    }
+
+
+def stalled(now: datetime) -> QuerySet[Run]:
+    """Runs that have had something to do for a minute while nobody did it."""
+    long_ago = now - STANDS_STILL
+    of_run = Chunk.objects.filter(run=OuterRef("pk"))
+    worked_on = Exists(of_run.filter(state=Chunk.State.LEASED, lease_until__gt=now))
+    rung = Q(state=Chunk.State.QUEUED, queued_at__lt=long_ago)
+    due = Q(state=Chunk.State.WAITING) & (Q(not_before=None) | Q(not_before__lt=long_ago))
+    sending = Q(state=Run.State.SENDING, started_at__lt=long_ago) & Exists(
+        of_run.filter(rung | due)
+    )
+    preparing = Q(state=Run.State.PREPARING, scheduled_at__lt=long_ago)
+    return Run.objects.filter(~worked_on, sending | preparing, finished_at=None)
