@@ -1,4 +1,4 @@
-"""What went wrong on the way and was put right, and what stands still: for whoever watches over it."""
+"""What went wrong and was put right, and what stands still: for whoever watches over it."""
 
 from __future__ import annotations
 
