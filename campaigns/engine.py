@@ -122,20 +122,22 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
     free_lapsed(run)
     _free_unheard(run, now)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
-    if not open_chunks.exists():  # asked before the sums: a chunk may close in between
+    # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
+    states = set(open_chunks.values_list("state", flat=True).distinct())
+    if not states:
         run.move_to(Run.State.FINISHED, finished_at=now, **_totals(run))
         return None
     Run.objects.filter(pk=run.pk).update(**_totals(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
-    if not open_chunks.exclude(state__in=STUCK).exists():
+    if states <= STUCK:
         _ask_a_person(run, open_chunks)
         return None
     return _next_wave(run, now)
 
 
-STUCK = (Chunk.State.QUARANTINED, Chunk.State.HELD)
+STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
 
 
 def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
