@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils import timezone
 
 from campaigns import breakers, settling
@@ -33,6 +33,7 @@ from campaigns.run import Run
 from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.outage import DATABASE_TROUBLE
 
 WINDOW = 200
 IN_FLIGHT = 3
@@ -249,7 +250,7 @@ class Sending:
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
         try:
             granted = prolong()
-        except (OperationalError, InterfaceError):
+        except DATABASE_TROUBLE:
             connection.close()
             granted = None
         if granted is None or self.looked_at > self.budget_ends:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Json
 
@@ -24,6 +24,7 @@ from campaigns.left import Left
 from campaigns.run import Run
 from notifications import device
 from notifications.gateway import Outcome, Verdict
+from notifications.outage import DATABASE_TROUBLE
 
 MAY_HAVE_RUNG = {Verdict.ACCEPTED, Verdict.UNANSWERED}
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
@@ -80,12 +81,12 @@ def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> 
     while True:
         try:
             return write()
-        except (OperationalError, InterfaceError):
+        except DATABASE_TROUBLE:
             if time.monotonic() > give_up_at:
                 raise
             connection.close()
             time.sleep(0.5)
-            with suppress(OperationalError, InterfaceError):
+            with suppress(*DATABASE_TROUBLE):
                 if _written(claim, finals):
                     return None  # the commit had taken; only its answer was lost
 

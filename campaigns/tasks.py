@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Any
 
 from celery import Task, chord, group, shared_task
-from django.db import OperationalError as DatabaseTrouble
 from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -17,6 +16,7 @@ from campaigns.chunk import Chunk, Fenced
 from campaigns.failpoints import hit
 from campaigns.run import Wave
 from campaigns.schedule import Tick
+from notifications.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def advance(run_id: int) -> None:
     """Move a run one step, and ring what that released."""
     try:
         released = engine.advance(run_id, now=timezone.now())
-    except DatabaseTrouble as error:  # a lock not granted, a restart: the sweep calls again
+    except DATABASE_TROUBLE as error:  # a lock not granted, a restart: the sweep calls again
         log.warning("run=%s not advanced: %s", run_id, error)
         return
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -144,13 +145,47 @@ def test_answers_that_come_while_postgresql_hangs_up_are_not_lost(
     assert not Window.objects.filter(settled_at=None).exists()
 
 
+HANG_UP = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
 def hang_up_when(condition: Callable[[], bool]) -> None:
     eventually(condition)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+        cursor.execute(HANG_UP)
+    connection.close()
+
+
+def test_answers_that_come_while_postgresql_takes_no_writes_are_not_lost(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    """As after a failover to a standby that is promoted a little later."""
+    make_people(project, 50)
+    run = make_run(project)
+    fcm.slow_down(1_500)
+    switch = threading.Thread(target=only_read_when, args=(lambda: fcm.counts()["requests"] > 0,))
+    switch.start()
+
+    settled = sending.send(run.pk, 1, run.epoch)
+
+    switch.join()
+    assert settled == {"accepted": 50}
+    assert len(fcm.witness()) == 50
+    assert not Window.objects.filter(settled_at=None).exists()
+
+
+def only_read_when(condition: Callable[[], bool]) -> None:
+    eventually(condition)
+    database = connection.settings_dict["NAME"]
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+        try:
+            cursor.execute(HANG_UP)
+            time.sleep(3)
+        finally:
+            cursor.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
     connection.close()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.core.exceptions import ValidationError as Invalid
-from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
 from notifications.api.rendering import as_json
+from notifications.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return exceptions.PermissionDenied()
     if isinstance(error, Invalid):
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
-    if isinstance(error, OperationalError):
+    if isinstance(error, DATABASE_TROUBLE):
         log.warning("a request met a busy or restarting database: %s", error)
         return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
     log.exception("a request failed", exc_info=error)
