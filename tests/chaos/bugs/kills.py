@@ -63,7 +63,7 @@ def _two_transactions() -> None:
     patch(engine, "hit", commit_and_hit)
 
 
-@bug("leases never lapse", fault="F2 F6 F6p F7 F11")
+@bug("leases never lapse", fault="F2 F6 F6p F7")
 def _leases_never_lapse() -> None:
     """Whoever died keeps the chunk."""
     from campaigns import engine
@@ -147,14 +147,12 @@ def _leaves_at_once() -> None:
     worker_shutting_down.connect(die, weak=False)
 
 
-@bug("no fence", fault="F11")
-def _no_fence() -> None:
-    """Whoever once held the chunk goes on writing, and starting requests."""
-    from campaigns.chunk import Chunk, Claim
+@bug("a permit for ever", fault="F11")
+def _a_permit_for_ever() -> None:
+    """Whoever once might start requests goes on, however long it slept."""
     from notifications.gateway import Permit
 
-    patch(Claim, "held", property(lambda claim: Chunk.objects.filter(pk=claim.chunk.pk)))
-    patch(Permit, "withdrawn", property(lambda permit: False))
+    patch(Permit, "valid", property(lambda permit: True))
 
 
 @bug("never quarantined", fault="F8")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import signal
 import time
+from datetime import datetime
 
+from django.utils import timezone
+
+from tests.chaos.evidence import Evidence, gather
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
+from tests.chaos.stage import CONNECTIONS, POOL
 
 LEASE = 6
 LONGEST_EXIT = 30.0
@@ -42,6 +47,21 @@ def zombie(scene: Scene) -> None:
     scene.killed += len(frozen.children())  # as good as dead: what they had in flight is in doubt
     scene.start("bulk.2")
     time.sleep(3 * LEASE)
+    thawed_at = timezone.now()
     frozen.thaw()
     scene.finish()
-    time.sleep(2)  # whatever it still wanted to write, it would have by now
+    time.sleep(2)  # whatever it still wanted to write or to send, it would have by now
+    late = _started_after(thawed_at, gather(scene))
+    # One for each socket may have been frozen between its permit and its first byte.
+    allowed = POOL * int(CONNECTIONS)
+    assert late <= allowed, f"the zombie started {late} requests after its lease"
+
+
+def _started_after(moment: datetime, evidence: Evidence) -> int:
+    """Arrived after it, though the last window that named them was settled before it."""
+    last = {seq: window for window in evidence.windows for seq in window.seqs}
+    return sum(
+        1
+        for seq, times in evidence.received.items()
+        if max(times) > moment and (last[seq].settled_at or moment) < moment
+    )
