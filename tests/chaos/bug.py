@@ -23,7 +23,7 @@ def bug(name: str, *, fault: str) -> Callable[[Callable[[], None]], Callable[[],
     """Decorates a function that patches the product inside a worker; its docstring says what."""
 
     def register(plant: Callable[[], None]) -> Callable[[], None]:
-        assert name not in BUGS and "," not in name, f"{name} is there twice, or has a comma"
+        assert name not in BUGS and ";" not in name, f"{name} is there twice, or not one name"
         BUGS[name] = Bug(name, fault, plant)
         return plant
 

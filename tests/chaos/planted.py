@@ -1,6 +1,6 @@
 """Plants the bugs of bugs/ in the workers, and has the fault that must notice notice them.
 
-CHAOS_PLANTED=name,name has tests/chaos/app.py call `plant` in every worker before it forks. Never
+CHAOS_PLANTED=name;name has tests/chaos/app.py call `plant` in every worker before it forks. Never
 part of the product.
 """
 
@@ -24,7 +24,7 @@ def plant(names: str) -> None:
     from tests.chaos import bugs  # fills BUGS
 
     assert bugs.GROUPS
-    for name in names.split(","):
+    for name in names.split(";"):
         BUGS[name].plant()
 
 
@@ -55,6 +55,6 @@ def _with(each: Bug, fault: Fault) -> Fault:
     different = {name: dict(fault.different.get(name, {})) for name in names}
     for environment in different.values():
         planted = [environment.get("CHAOS_PLANTED", ""), each.name]
-        environment["CHAOS_PLANTED"] = ",".join(filter(None, planted))
+        environment["CHAOS_PLANTED"] = ";".join(filter(None, planted))
     patience = STUCK if fault.ends == "finished" else fault.patience
     return replace(fault, what=f"planted: {each.name}", different=different, patience=patience)
