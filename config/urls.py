@@ -16,6 +16,9 @@ admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]
 
+handler400 = "config.unavailable.refusal"
+handler500 = "config.unavailable.error"
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

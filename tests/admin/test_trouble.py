@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.views.defaults import server_error
 from pytest_django import DjangoAssertNumQueries
 
+from notifications.project import Project
 from tests.admin.desk import Desk, text_of
+from tests.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -35,3 +41,32 @@ def test_an_error_of_ours_says_that_sending_goes_on(
         reply = server_error(rf.get("/admin/"))
     assert reply.status_code == 500
     assert "What is being sent goes on" in text_of(reply)
+
+
+def test_a_database_that_takes_no_writes_is_no_error_of_the_page(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    desk.open("campaigns_run_changelist")
+    with no_writes(desk):
+        reply = desk.confirm("campaigns_run_pause", run.pk)
+    assert (reply.status_code, reply.headers["Retry-After"]) == (503, "5")
+    assert "what cannot be recorded is not sent" in text_of(reply)
+
+
+def test_nor_is_it_one_that_the_session_cannot_be_kept(desk: Desk) -> None:
+    """Django says then that somebody has logged out meanwhile."""
+    with no_writes(desk):
+        reply = desk.client.get(reverse("admin:campaigns_run_changelist"))
+    assert reply.status_code == 503
+    assert "what cannot be recorded is not sent" in text_of(reply)
+
+
+@contextmanager
+def no_writes(desk: Desk) -> Iterator[None]:
+    desk.client.raise_request_exception = False
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_read_only = on")
+        yield
+        transaction.set_rollback(True)
