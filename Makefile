@@ -24,8 +24,10 @@ check: development
 	@$(PY) .venv/bin/lint-imports
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
 
+# Beside its peers, in three minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
+# it grows, an hour in all; BENCH="--only soak --minutes 5" for some of that.
 bench: peers
-	@$(PY) -m bench
+	@$(PY) -m bench $(if $(SCALE),scale) $(if $(MESSAGES),--messages $(MESSAGES)) $(BENCH)
 
 # Every fault, against real processes and servers of its own. CHAOS="--only F3 F21" for some.
 chaos: development

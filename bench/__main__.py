@@ -1,4 +1,4 @@
-"""The performance table: a whole stack of its own, its peers, the demo, a million people's pages.
+"""The performance table: the product beside its peers, on a whole stack of its own.
 
 Prints it and writes var/bench/results.json. Machines differ and are noisy: compare the ratios,
 which come from rounds that ran in the same minutes.
@@ -6,39 +6,63 @@ which come from rounds that ran in the same minutes.
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
-import platform
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import pages, rounds
-from bench.stack import LATENCY_MS, Stack
+from bench import machine, planning, rounds, scale
+from bench.servers import LATENCY_MS, LATENCY_P99_MS
+from bench.stack import Stack
 from bench.table import table
 
 FOLDER = Path("var/bench")
+MESSAGES = 25_000
 
 
 def main() -> None:
+    wanted = _arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    print("Starting a stack of its own.", flush=True)
-    with Stack(FOLDER / "state") as stack:
-        found = rounds.measure(stack, FOLDER)
-        print("Pages: a million people…", flush=True)
-        shown = pages.measure(stack)
     results: dict[str, Any] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in ("aiohttp", "firebase-admin")},
-        "latency_ms": LATENCY_MS,
+        **machine.described(),
+        "load_before": machine.load(),
+        "latency_ms": {"median": LATENCY_MS, "p99": LATENCY_P99_MS},
+    }
+    print("\n".join(f"{name}: {value}" for name, value in results.items()), flush=True)
+    if wanted.what == "scale":
+        found = scale.measure(FOLDER, wanted)
+        text = "\n\n".join(part["text"] for part in found.values())
+    else:
+        found = _compared(wanted)
+        text = table(found)
+    results |= found
+    name = "scale.json" if wanted.what == "scale" else "results.json"
+    (FOLDER / name).write_text(json.dumps(results, indent=2) + "\n")
+    print("\n" + text)
+
+
+def _compared(wanted: argparse.Namespace) -> dict[str, Any]:
+    with Stack(FOLDER) as stack:
+        found = rounds.measure(stack, messages=wanted.messages or MESSAGES, rounds=wanted.rounds)
+    return {
+        "processes": stack.workers,
         "senders": {name: rounds.summary(each) for name, each in found.items()},
         "rounds": found,
-        "pages": shown,
     }
-    (FOLDER / "results.json").write_text(json.dumps(results, indent=2) + "\n")
-    print("\n" + table(results))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    add = parser.add_argument
+    add("what", nargs="?", choices=("table", "scale"), default="table")
+    add("--messages", type=int, help=f"recipients of the product's run; default {MESSAGES}")
+    add("--rounds", type=int, default=rounds.ROUNDS, help="interleaved repetitions")
+    add("--only", nargs="+", choices=scale.PARTS, default=list(scale.PARTS), help="of scale")
+    add("--people", type=int, default=planning.MOST, help="to plan for; default 5,000,000")
+    add("--minutes", type=float, default=20, help="of the soak; default 20")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -25,5 +26,6 @@ def measured() -> Iterator[Tally]:
     cpu, started = time.process_time(), time.monotonic()
     yield tally
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu
-    told = {**vars(tally), "seconds": seconds, "cpu_seconds": cpu_seconds}
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = {**vars(tally), "seconds": seconds, "cpu_seconds": cpu_seconds, "peak_mb": peak_mb}
     print(json.dumps(told), flush=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 # A real registration token has about 160 characters.
 TOKEN_TAIL = ":APA91b" + "x" * 140
 TITLE = "Our shop opens early"
@@ -33,3 +35,8 @@ def wire(number: int) -> dict[str, Any]:
             "notification": {"tag": TAG},
         },
     }
+
+
+def body(number: int) -> bytes:
+    """A whole request's, ready to leave."""
+    return orjson.dumps({"message": wire(number)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -13,22 +14,55 @@ KINDS = {
     "control@": "workers",
     "postgres": "postgresql",
     "valkey-server": "valkey",
+    "granian": "web",
+    "config beat": "beat",
+    "config flower": "flower",
     "emulator": "emulator",
 }
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What one process holds at this moment."""
+
+    kind: str
+    rss_mb: float
+    files: int
+    sockets: int
+
+
+def holdings(root: int) -> dict[int, Holding]:
+    """By process; one that ends while we look is left out."""
+    held = {}
+    for pid, kind in _family(root).items():
+        try:
+            held[pid] = _holding(pid, kind)
+        except OSError:
+            continue
+    return held
+
+
+def _holding(pid: int, kind: str) -> Holding:
+    open_files = list(Path(f"/proc/{pid}/fd").iterdir())
+    sockets = sum(str(each.readlink()).startswith("socket:") for each in open_files)
+    return Holding(kind, _kb(pid, "VmRSS") / 1024, len(open_files), sockets)
 
 
 def cpu_seconds(root: int) -> Counter[str]:
     """CPU of a process and all below it so far, by kind; one that ended counts with its parent."""
     used: Counter[str] = Counter()
     for pid, kind in _family(root).items():
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
         used[kind] += sum(int(ticks) for ticks in fields[11:15]) / TICKS  # type: ignore[assignment]
     return used
 
 
 def largest_mb(root: int, kind: str) -> float:
     """The highest resident memory any one process of this kind ever had."""
-    peaks = [_peak_kb(pid) for pid, found in _family(root).items() if found == kind]
+    peaks = [_kb(pid, "VmHWM") for pid, found in _family(root).items() if found == kind]
     return max(peaks, default=0) / 1024
 
 
@@ -54,8 +88,8 @@ def _kind(pid: int) -> str:
     return next((kind for word, kind in KINDS.items() if word in command), "other")
 
 
-def _peak_kb(pid: int) -> int:
+def _kb(pid: int, name: str) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1])
     return 0

@@ -5,73 +5,76 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
-from bench import launch, senders
-from bench.processes import cpu_seconds
-from bench.servers import Environment, emulator, front
-from bench.stack import LATENCY_MS, Stack
+from bench import launch, people, senders
+from bench.servers import Environment, front
+from bench.stack import Stack
 
 ROUNDS = 3
-# So many that each takes five seconds or so. The SDK takes many times as long for a message.
-LOOP_MESSAGES = 20_000
-THREADS_MESSAGES = 3_000
-HTTP2_MESSAGES = 2_000
-HTTP1_MESSAGES = 1_000
-PROCESSES = 2
-LOOPS = 2
+# By row: the module and its arguments, how many messages all its processes send together, and
+# whether HTTP/2 stands in front. So many that each takes some seconds; the SDKs need far longer.
+ROWS: dict[str, tuple[tuple[str, ...], int, bool]] = {
+    "bare": (("bench.peer",), 24_000, False),
+    "raw": (("bench.raw",), 40_000, False),
+    "gathered": (("bench.gathered",), 12_000, False),
+    "sdk_threads": (("bench.firebase", "send_each"), 2_000, False),
+    "sdk_async_http2": (("bench.firebase", "send_each_async"), 1_000, True),
+    "sdk_async_http1": (("bench.firebase", "send_each_async"), 1_000, False),
+    "async_firebase_http1": (("bench.healthjoy", "http1"), 1_000, False),
+    "async_firebase_http2": (("bench.healthjoy", "http2"), 1_000, True),
+}
+LEAST = 500  # of each process: a batch of the SDKs
+PRODUCT = "carillon"
 
 Numbers = dict[str, float]
 
 
-def measure(stack: Stack, folder: Path) -> dict[str, list[Numbers]]:
-    """By sender, what each round found."""
-    stack.emulator("/admin/settings", {"latency_ms": LATENCY_MS})
+def measure(stack: Stack, *, messages: int, rounds: int = ROUNDS) -> dict[str, list[Numbers]]:
+    """By row, what each round found. As many processes send in every row."""
+    people.fill(stack, messages)
     with ExitStack() as servers:
-        runners = _runners(stack, folder, servers)
+        runners = _runners(stack, servers)
         found: dict[str, list[Numbers]] = {name: [] for name in runners}
-        for number in range(1, ROUNDS + 1):
+        for number in range(1, rounds + 1):
             for name, run in runners.items():
-                print(f"Round {number} of {ROUNDS}: {name}…", flush=True)
+                print(f"Round {number} of {rounds}: {name}…", flush=True)
                 stack.emulator("/admin/reset", {})
                 found[name].append(run())
-                found[name][-1]["ratio"] = _ratio(name, found)
+                found[name][-1] |= _ratios(found, name)
     return found
 
 
-def _runners(stack: Stack, folder: Path, servers: ExitStack) -> dict[str, Callable[[], Numbers]]:
+def _runners(stack: Stack, servers: ExitStack) -> dict[str, Callable[[], Numbers]]:
     through_front = servers.enter_context(front(stack.env))
-    pid, many = servers.enter_context(emulator(folder / "emulator", processes=PROCESSES))
+    runners: dict[str, Callable[[], Numbers]] = {
+        name: _sender(stack, row, through_front if http2 else stack.env, messages)
+        for name, (row, messages, http2) in ROWS.items()
+    }
+    return runners | {PRODUCT: lambda: launch.measure(stack)}
 
-    def stacks() -> float:
-        return cpu_seconds(stack.launcher.pid)["emulator"]
 
-    def manys() -> float:
-        return cpu_seconds(pid)["emulator"]
-
-    def loop(env: Environment, messages: int, cpu: senders.Cpu, at_once: int = 1) -> Numbers:
+def _sender(
+    stack: Stack, row: tuple[str, ...], env: Environment, messages: int
+) -> Callable[[], Numbers]:
+    def run() -> Numbers:
         return senders.measure(
-            "bench.peer", str(messages), env=env, emulator_cpu=cpu, at_once=at_once
+            *row,
+            str(max(LEAST, messages // stack.workers)),
+            env=env,
+            emulator_cpu=stack.emulator_cpu,
+            at_once=stack.workers,
         )
 
-    def sdk(way: str, env: Environment, messages: int) -> Numbers:
-        return senders.measure("bench.firebase", way, str(messages), env=env, emulator_cpu=stacks)
-
-    return {
-        "bare": lambda: loop(stack.env, LOOP_MESSAGES, stacks),
-        "sdk_threads": lambda: sdk("send_each", stack.env, THREADS_MESSAGES),
-        "sdk_async_http2": lambda: sdk("send_each_async", through_front, HTTP2_MESSAGES),
-        "sdk_async_http1": lambda: sdk("send_each_async", stack.env, HTTP1_MESSAGES),
-        "carillon": lambda: launch.measure(stack),
-        "emulator_1": lambda: loop(stack.env, LOOP_MESSAGES // LOOPS, stacks, LOOPS),
-        "emulator_2": lambda: loop(many, LOOP_MESSAGES // LOOPS, manys, LOOPS),
-    }
+    return run
 
 
-def _ratio(name: str, found: dict[str, list[Numbers]]) -> float:
+def _ratios(found: dict[str, list[Numbers]], name: str) -> Numbers:
     """To the bare loop of the same round, which met the same neighbours on this machine."""
-    cost = "emulator_cpu_us" if name.startswith("emulator") else "cpu_us"
-    return found[name][-1][cost] / found["bare"][-1]["cpu_us"]
+    this, bare = found[name][-1], found["bare"][-1]
+    return {
+        "ratio": this["cpu_us"] / bare["cpu_us"],
+        "share": this["per_second"] / bare["per_second"],
+    }
 
 
 def summary(found: list[Numbers]) -> Numbers:

@@ -72,4 +72,5 @@ def _together(told: list[Mapping[str, float]], served: float) -> dict[str, float
         "per_second": sum(each["accepted"] / each["seconds"] for each in told),
         "cpu_us": sum(each["cpu_seconds"] for each in told) / accepted * 1e6,
         "emulator_cpu_us": served / accepted * 1e6,
+        "peak_mb": max(each["peak_mb"] for each in told),
     }

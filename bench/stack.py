@@ -1,4 +1,8 @@
-"""A whole stack for the benchmark, started by the command a user types, on ports of its own."""
+"""A whole stack for the benchmark, started by the command a user types, on ports of its own.
+
+Beside it stands an emulator of the benchmark's own, so that every row of the table is served by the
+same processes.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +16,39 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-# What FCM takes to answer, as far as anybody published.
-LATENCY_MS = 60
+from bench.processes import cpu_seconds
+from bench.servers import LATENCY_MS, emulator
+
+EMULATORS = 2
 
 
 class Stack:
     """`make run` in a folder that starts empty."""
 
-    def __init__(self, state: Path) -> None:
-        self.state = state
+    def __init__(
+        self, folder: Path, *, workers: int | None = None, latency_ms: float = LATENCY_MS
+    ) -> None:
+        self.state = folder / "state"
+        self.workers = workers or os.cpu_count() or 2
+        self._witness_folder = folder / "emulator"
+        self._latency_ms = latency_ms
 
     def __enter__(self) -> Stack:
-        shutil.rmtree(self.state, ignore_errors=True)
-        ports = dict(zip(("PORT", "FLOWER_PORT", "EMULATOR_PORT"), _free_ports(3), strict=True))
-        self.url = f"http://127.0.0.1:{ports['PORT']}"
-        command = [sys.executable, "-m", "config.stack", "run", "--state", str(self.state)]
-        self.launcher = subprocess.Popen(
-            command,
-            env={**os.environ, **{name: str(port) for name, port in ports.items()}},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._wait_until_ready()
+        for folder in (self.state, self._witness_folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        with ExitStack() as started:
+            self.emulator_pid, fcm = started.enter_context(
+                emulator(self._witness_folder, processes=EMULATORS, latency_ms=self._latency_ms)
+            )
+            self._launch({**fcm, "WORKERS": str(self.workers)})
+            started.callback(self._stop)
+            self._wait_until_ready()
+            self._started = started.pop_all()
         self.env = dict(
             line.split("=", 1)
             for line in (self.state / "env").read_text().splitlines()
@@ -47,13 +59,39 @@ class Stack:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._started.close()
+
+    def _launch(self, env: dict[str, str]) -> None:
+        ports = dict(zip(("PORT", "FLOWER_PORT", "EMULATOR_PORT"), _free_ports(3), strict=True))
+        self.url = f"http://127.0.0.1:{ports['PORT']}"
+        self.launcher = subprocess.Popen(
+            [sys.executable, "-m", "config.stack", "run", "--state", str(self.state)],
+            env={**os.environ, **env, **{name: str(port) for name, port in ports.items()}},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def _stop(self) -> None:
         self.launcher.send_signal(signal.SIGTERM)
-        self.launcher.wait(30)
+        self.launcher.wait(60)
+
+    def cpu(self) -> Counter[str]:
+        """CPU seconds so far by kind of process; the emulator is the one that serves the rows."""
+        return cpu_seconds(self.launcher.pid) + cpu_seconds(self.emulator_pid)
+
+    def emulator_cpu(self) -> float:
+        return float(cpu_seconds(self.emulator_pid)["emulator"])
+
+    def witness(self) -> Path:
+        return self._witness_folder / "witness.jsonl"
 
     def manage(self, *arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
+        return self.run(*command)
+
+    def run(self, *command: str) -> str:
         done = subprocess.run(
-            command, env={**os.environ, **self.env}, check=True, capture_output=True, text=True
+            command, env={**os.environ, **self.env}, check=True, stdout=subprocess.PIPE, text=True
         )
         return done.stdout
 
@@ -64,7 +102,7 @@ class Stack:
             {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)
 
     def emulator(self, path: str, body: Any = None) -> Any:
@@ -81,7 +119,8 @@ class Stack:
                 raise SystemExit(f"The stack did not start:\n{self.launcher.stdout.read()}")
             try:
                 with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
-                    return
+                    if (self.state / "env").exists():
+                        return
             except OSError:
                 time.sleep(0.5)
         raise SystemExit("The stack did not answer within two minutes; see var/bench/state/log.")

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from bench import senders
+from bench.peer import WARM_UP
 from bench.processes import cpu_seconds
 from bench.servers import emulator
 
 
-def test_the_cost_of_a_message_is_counted_over_what_the_emulator_accepted(tmp_path: Path) -> None:
-    with emulator(tmp_path, processes=2) as (pid, env):
+@pytest.mark.parametrize("module", ["bench.peer", "bench.raw", "bench.gathered"])
+def test_the_cost_of_a_message_is_counted_over_what_the_emulator_accepted(
+    module: str, tmp_path: Path
+) -> None:
+    with emulator(tmp_path, processes=2, latency_ms=1) as (pid, env):
         found = senders.measure(
-            "bench.peer",
+            module,
             "600",
             env=env,
             emulator_cpu=lambda: cpu_seconds(pid)["emulator"],
@@ -24,5 +30,5 @@ def test_the_cost_of_a_message_is_counted_over_what_the_emulator_accepted(tmp_pa
     assert found["refused"] == 0
     assert found["cpu_us"] > 0
     assert found["emulator_cpu_us"] > 0
-    warm_up = 2 * 1000
-    assert len(accepted) == warm_up + 1200
+    assert found["peak_mb"] > 0
+    assert len(accepted) == 2 * WARM_UP + 1200

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from bench.rounds import summary
-from bench.table import table
+from bench.rounds import ROWS, summary
+from bench.table import SENDERS, table
 
 LAUNCHED = {
     "seconds": 12.0,
     "planned": 20_000.0,
+    "overall_per_second": 1_666.0,
     "first_request_seconds": 0.5,
     "product_cpu_us": 300.0,
-    "largest_worker_mb": 140.0,
+    "postgresql_us": 31.0,
+    "valkey_us": 2.0,
+    "other_us": 9.0,
     "witness_agrees": 1.0,
 }
 
@@ -22,24 +25,38 @@ def row(text: str, beginning: str) -> list[str]:
 
 def sender(**numbers: float) -> dict[str, float]:
     alike = {"per_second": 5000.0, "cpu_us": 100.0, "emulator_cpu_us": 70.0, "ratio": 1.0}
-    return {**alike, "refused": 0.0, **numbers}
+    return {**alike, "share": 1.0, "peak_mb": 60.0, "refused": 0.0, **numbers}
 
 
 def shown(**changed: dict[str, float]) -> str:
-    sdks = ("sdk_threads", "sdk_async_http1", "sdk_async_http2")
-    senders = {name: sender() for name in ("bare", *sdks, "emulator_1", "emulator_2")}
+    senders = {name: sender() for name in ROWS}
     senders |= {"carillon": sender() | LAUNCHED, **changed}
-    return table({"senders": senders, "pages": {"people": 0.05}})
+    return table({"senders": senders})
 
 
-def test_a_sender_s_row_has_its_rate_its_cost_its_ratio_and_the_emulator_s_cost() -> None:
-    text = shown(sdk_threads=sender(per_second=612, cpu_us=1210, ratio=12.1, emulator_cpu_us=333))
-    assert row(text, "firebase-admin send_each ") == ["612", "1210", "12.1", "333"]
+def test_every_sender_that_is_measured_has_its_row() -> None:
+    assert set(SENDERS) == {*ROWS, "carillon"}
 
 
-def test_an_emulator_s_row_is_about_serving_and_not_about_those_who_load_it() -> None:
-    text = shown(emulator_1=sender(cpu_us=222, emulator_cpu_us=64, ratio=0.64))
-    assert row(text, "Emulator, one process, two bare loops") == ["5,000", "64", "0.6"]
+def test_a_sender_s_row_has_its_rate_its_share_its_cost_and_the_emulator_s() -> None:
+    text = shown(sdk_threads=sender(per_second=612, share=0.11, cpu_us=1210, emulator_cpu_us=333))
+    assert row(text, "(c) firebase-admin send_each ") == ["612", "0.11", "1210", "333", "60"]
+
+
+def test_the_product_s_row_is_split_by_who_used_the_cpu() -> None:
+    cells = row(shown(), "(f) Carillon, from Launch to finished")
+    assert cells == ["5,000", "1.00", "100", "31", "2", "9", "70", "60"]
+
+
+def test_the_product_is_measured_by_the_best_of_each_library() -> None:
+    text = shown(sdk_threads=sender(per_second=500), sdk_async_http2=sender(per_second=625))
+    assert row(text, "Times the best firebase-admin")[0] == "1.0"  # the third one sends 5,000
+    text = shown(
+        sdk_threads=sender(per_second=500),
+        sdk_async_http2=sender(per_second=625),
+        sdk_async_http1=sender(per_second=100),
+    )
+    assert row(text, "Times the best firebase-admin")[0] == "8.0"
 
 
 def test_messages_that_a_sender_lost_are_told() -> None:

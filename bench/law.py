@@ -1,0 +1,62 @@
+"""The scale law: 1, 2 and 4 worker processes, from ten thousand recipients upwards.
+
+More processes than cores gain nothing; beside as many bare loops the table shows where.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bench import launch, people, senders
+from bench.stack import Stack
+
+WORKERS = (1, 2, 4)
+SIZES = (10_000, 50_000, 100_000, 400_000, 1_000_000, 4_000_000)
+MESSAGES = 100_000
+LOOP_MESSAGES = 24_000
+# How far one and four processes are followed; only the machine's own number goes to the end.
+SIDES = 100_000
+
+
+def measure(folder: Path, most: int) -> dict[str, Any]:
+    rows = [row for workers in WORKERS for row in _with(folder, workers, most)]
+    return {"rows": rows, "text": text(rows)}
+
+
+def _with(folder: Path, workers: int, most: int) -> list[dict[str, float]]:
+    rows = []
+    with Stack(folder, workers=workers) as stack:
+        bare = senders.measure(
+            "bench.peer",
+            str(LOOP_MESSAGES // workers),
+            env=stack.env,
+            emulator_cpu=stack.emulator_cpu,
+            at_once=workers,
+        )
+        limit = most if workers == 2 else min(most, SIDES)
+        for size in (each for each in SIZES if each <= limit):
+            print(f"  {workers} workers, {size:,} recipients…", flush=True)
+            people.fill(stack, size)
+            found = launch.measure(stack)
+            share = found["per_second"] / bare["per_second"]
+            rows.append({"workers": workers, "recipients": size, "share": share, **found})
+    return rows
+
+
+def text(rows: list[dict[str, float]]) -> str:
+    columns = (
+        "workers", "recipients", "seconds", "whole/s", "steady/s", "of (a)", "CPU µs", "first s",
+        "peak MB", "witness",
+    )  # fmt: skip
+    lines = ["".join(f"{column:>12}" for column in columns)]
+    for row in rows:
+        cells = (
+            f"{row['workers']:.0f}", f"{row['recipients']:,.0f}", f"{row['seconds']:.1f}",
+            f"{row['overall_per_second']:,.0f}", f"{row['per_second']:,.0f}",
+            f"{row['share']:.2f}", f"{row['product_cpu_us']:.0f}",
+            f"{row['first_request_seconds']:.2f}", f"{row['peak_mb']:.0f}",
+            "yes" if row["witness_agrees"] else "NO",
+        )  # fmt: skip
+        lines.append("".join(f"{cell:>12}" for cell in cells))
+    return "\n".join(lines)
