@@ -141,3 +141,9 @@ def attach_partition(table: str, run_id: int) -> None:
             f"ALTER TABLE {table} ATTACH PARTITION {table}_run_{int(run_id)}"
             f" FOR VALUES IN ({int(run_id)})"
         )
+
+
+def drop_partition(table: str, run_id: int) -> None:
+    """A run's part of a table at once, whatever its size."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {table}_run_{int(run_id)}")

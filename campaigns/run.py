@@ -61,6 +61,7 @@ class Run(OfProject):
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
 
     planned = models.PositiveIntegerField(
         null=True, help_text=_("Recipients; set by the snapshot.")

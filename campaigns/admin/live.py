@@ -193,7 +193,7 @@ def verbs(run: Run) -> list[str]:
     }.get(state(run.state), [])
     if device.retired_by(run.reference).exists():
         moves = [*moves, "restore"]
-    if unknowns.undecided(run):
+    if run.forgotten_at is None and unknowns.undecided(run):
         again = run.state in (state.SENDING, state.PAUSED, state.FINISHED)
         moves = [*moves, *(["send_again"] if again else []), "let_be"]
     return moves
