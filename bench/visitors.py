@@ -29,6 +29,13 @@ TIMEOUT = aiohttp.ClientTimeout(total=30)
 
 
 @dataclass
+class Watched:
+    """The run that is under way, whose page everybody keeps looking at."""
+
+    paths: tuple[str, ...] = ()
+
+
+@dataclass
 class Seen:
     """How long answers took, and what went wrong."""
 
@@ -64,8 +71,9 @@ async def main(url: str, key: str) -> None:
     operators = [await _logged_in(url) for _ in range(OPERATORS)]
     app = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}, timeout=TIMEOUT)
     print("ready", flush=True)
-    pages, calls = Seen(), Seen()
-    busy = [asyncio.create_task(_browse(each, url, pages)) for each in operators]
+    pages, calls, watched = Seen(), Seen(), Watched()
+    busy = [asyncio.create_task(_browse(each, url, watched, pages)) for each in operators]
+    busy.append(asyncio.create_task(_follow(app, f"{url}/api/v1/runs", watched)))
     busy.append(asyncio.create_task(_call(app, f"{url}/api/v1/", calls)))
     await asyncio.to_thread(sys.stdin.read)  # until we are told to leave
     for task in busy:
@@ -90,9 +98,19 @@ async def _logged_in(url: str) -> aiohttp.ClientSession:
     return session
 
 
-async def _browse(session: aiohttp.ClientSession, url: str, seen: Seen) -> None:
+async def _follow(app: aiohttp.ClientSession, runs: str, watched: Watched) -> None:
+    while True:
+        async with app.get(runs) as reply:
+            newest = (await reply.json())["results"][:1]
+        run = f"/admin/campaigns/run/{newest[0]['id']}" if newest else ""
+        watched.paths = (f"{run}/change/", f"{run}/live/", f"{run}/course/") if run else ()
+        await asyncio.sleep(2)
+
+
+async def _browse(session: aiohttp.ClientSession, url: str, watched: Watched, seen: Seen) -> None:
     await asyncio.sleep(random.uniform(0, 2))  # not all in the same moment
-    for path in itertools.cycle(random.sample(list(PATHS.values()), len(PATHS))):
+    while True:
+        path = random.choice([*PATHS.values(), *watched.paths])
         with seen.one():
             async with session.get(url + path, raise_for_status=True) as page:
                 await page.read()
