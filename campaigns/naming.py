@@ -22,6 +22,7 @@ FIELDS = {
     "ends": pgettext_lazy("field", "ends"),
     "epoch": pgettext_lazy("field", "epoch"),
     "finished at": pgettext_lazy("field", "finished at"),
+    "forgotten at": pgettext_lazy("field", "forgotten at"),
     "held platforms": pgettext_lazy("field", "held platforms"),
     "image": pgettext_lazy("field", "image"),
     "launched at": pgettext_lazy("field", "launched at"),
