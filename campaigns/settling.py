@@ -75,7 +75,8 @@ def _write(
 def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> None:
     """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
 
-    Not longer than a lease leaves: then somebody else holds the chunk, and the fence refuses us.
+    Meanwhile the lease is kept if it can be: a full disk may take no deliveries, and yet let others
+    take the chunk from us. If they have, the fence refuses us.
     """
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -89,6 +90,7 @@ def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> 
             with suppress(*DATABASE_TROUBLE):
                 if _written(claim, finals):
                     return None  # the commit had taken; only its answer was lost
+                claim.renew()
 
 
 def _written(claim: Claim, finals: list[Final]) -> bool:

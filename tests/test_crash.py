@@ -291,6 +291,28 @@ def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(
     assert len(fcm.witness()) == 5
 
 
+def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when only the deliveries' disk is full: others could take the chunk meanwhile."""
+    make_people(project, 5)
+    run = make_run(project)
+    add_up, leases = settling._add_up, []
+
+    def failing_twice(*arguments: Any) -> None:
+        leases.append(run.chunks.get().lease_until)
+        if len(leases) < 3:
+            raise OperationalError("No space left on device")
+        add_up(*arguments)
+
+    monkeypatch.setattr(settling, "_add_up", failing_twice)
+    monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
+
+    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
+
+    assert leases == sorted(set(leases)) and len(leases) == 3
+
+
 def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: Project) -> None:
     make_people(project, 1)
     run = make_run(project)
