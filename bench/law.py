@@ -19,14 +19,14 @@ LOOP_MESSAGES = 24_000
 SIDES = 100_000
 
 
-def measure(folder: Path, most: int) -> dict[str, Any]:
-    rows = [row for workers in WORKERS for row in _with(folder, workers, most)]
+def measure(folder: Path, most: int, *, latency_ms: float) -> dict[str, Any]:
+    rows = [row for workers in WORKERS for row in _with(folder, workers, most, latency_ms)]
     return {"rows": rows, "text": text(rows)}
 
 
-def _with(folder: Path, workers: int, most: int) -> list[dict[str, float]]:
+def _with(folder: Path, workers: int, most: int, latency_ms: float) -> list[dict[str, float]]:
     rows = []
-    with Stack(folder, workers=workers) as stack:
+    with Stack(folder, workers=workers, latency_ms=latency_ms) as stack:
         bare = senders.measure(
             "bench.peer",
             str(LOOP_MESSAGES // workers),

@@ -14,7 +14,9 @@ from bench import awake, law, planning, soak
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
-    "law": lambda folder, wanted: law.measure(folder, wanted.messages or law.MESSAGES),
+    "law": lambda folder, wanted: law.measure(
+        folder, wanted.messages or law.MESSAGES, latency_ms=wanted.latency_ms
+    ),
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
     "soak": lambda folder, wanted: soak.measure(
