@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns import control, engine
 from campaigns.campaign import Campaign
-from campaigns.ledger import Recipient
+from campaigns.ledger import Delivery, Recipient
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
@@ -121,3 +123,17 @@ def test_a_time_that_has_passed_is_refused(project: Project) -> None:
 
     with pytest.raises(Campaign.NotReady, match="has passed"):
         control.launch(campaign, by="user:alice", now=timezone.now())
+
+
+def test_nobody_can_be_in_a_runs_snapshot_or_its_outcomes_twice(project: Project) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    person = Recipient.objects.get(run_id=run.pk, seq=1)
+    row: dict[str, Any] = {"run_id": run.pk, "seq": 1, "device_id": 1, "status": "accepted"}
+    row |= {"attempt": 1, "at": timezone.now()}
+    Delivery.objects.create(**row)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Delivery.objects.create(**row)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Recipient.objects.create(run_id=run.pk, seq=1, contact_id=person.contact_id, device_id=1)
