@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
 from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling
@@ -20,7 +15,6 @@ from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
-from tests.workers import eventually
 
 
 def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
@@ -93,100 +87,6 @@ def test_a_chunk_that_kills_every_worker_is_quarantined_and_the_run_asks_a_perso
     assert run.chunks.get().state == Chunk.State.QUARANTINED
     assert (run.state, run.cause) == ("paused", "quarantined")
     assert fcm.counts()["requests"] == 0
-
-
-REFUSED_ONCE = """
-CREATE SEQUENCE writes;
-CREATE FUNCTION refuse_once() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF nextval('writes') = 1 THEN RAISE EXCEPTION 'try again' USING ERRCODE = '40001'; END IF;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER refuse_once AFTER INSERT ON campaigns_delivery
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_once();
-"""
-REFUSED_NO_MORE = "DROP FUNCTION refuse_once CASCADE; DROP SEQUENCE writes"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_postgresql_refuses_once_is_written_and_counted_once(
-    transactional_db: None, project: Project, fcm: Fcm
-) -> None:
-    make_people(project, ["dead-1:x", "live1:x"])
-    run = make_run(project)
-    with connection.cursor() as cursor:
-        cursor.execute(REFUSED_ONCE)
-    try:
-        assert sending.send(run.pk, 1, run.epoch) == {"accepted": 1, "rejected": 1}
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(REFUSED_NO_MORE)
-
-    assert reports.reasons_of(run) == {"unregistered": 1}
-    assert reports.totals_of(run) == reports.recount(run)
-    assert len(fcm.witness()) == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_answers_that_come_while_postgresql_hangs_up_are_not_lost(
-    transactional_db: None, project: Project, fcm: Fcm
-) -> None:
-    make_people(project, 50)
-    run = make_run(project)
-    fcm.slow_down(1_500)
-    cutter = threading.Thread(target=hang_up_when, args=(lambda: fcm.counts()["requests"] > 0,))
-    cutter.start()
-
-    settled = sending.send(run.pk, 1, run.epoch)
-
-    cutter.join()
-    assert settled == {"accepted": 50}
-    assert len(fcm.witness()) == 50
-    assert not Window.objects.filter(settled_at=None).exists()
-
-
-HANG_UP = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
-
-
-def hang_up_when(condition: Callable[[], bool]) -> None:
-    eventually(condition)
-    with connection.cursor() as cursor:
-        cursor.execute(HANG_UP)
-    connection.close()
-
-
-def test_answers_that_come_while_postgresql_takes_no_writes_are_not_lost(
-    transactional_db: None, project: Project, fcm: Fcm
-) -> None:
-    """As after a failover to a standby that is promoted a little later."""
-    make_people(project, 50)
-    run = make_run(project)
-    fcm.slow_down(1_500)
-    switch = threading.Thread(target=only_read_when, args=(lambda: fcm.counts()["requests"] > 0,))
-    switch.start()
-
-    settled = sending.send(run.pk, 1, run.epoch)
-
-    switch.join()
-    assert settled == {"accepted": 50}
-    assert len(fcm.witness()) == 50
-    assert not Window.objects.filter(settled_at=None).exists()
-
-
-def only_read_when(condition: Callable[[], bool]) -> None:
-    eventually(condition)
-    database = connection.settings_dict["NAME"]
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
-        try:
-            cursor.execute(HANG_UP)
-            time.sleep(3)
-        finally:
-            cursor.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
-    connection.close()
 
 
 def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(
@@ -268,49 +168,6 @@ def test_with_all_workers_down_doorbells_are_rung_ever_more_rarely(project: Proj
         engine.advance(run.pk, now=now + timedelta(minutes=minute))
 
     assert run.waves.count() < 12
-
-
-def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(
-    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_people(project, 5)
-    run = make_run(project)
-    add_up, failures = settling._add_up, iter([OperationalError("the server went away")])
-
-    def failing_once(*arguments: Any) -> None:
-        for failure in failures:
-            raise failure
-        add_up(*arguments)
-
-    monkeypatch.setattr(settling, "_add_up", failing_once)
-    monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
-
-    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
-
-    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists()
-    assert len(fcm.witness()) == 5
-
-
-def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
-    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when only the deliveries' disk is full: others could take the chunk meanwhile."""
-    make_people(project, 5)
-    run = make_run(project)
-    add_up, leases = settling._add_up, []
-
-    def failing_twice(*arguments: Any) -> None:
-        leases.append(run.chunks.get().lease_until)
-        if len(leases) < 3:
-            raise OperationalError("No space left on device")
-        add_up(*arguments)
-
-    monkeypatch.setattr(settling, "_add_up", failing_twice)
-    monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
-
-    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
-
-    assert leases == sorted(set(leases)) and len(leases) == 3
 
 
 def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: Project) -> None:
