@@ -138,7 +138,8 @@ def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
     """As when only the deliveries' disk is full: others could take the chunk meanwhile."""
     make_people(project, 5)
     run = make_run(project)
-    add_up, leases = settling._add_up, []
+    add_up = settling._add_up
+    leases: list[Any] = []
 
     def failing_twice(*arguments: Any) -> None:
         leases.append(run.chunks.get().lease_until)
