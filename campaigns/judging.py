@@ -66,13 +66,18 @@ def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retr
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
-    if outcome.verdict is Verdict.UNANSWERED and run.on_unknown == Run.OnUnknown.HOLD:
+    if _may_have_arrived(outcome) and run.on_unknown == Run.OnUnknown.HOLD:
         return Final(left, Status.UNKNOWN, outcome.reason, outcome.detail)
     return _again(left, outcome, run, now)
 
 
+def _may_have_arrived(outcome: Outcome) -> bool:
+    """Also a 503: Google's own maintainers say that the message may have been delivered."""
+    return outcome.verdict is Verdict.UNANSWERED or outcome.reason == Reason.UNAVAILABLE
+
+
 def _again(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry:
-    ambiguous = left.ambiguous or outcome.verdict is Verdict.UNANSWERED
+    ambiguous = left.ambiguous or _may_have_arrived(outcome)
     first_tried_at = left.first_tried_at or now
     due = now + timedelta(seconds=_wait(left.tries, outcome) * random.uniform(1.0, 1.25))
     too_late = due > first_tried_at + GIVE_UP_AFTER
