@@ -8,13 +8,16 @@ from contextlib import suppress
 
 
 class Relay:
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, at: tuple[str, int] = ("127.0.0.1", 0)) -> None:
+        """To this port of ours, from a free one or `at` another address."""
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(at)
         self.port = self._listener.getsockname()[1]
         self.mode = "pass"
         self.connections = 0
         self.came = threading.Event()
+        self._connected = threading.Event()
+        self._connected.set()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -23,7 +26,18 @@ class Relay:
         self.mode = "close"
         self._close_all()
 
+    def cut(self) -> None:
+        """Nothing goes through any more, either way, and nobody is told: a cable was pulled."""
+        self.mode = "hold"
+        self._connected.clear()
+
+    def mend(self) -> None:
+        """What was on its way arrives late."""
+        self.mode = "pass"
+        self._connected.set()
+
     def stop(self) -> None:
+        self.mend()
         self._listener.close()
         self._close_all()
 
@@ -53,12 +67,13 @@ class Relay:
         server = socket.create_connection(("127.0.0.1", self._target))
         self._open += [client, server]
         for source, sink in ((client, server), (server, client)):
-            threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+            threading.Thread(target=self._copy, args=(source, sink), daemon=True).start()
 
-
-def _copy(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65_536):
-            sink.sendall(data)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_RDWR)
+    def _copy(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                self._connected.wait()
+                sink.sendall(data)
+        self._connected.wait()
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)

@@ -44,17 +44,17 @@ class Door:
     def page(self, path: str) -> Answer:
         return self._ask(path, None, {"Cookie": self.cookie})
 
-    def api(self, path: str, body: Any = None) -> Answer:
-        """GET, or POST with a body."""
+    def api(self, path: str, body: Any = None, method: str = "") -> Answer:
+        """GET, or POST with a body, or what is asked for."""
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        return self._ask(f"/api/v1/{path}", body, headers)
+        return self._ask(f"/api/v1/{path}", body, headers, method)
 
     def launch(self, campaign: Campaign) -> Answer:
         return self.api(f"campaigns/{campaign.pk}/launch", {})
 
-    def _ask(self, path: str, body: Any, headers: dict[str, str]) -> Answer:
+    def _ask(self, path: str, body: Any, headers: dict[str, str], method: str = "") -> Answer:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, headers)
+        request = urllib.request.Request(self.url + path, data, headers, method=method or None)
         began = time.monotonic()
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as reply:

@@ -17,6 +17,10 @@ class DidNotHappen(Exception):
     """The dice spared everybody: the scene is played again, for an absent fault proves nothing."""
 
 
+class CannotBePlayed(Exception):
+    """Not on this machine, and why: a line of the table all the same."""
+
+
 @dataclass(frozen=True)
 class Fault:
     """One line of the table.

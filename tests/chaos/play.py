@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from django.db import connection
 
-from tests.chaos.fault import DidNotHappen, Fault
+from tests.chaos.fault import CannotBePlayed, DidNotHappen, Fault
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.scene import Scene
 from tests.chaos.stage import Stage
@@ -41,6 +41,8 @@ def play(stage: Stage, fault: Fault) -> Verdict:
             fault.act(scene)
         except DidNotHappen:
             continue
+        except CannotBePlayed as why:
+            return Verdict(fault.id, f"skipped: {why}")
         except AssertionError as failed:
             troubles = [str(failed)]
         except Exception:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from tests.chaos.bugs import doorbells, kills, redis_faults
+from tests.chaos.bugs import (
+    clocks,
+    doorbells,
+    fcm_faults,
+    kills,
+    operators,
+    postgres_faults,
+    redis_faults,
+)
 
-GROUPS = (kills, doorbells, redis_faults)
+GROUPS = (kills, doorbells, clocks, redis_faults, postgres_faults, fcm_faults, operators)

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.chaos.fault import ALL, Fault
-from tests.chaos.faults import doorbells, kills, leaving, redis_faults
+from tests.chaos.faults import (
+    clocks,
+    doorbells,
+    fcm_faults,
+    kills,
+    leaving,
+    locks,
+    operators,
+    postgres_faults,
+    redis_faults,
+)
 
-GROUPS = (kills, leaving, doorbells, redis_faults)
+GROUPS = (
+    *(kills, leaving, doorbells, clocks, redis_faults),
+    *(postgres_faults, locks, fcm_faults, operators),
+)
 
 
 def chosen(*, only: Sequence[str] = (), quick: bool = False) -> list[Fault]:
@@ -15,5 +28,9 @@ def chosen(*, only: Sequence[str] = (), quick: bool = False) -> list[Fault]:
     unknown = sorted(set(only) - set(ALL))
     if unknown:
         raise SystemExit(f"There is no {', '.join(unknown)}. There are {', '.join(sorted(ALL))}.")
-    picked = [ALL[id] for id in only] if only else list(ALL.values())
+    picked = [ALL[id] for id in only] if only else sorted(ALL.values(), key=_number)
     return [each for each in picked if each.quick or not quick]
+
+
+def _number(each: Fault) -> int:
+    return int("".join(filter(str.isdigit, each.id)))

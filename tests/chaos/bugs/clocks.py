@@ -1,0 +1,58 @@
+"""What F15–F17 must notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("two sweeps start it twice", fault="F16")
+def _two_sweeps() -> None:
+    """Each sweep looks and starts without a guard, as a series that makes its own run."""
+    from campaigns import schedule
+    from campaigns.run import Run
+
+    start = schedule._start
+
+    def start_a_copy(run: Run, now: Any) -> bool:
+        started = start(run, now)
+        run.pk, run.occurrence = None, f"{run.occurrence}+"
+        run.save(force_insert=True)
+        return started
+
+    patch(schedule, "_start", start_a_copy)
+
+
+@bug("late is late", fault="F15")
+def _late_is_late() -> None:
+    """Whatever is due starts, however long ago that was."""
+    from campaigns.run import Run
+
+    patch(Run, "max_lateness_seconds", property(lambda run: 10**9, lambda run, value: None))
+
+
+@bug("any clock will do", fault="F17")
+def _any_clock() -> None:
+    """Nobody compares the clocks."""
+    from config import startup
+
+    patch(startup, "_clock", lambda: "")
+
+
+@bug("leases by the worker's clock", fault="F17j")
+def _by_the_workers_clock() -> None:
+    """Whoever takes a chunk frees the others whose lease his own clock calls lapsed."""
+    from django.utils import timezone
+
+    from campaigns import chunk, sending
+    from campaigns.chunk import Chunk
+
+    claim = chunk.claim
+
+    def claim_by_clock(run_id: int, *rest: Any, **more: Any) -> Any:
+        lapsed = Chunk.objects.filter(run=run_id, state="leased", lease_until__lt=timezone.now())
+        lapsed.update(state="waiting", lease_until=None)
+        return claim(run_id, *rest, **more)
+
+    patch(sending, "claim", claim_by_clock)

@@ -1,0 +1,69 @@
+"""What F34–F46 must notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("each its own token", fault="F34")
+def _each_its_own() -> None:
+    """Processes do not share tokens: each asks for its own, and again for each refused request."""
+    from notifications.tokens import AccessTokens
+
+    patch(AccessTokens, "_renew_with_the_others", AccessTokens._renew_alone)
+
+
+@bug("deaf to Retry-After", fault="F37 F37n")
+def _deaf_to_retry_after() -> None:
+    """Whatever FCM says, the next request leaves at once."""
+    from notifications import verdicts
+    from notifications.pacing import Heard
+
+    patch(verdicts, "retry_after", lambda *args, **more: 0.0)
+    patch(Heard, "closes_for", property(lambda heard: 0.0))
+
+
+@bug("tries again at once", fault="F38")
+def _at_once() -> None:
+    """Without waiting, so that an FCM in trouble gets more of the same."""
+    from campaigns import judging
+
+    patch(judging, "_wait", lambda tries, outcome: 0.1)
+
+
+@bug("an answer is an answer", fault="F39 F42 F42h")
+def _an_answer() -> None:
+    """What was never answered, or called unavailable, is tried again without a mark."""
+    from dataclasses import replace
+
+    from campaigns import judging
+    from campaigns.ledger import Retry
+
+    again = judging._again
+
+    def again_unmarked(left: Any, *rest: Any) -> Any:
+        verdict = again(left, *rest)
+        if isinstance(verdict, Retry):
+            verdict.ambiguous = False
+            return verdict
+        return replace(verdict, left=replace(verdict.left, copies=0))
+
+    patch(judging, "_again", again_unmarked)
+
+
+@bug("no token, no chance", fault="F46")
+def _no_chance() -> None:
+    """A token endpoint that does not answer is held against the recipient."""
+    from campaigns import judging
+
+    patch(judging, "_is_hopeless", lambda left, outcome: outcome.reason == "unreachable")
+
+
+@bug("connects without end", fault="F40")
+def _connects_without_end() -> None:
+    """A request has a connection of its own, as many as there are messages."""
+    from django.conf import settings
+
+    settings.CONNECTIONS = 10_000

@@ -1,0 +1,80 @@
+"""What F48–F62 must notice."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("looks, then launches", fault="F48 F49")
+def _looks_then_launches() -> None:
+    """Whether it was launched is asked before, not refused by the rows: each click has its own."""
+    from uuid import uuid4
+
+    from campaigns.campaign import Campaign
+    from campaigns.run import Run
+
+    freeze = Campaign._freeze
+
+    def freeze_again(campaign: Campaign, by: str, now: datetime) -> Run:
+        run = freeze(campaign, by, now)
+        Run.objects.filter(pk=run.pk).update(occurrence=str(uuid4()))
+        return run
+
+    patch(Campaign, "_freeze", freeze_again)
+
+
+@bug("text as it is now", fault="F50")
+def _text_as_it_is_now() -> None:
+    """Each chunk reads the template, not what was launched."""
+    from campaigns import chunk, sending
+    from campaigns.chunk import Claim
+
+    claim = chunk.claim
+
+    def claim_anew(*args: Any, **more: Any) -> Claim | None:
+        granted = claim(*args, **more)
+        if granted:
+            granted.run.content = granted.run.campaign.template.frozen()
+        return granted
+
+    patch(sending, "claim", claim_anew)
+
+
+@bug("audience as it was", fault="F52")
+def _audience_as_it_was() -> None:
+    """Whoever is in the snapshot is sent to, retired or not."""
+    from campaigns import left
+
+    gone = (
+        "d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL"
+    )
+    assert gone in left.TO_SEND
+    patch(left, "TO_SEND", left.TO_SEND.replace(gone, "d.id IS NULL"))
+
+
+@bug("deaf to the run's state", fault="F53 F54")
+def _deaf() -> None:
+    """A worker asks for its lease, not whether anybody still wants the run."""
+    from campaigns import chunk
+
+    wanted = "AND epoch = %(epoch)s AND state = 'sending'"
+    assert wanted in chunk.PROLONG
+    patch(chunk, "PROLONG", chunk.PROLONG.replace(wanted, "AND %(epoch)s >= 0"))
+
+
+@bug("retire whoever is called dead", fault="F62")
+def _retire_whoever() -> None:
+    """Also those that registered again since."""
+    from datetime import timedelta
+
+    from notifications import device
+
+    retire = device.retire
+
+    def retire_all(ids: Any, *, sent_at: datetime, **more: Any) -> int:
+        return retire(ids, sent_at=sent_at + timedelta(days=1), **more)
+
+    patch(device, "retire", retire_all)

@@ -1,0 +1,126 @@
+"""F29, F30, F33: somebody else holds the tables, transactions collide, a session sleeps in one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from tests.chaos.fault import fault
+from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, arrived
+from tests.chaos.owner import address, order
+from tests.chaos.scene import Scene
+
+
+@fault("F29", "tables locked by somebody else for 6 s", people=6_000, within=10)
+def tables_locked(scene: Scene) -> None:
+    scene.launch()
+    scene.until(0.2)
+    with psycopg.connect(address()) as db:
+        db.execute("LOCK TABLE campaigns_chunk, campaigns_run IN ACCESS EXCLUSIVE MODE")
+        before = arrived(scene)
+        time.sleep(6)
+        after = arrived(scene)
+    scene.healed()
+    assert after - before <= WHAT_WAS_OUT, f"{after - before} sent that could not be recorded"
+    scene.finish()
+
+
+@fault("F29d", "deadlocks: rows locked in the other order", people=6_000, within=10)
+def deadlocks(scene: Scene) -> None:
+    """Chunks from the last to the first and the run at the end, again and again."""
+    scene.launch()
+    scene.until(0.1)
+    with _meanwhile(lambda: _lock_backwards(scene.run.pk)):
+        scene.until(0.7)
+    scene.healed()
+    scene.finish()
+
+
+def _lock_backwards(run: int) -> None:
+    with psycopg.connect(address()) as db:
+        db.execute("SET lock_timeout = '5s'")
+        db.execute(
+            "SELECT FROM campaigns_chunk WHERE run_id = %s ORDER BY number DESC FOR UPDATE", [run]
+        )
+        time.sleep(0.3)
+        db.execute("SELECT FROM campaigns_run WHERE id = %s FOR UPDATE", [run])
+    time.sleep(0.2)
+
+
+@contextmanager
+def _meanwhile(deed: Callable[[], None]) -> Iterator[None]:
+    """Do it over and over; whatever PostgreSQL says to it is its own affair."""
+    over = threading.Event()
+
+    def again() -> None:
+        while not over.is_set():
+            try:
+                deed()
+            except psycopg.Error:
+                time.sleep(0.1)
+
+    thread = threading.Thread(target=again, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(30)
+
+
+COLLIDE = """
+CREATE FUNCTION chaos_collision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF random() < {share} THEN
+        RAISE EXCEPTION 'chaos: could not serialize access' USING ERRCODE = '40001';
+    END IF;
+    RETURN NULL;
+END $$
+"""
+
+
+@fault("F30", "one write in 20 fails to serialize (40001)", people=6_000, patience=90)
+def collisions(scene: Scene) -> None:
+    with _collisions(0.05):
+        scene.launch()
+        scene.finish()
+
+
+@contextmanager
+def _collisions(share: float) -> Iterator[None]:
+    """Every writing statement to chunks, windows and the run throws the dice."""
+    tables = ("chunk", "window", "run")
+    order(
+        COLLIDE.format(share=share),
+        *(
+            f"CREATE TRIGGER chaos AFTER INSERT OR UPDATE ON campaigns_{table}"
+            " FOR EACH STATEMENT EXECUTE FUNCTION chaos_collision()"
+            for table in tables
+        ),
+    )
+    try:
+        yield
+    finally:
+        order("DROP FUNCTION chaos_collision CASCADE")
+
+
+@fault("F33", "a session sleeps in its transaction", people=8_000, within=45)
+def idle_in_transaction(scene: Scene) -> None:
+    """One of ours that hangs: it has locked a chunk. The others go on, and after 30 s the server
+    ends it."""
+    scene.launch()
+    scene.until(0.1)
+    ours = "-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000"
+    with psycopg.connect(address(), options=ours) as db:
+        last = "SELECT FROM campaigns_chunk WHERE run_id = %s ORDER BY number DESC LIMIT 1"
+        db.execute(f"{last} FOR UPDATE".encode(), [scene.run.pk])
+        scene.healed()
+        scene.until(0.8, seconds=20)
+        try:
+            scene.finish()
+        finally:
+            db.close()

@@ -1,0 +1,220 @@
+"""F48–F54, F62: people who click at once, and who change things while a run is under way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.campaign import Campaign
+from campaigns.chunk import Chunk
+from campaigns.ledger import Delivery
+from campaigns.run import Run
+from notifications.device import Device, retire
+from tests.builders import make_campaign
+from tests.chaos.door import Answer
+from tests.chaos.fault import fault
+from tests.chaos.faults.postgres_faults import arrived
+from tests.chaos.scene import Scene, query
+
+CLICKS, ROUNDS = 50, 20
+NOBODY = {
+    "name": "edited",
+    "rules": {"all": [{"field": "attributes.plan", "op": "eq", "value": "none"}]},
+}
+BITES_WITHIN = 2.0  # seconds after a pause or a cancel
+
+
+@fault("F48", "launched by 50 clicks at once", people=2_000)
+def double_launch(scene: Scene) -> None:
+    door, campaign = scene.door(), make_campaign(scene.project)
+    answers = _at_once(CLICKS, lambda: door.launch(campaign))
+    _one_launch(campaign, answers)
+    scene.adopt(Run.objects.get(campaign=campaign))
+    scene.finish()
+
+
+@fault("F49", "two operators launch, twenty times", people=100)
+def two_operators(scene: Scene) -> None:
+    door = scene.door()
+    campaigns = [make_campaign(scene.project) for _ in range(ROUNDS)]
+    for campaign in campaigns:
+        _one_launch(campaign, _at_once(2, lambda campaign=campaign: door.launch(campaign)))  # type: ignore[misc]
+    runs = Run.objects.filter(campaign__in=campaigns)
+    unfinished = runs.filter(finished_at=None)
+    scene.wait("all of them end", lambda: not unfinished.exists(), seconds=90)
+    assert {run.accepted for run in runs} == {100}
+    scene.adopt(runs.latest("pk"))
+
+
+def _at_once(count: int, deed: Callable[[], Answer]) -> list[Answer]:
+    start = threading.Barrier(count)
+
+    def together(_: int) -> Answer:
+        start.wait()
+        return deed()
+
+    with ThreadPoolExecutor(count) as people:
+        return list(people.map(together, range(count)))
+
+
+def _one_launch(campaign: Campaign, answers: list[Answer]) -> None:
+    said = sorted(answer.status for answer in answers)
+    assert said == [202] + [409] * (len(answers) - 1), f"the clicks were answered {said}"
+    runs = Run.objects.filter(campaign=campaign).count()
+    assert runs == 1, f"{runs} runs were launched"
+
+
+@fault("F50", "text and audience edited at half", people=5_000)
+def edited(scene: Scene) -> None:
+    """What was launched is frozen: everybody reads the same."""
+    door = scene.door()
+    run = scene.launch()
+    scene.until(0.4)
+    template = {"name": "edited", "title": "Another title", "body": "Another body"}
+    answers = [
+        door.api(f"templates/{run.campaign.template_id}", template, "PUT"),
+        door.api(f"audiences/{run.campaign.audience_id}", NOBODY, "PUT"),
+    ]
+    assert [answer.status for answer in answers] == [200, 200], [a.body[:200] for a in answers]
+    scene.finish()
+    scene.stage.fcm.witness()
+    records = scene.stage.fcm.everything_witnessed()
+    texts = {
+        (record["title"], record["body"])
+        for record in records
+        if str(record["id"]).startswith(f"{run.pk}:")
+    }
+    assert len(texts) == 1, f"{len(texts)} texts were sent: {texts}"
+
+
+@fault("F51", "audience, template, campaign deleted at half", people=5_000)
+def deleted(scene: Scene) -> None:
+    """Refused or done, but the snapshot stays."""
+    door = scene.door()
+    run = scene.launch()
+    scene.until(0.4)
+    places = (
+        f"audiences/{run.campaign.audience_id}",
+        f"templates/{run.campaign.template_id}",
+        f"campaigns/{run.campaign_id}",
+    )
+    said = [door.api(place, method="DELETE").status for place in places]
+    assert all(status in (204, 409) for status in said), f"deleting was answered {said}"
+    scene.finish()
+
+
+@fault("F52", "1,000 people opt out under way", people=10_000)
+def opted_out(scene: Scene) -> None:
+    """Whoever is not in a worker's hands at that moment gets nothing any more."""
+    run = scene.launch()
+    scene.until(0.1)
+    chosen = scene.stage.random.sample([device.pk for device in scene.devices], 1_000)
+    now = timezone.now()
+    retire(chosen, reason="removed", sent_at=now, now=now)
+    idle = run.chunks.filter(state__in=(Chunk.State.WAITING, Chunk.State.QUEUED))
+    ranges = list(idle.values_list("first_seq", "last_seq"))
+    assert ranges, "everything was in somebody's hands already"
+    scene.finish()
+    rows = Delivery.objects.filter(run_id=run.pk, device_id__in=chosen)
+    spared = [row for row in rows if any(first <= row.seq <= last for first, last in ranges)]
+    sent = [row for row in spared if row.status != "skipped"]
+    assert spared, "nobody who opted out was still waiting"
+    assert not sent, f"{len(sent)} of {len(spared)} got it after they had opted out"
+
+
+@fault("F53", "paused and resumed twenty times", people=8_000, patience=90)
+def toggled(scene: Scene) -> None:
+    """It goes on from the rows; once it is left paused for a while, nothing leaves any more."""
+    run = scene.launch()
+    scene.until(0.02)
+    for number in range(20):
+        _pause(run)
+        if number == 10:
+            _nothing_arrives(scene, "the pause")
+        else:
+            time.sleep(0.25)
+        _resume(run)
+        time.sleep(0.25)
+    scene.finish()
+
+
+def _pause(run: Run) -> None:
+    control.pause(run, by="user:alice")
+
+
+def _resume(run: Run) -> None:
+    control.resume(run, by="user:bob")
+    tasks.ring(run.pk)
+
+
+def _nothing_arrives(scene: Scene, since: str) -> None:
+    time.sleep(BITES_WITHIN)
+    before = arrived(scene)
+    time.sleep(2)
+    late = arrived(scene) - before
+    assert not late, f"{late} arrived more than {BITES_WITHIN:.0f} s after {since}"
+
+
+@fault("F54", "cancelled at half", people=8_000, ends="cancelled")
+def cancelled(scene: Scene) -> None:
+    """What is in flight is settled, everybody else is skipped."""
+    run = scene.launch()
+    scene.until(0.3)
+    control.cancel(run, by="user:alice")
+    tasks.ring(run.pk)
+    _nothing_arrives(scene, "the cancellation")
+    scene.finish()
+    assert run.waiting == 0
+    assert run.skipped > 0, "it was too late to cancel"
+
+
+ROTATED = "old"  # how the addresses that die begin
+DEAD_OF_A_THOUSAND = 40  # below what makes a run stop and ask
+
+
+@fault("F62", "tokens rotated under way", people=5_000)
+def rotated(scene: Scene) -> None:
+    """A 404 for what was sent before an address was registered again does not cost it."""
+    mortal = _rename_some(scene)
+    scene.stage.fcm.script("answer", answer="dead", prefix=ROTATED)
+    scene.stage.fcm.slow_down(1_500)  # so that their windows are open when they register
+    scene.launch()
+    with _slow_for(scene, 3):
+        renewed = timezone.now()
+        Device.objects.filter(pk__in=mortal).update(registered_at=renewed)
+    scene.finish()
+    retired = query(
+        "SELECT d.id, w.opened_at FROM notifications_device d"
+        " JOIN campaigns_delivery x ON x.device_id = d.id AND x.run_id = %s"
+        " JOIN campaigns_window w ON w.run_id = x.run_id AND x.seq = ANY(w.seqs)"
+        " WHERE d.id = ANY(%s) AND d.retired_at IS NOT NULL",
+        scene.run.pk,
+        mortal,
+    )
+    wrongly = [id for id, opened_at in retired if opened_at < renewed]
+    assert len(retired) < len(mortal), "all of them were asked for after they had registered"
+    assert not wrongly, f"{len(wrongly)} were retired though they had registered again"
+    rejected = scene.run.rejected
+    assert rejected == len(mortal), f"{rejected} were refused, not {len(mortal)}"
+
+
+def _rename_some(scene: Scene) -> list[int]:
+    step = 1_000 // DEAD_OF_A_THOUSAND
+    some = scene.devices[::step]
+    for number, device in enumerate(some):
+        device.address = f"{ROTATED}{number}:{scene.project.pk}"
+    Device.objects.bulk_update(some, ["address"])
+    return [device.pk for device in some]
+
+
+@contextmanager
+def _slow_for(scene: Scene, seconds: float) -> Iterator[None]:
+    time.sleep(seconds)
+    yield
+    scene.stage.fcm.slow_down(50)
