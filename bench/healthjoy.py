@@ -16,6 +16,7 @@ from bench import message
 from bench.measured import measured
 
 BATCH = 500
+WARM_UP = 100
 
 
 def _message(number: int) -> messages.Message:
@@ -37,7 +38,7 @@ async def _send_all(way: str, count: int) -> None:
     client.BASE_URL = os.environ["FCM_ENDPOINT"]
     client.creds_from_service_account_file(os.environ["FCM_SERVICE_ACCOUNT_FILE"])
     _credentials.TOKEN_URL = client._credentials._token_uri
-    await client.send_each([_message(number) for number in range(BATCH)])
+    await client.send_each([_message(number) for number in range(WARM_UP)])
     with measured() as tally:
         for first in range(0, count, BATCH):
             batch = [_message(number) for number in range(first, first + BATCH)]
