@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import connection
+from django.db import connection, transaction
 
 from campaigns.chunk import Claim, Rest
 from campaigns.rendering import Reader
@@ -75,7 +75,9 @@ SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WH
 
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # For a thousand rows a second process costs more to start than it saves: 15 ms against 8.
+        cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         cursor.execute(TO_SEND, _values(claim))
         return [_left(claim.run.pk, row) for row in cursor.fetchall()]
 
