@@ -33,7 +33,7 @@ A_MINUTE = 60.0
 LONGEST_WAIT = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Final:
     """A delivery about to be written."""
 

@@ -14,7 +14,7 @@ from campaigns.chunk import Claim, Rest
 from campaigns.rendering import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Left:
     """A recipient without an outcome, and what is known of earlier tries."""
 

@@ -19,7 +19,7 @@ from notifications.gateway import Message
 from notifications.sizes import TooBig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reader:
     """The person and the device a text is rendered for."""
 
