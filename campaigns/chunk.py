@@ -231,9 +231,19 @@ def worked_on(run: Run) -> bool:
     return run.chunks.filter(state=Chunk.State.LEASED, lease_until__gt=heard_since).exists()
 
 
+def unlocked(chunks: models.QuerySet[Chunk]) -> list[int]:
+    """Those whose row nobody else is just writing; ours until our transaction ends."""
+    free = chunks.select_for_update(skip_locked=True, no_key=True)
+    return list(free.values_list("pk", flat=True))
+
+
 def free_lapsed(run: Run) -> int:
-    """Take chunks from workers that died or hang. What they had in flight is ambiguous now."""
-    lapsed = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
+    """Take chunks from workers that died or hang. What they had in flight is ambiguous now.
+
+    One that was cut off while it wrote may still hold its row: the others must not wait for it.
+    """
+    over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
+    lapsed = over.filter(pk__in=unlocked(over))
     freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1
     )

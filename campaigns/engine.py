@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q, QuerySet, Sum
 
 from campaigns import breakers, ledger
-from campaigns.chunk import SIZE, Chunk, free_lapsed, worked_on
+from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.failpoints import hit
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
@@ -155,7 +155,7 @@ def _free_unheard(run: Run, now: datetime) -> None:
     """Chunks whose doorbell was lost: queued a while ago, and no living worker is on this run."""
     if not worked_on(run):
         lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
-        lost.update(state=Chunk.State.WAITING)
+        run.chunks.filter(pk__in=unlocked(lost)).update(state=Chunk.State.WAITING)
 
 
 def _patience(run: Run) -> timedelta:

@@ -104,8 +104,16 @@ DATABASES["default"] |= {
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
-    options="-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000",
+    # Whoever vanishes in the middle of a write holds its rows until that is noticed: not for 2 h.
+    options="-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000"
+    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3"
+    " -c tcp_user_timeout=15000",
     connect_timeout=5,
+    # And here the same, for a server that vanished.
+    keepalives_idle=5,
+    keepalives_interval=3,
+    keepalives_count=3,
+    tcp_user_timeout=15_000,
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

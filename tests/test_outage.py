@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection
+from django.utils import timezone
 
-from campaigns import reports, sending, settling
+from campaigns import chunk, engine, reports, sending, settling
 from campaigns.ledger import Delivery, Window
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -153,3 +156,23 @@ def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
     assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
 
     assert leases == sorted(set(leases)) and len(leases) == 3
+
+
+def test_a_chunk_whose_row_a_vanished_worker_still_holds_holds_up_no_other(
+    transactional_db: None, project: Project
+) -> None:
+    """It was cut off while it wrote, and the server has not noticed yet."""
+    make_people(project, 2_500)
+    run = make_run(project)
+    for number in (1, 2):
+        assert chunk.claim(run.pk, number, run.epoch, task_id=None)
+    run.chunks.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
+    params = connection.get_connection_params()
+    address = {key: params[key] for key in ("dbname", "user", "password", "host", "port")}
+    with psycopg.connect(**address) as vanished:
+        vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
+
+        engine.advance(run.pk, now=timezone.now())
+
+    assert run.chunks.get(number=1).state == "leased"
+    assert run.chunks.get(number=2).lapses == 1
