@@ -8,9 +8,11 @@ from contextlib import suppress
 
 
 class Relay:
-    def __init__(self, port: int, *, at: tuple[str, int] = ("127.0.0.1", 0)) -> None:
-        """To this port of ours, from a free one or `at` another address."""
-        self._target = port
+    def __init__(
+        self, port: int, *, host: str = "127.0.0.1", at: tuple[str, int] = ("127.0.0.1", 0)
+    ) -> None:
+        """To this port, from a free one of ours or `at` another address."""
+        self._target = (host, port)
         self._listener = socket.create_server(at)
         self.port = self._listener.getsockname()[1]
         self.mode = "pass"
@@ -64,7 +66,7 @@ class Relay:
             self.came.set()
 
     def _join(self, client: socket.socket) -> None:
-        server = socket.create_connection(("127.0.0.1", self._target))
+        server = socket.create_connection(self._target)
         self._open += [client, server]
         for source, sink in ((client, server), (server, client)):
             threading.Thread(target=self._copy, args=(source, sink), daemon=True).start()

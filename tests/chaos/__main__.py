@@ -5,6 +5,7 @@
 --seed N         of what the harness itself draws (the failpoints' dice are the workers' own)
 --planted        with the bugs of planted.py: each must be caught by its fault
 --keep           leave the folder with the logs
+--storm          instead: one run of --recipients N, and a fault by chance --every SECONDS
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def main() -> int:
         from tests.chaos.play import play_all
 
         faults = chosen(only=wanted.only, quick=wanted.quick)
+        if wanted.storm:
+            from tests.chaos.storm import storm
+
+            faults = [storm(recipients=wanted.recipients, every=wanted.every)]
         verdicts = (play_planted if wanted.planted else play_all)(built, faults)
     return 0 if all(verdict.ok for verdict in verdicts) else 1
 
@@ -51,6 +56,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--storm", action="store_true")
+    parser.add_argument("--recipients", type=int, default=20_000, metavar="N")
+    parser.add_argument("--every", type=float, default=20.0, metavar="SECONDS")
     return parser.parse_args()
 
 

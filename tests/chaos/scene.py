@@ -9,7 +9,7 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from campaigns import control, reports, tasks
@@ -144,7 +144,7 @@ class Scene:
 
     def _reset(self) -> None:
         """Nobody's work is left, Redis is empty, the emulator has no past, the workers are ours."""
-        Run.objects.filter(finished_at__isnull=True).delete()
+        eventually("what an earlier scene left is gone", _nothing_unfinished)
         flush_all()
         self.stage.fcm.reset(latency_ms=LATENCY_MS)
         self.stage.have_workers(*self.fault.workers, different=self._different())
@@ -156,6 +156,14 @@ class Scene:
             worker = different.setdefault("control" if at_control else "bulk", {})
             worker["CARILLON_FAILPOINT"] = self.fault.failpoint
         return different
+
+
+def _nothing_unfinished() -> bool:
+    try:
+        Run.objects.filter(finished_at__isnull=True).delete()
+    except DatabaseError:  # its snapshot was just committed, or a worker holds a row of it
+        return False
+    return True
 
 
 def flush_all() -> None:

@@ -33,7 +33,7 @@ def _at_once() -> None:
     patch(judging, "_wait", lambda tries, outcome: 0.1)
 
 
-@bug("an answer is an answer", fault="F39 F42 F42h")
+@bug("an answer is an answer", fault="F39 F42")
 def _an_answer() -> None:
     """What was never answered, or called unavailable, is tried again without a mark."""
     from dataclasses import replace
@@ -51,6 +51,22 @@ def _an_answer() -> None:
         return replace(verdict, left=replace(verdict.left, copies=0))
 
     patch(judging, "_again", again_unmarked)
+
+
+@bug("sends again whatever was asked for", fault="F42h")
+def _sends_again() -> None:
+    """Who is never to be sent to twice is treated like everybody."""
+    from campaigns import chunk, sending
+
+    claim = chunk.claim
+
+    def claim_for_resending(*args: Any, **more: Any) -> Any:
+        granted = claim(*args, **more)
+        if granted:
+            granted.run.on_unknown = "resend"
+        return granted
+
+    patch(sending, "claim", claim_for_resending)
 
 
 @bug("no token, no chance", fault="F46")

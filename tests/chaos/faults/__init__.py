@@ -15,11 +15,12 @@ from tests.chaos.faults import (
     operators,
     postgres_faults,
     redis_faults,
+    several_hosts,
 )
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, redis_faults),
-    *(postgres_faults, locks, fcm_faults, operators),
+    *(postgres_faults, locks, several_hosts, fcm_faults, operators),
 )
 
 

@@ -46,9 +46,9 @@ def beat_away(scene: Scene) -> None:
     assert "beat" in ready.body, f"/readyz says nothing of beat: {ready.body}"
     scene.start("beat")
     scene.healed()
+    scene.adopt(soon)
     scene.wait("the old one asks", lambda: _state(old) == "paused", seconds=20)
     assert old.cause == "late", f"it paused for {old.cause}"
-    scene.adopt(soon)
     scene.finish()
     assert arrived(scene) == 1_000, f"{arrived(scene)} arrived, not 1,000"
 
@@ -63,13 +63,13 @@ def beat_away(scene: Scene) -> None:
 def beat_doubled(scene: Scene) -> None:
     """Each of them starts once."""
     runs = [_scheduled(scene, 3) for _ in range(SCHEDULES)]
+    scene.adopt(runs[-1])
     unfinished = Run.objects.filter(project=scene.project, finished_at=None)
     scene.wait("all of them end", lambda: not unfinished.exists(), seconds=120)
     every = Run.objects.filter(project=scene.project)
     assert every.count() == SCHEDULES, f"{every.count()} runs of {SCHEDULES} schedules"
     assert {run.accepted for run in every} == {40}
     assert arrived(scene) == 40 * SCHEDULES, f"{arrived(scene)} arrived"
-    scene.adopt(runs[-1])
 
 
 def _wrong_clock(scene: Scene, offset: str) -> dict[str, str]:
