@@ -78,3 +78,30 @@ def _retire_whoever() -> None:
         return retire(ids, sent_at=sent_at + timedelta(days=1), **more)
 
     patch(device, "retire", retire_all)
+
+
+@bug("rings with a word more", fault="")
+def _rings_with_a_word_more() -> None:
+    """As the next release might: its messages carry what today's workers do not know."""
+    from campaigns import tasks
+
+    task = tasks.send_chunk
+    task.typing = False
+    patch(task, "s", lambda **words: task.signature(kwargs={**words, "hint": "x"}))
+
+
+@bug("understands a word more", fault="")
+def _understands_a_word_more() -> None:
+    """A worker of that release."""
+    from campaigns import tasks
+
+    run = tasks.send_chunk.run
+    patch(tasks.send_chunk, "run", lambda *ids, hint="", **named: run(*ids, **named))
+
+
+@bug("the sweep believes in chords", fault="F63")
+def _believes_in_chords() -> None:
+    """What was rung once is never rung again."""
+    from campaigns import engine
+
+    patch(engine, "_free_unheard", lambda run, now: None)

@@ -7,7 +7,7 @@ from typing import Any
 from tests.chaos.bug import bug, patch
 
 
-@bug("no patience with PostgreSQL", fault="F26 F26l")
+@bug("no patience with PostgreSQL", fault="F26")
 def _no_patience() -> None:
     """Answers in hand are thrown away when they cannot be written at once, and nobody is told."""
     from django.db import Error, connection
@@ -23,9 +23,9 @@ def _no_patience() -> None:
     patch(settling, "_patiently", give_up)
 
 
-@bug("sends without its intent", fault="F27 F28 F29 F32")
-def _sends_without_its_intent() -> None:
-    """When the window cannot be written or the lease not prolonged, requests leave all the same."""
+@bug("sends what cannot be recorded", fault="F27 F28 F29 F32")
+def _sends_what_cannot_be_recorded() -> None:
+    """Requests leave, whether or not window, lease and outcome can be written."""
     from django.db import Error, connection
 
     from campaigns.chunk import Claim
@@ -47,6 +47,7 @@ def _sends_without_its_intent() -> None:
             connection.close()
             return True
 
+    _no_patience()
     patch(Claim, "open_window", open_anyway)
     patch(Claim, "renew", renew_anyway)
     patch(Permit, "valid", property(lambda permit: True))

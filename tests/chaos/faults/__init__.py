@@ -16,11 +16,12 @@ from tests.chaos.faults import (
     postgres_faults,
     redis_faults,
     several_hosts,
+    versions,
 )
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, redis_faults),
-    *(postgres_faults, locks, several_hosts, fcm_faults, operators),
+    *(postgres_faults, locks, several_hosts, fcm_faults, operators, versions),
 )
 
 

@@ -135,10 +135,10 @@ def toggled(scene: Scene) -> None:
     run = scene.launch()
     scene.until(0.02)
     for number in range(20):
-        _pause(run)
         if number == 10:
-            _nothing_arrives(scene, "the pause")
+            _nothing_arrives(scene, "the pause", lambda: _pause(run))
         else:
+            _pause(run)
             time.sleep(0.25)
         _resume(run)
         time.sleep(0.25)
@@ -154,11 +154,16 @@ def _resume(run: Run) -> None:
     tasks.ring(run.pk)
 
 
-def _nothing_arrives(scene: Scene, since: str) -> None:
+def _nothing_arrives(scene: Scene, since: str, stop: Callable[[], None]) -> None:
+    """FCM is so slow meanwhile that a chunk would take half a minute."""
+    scene.stage.fcm.slow_down(600)
+    time.sleep(1)
+    stop()
     time.sleep(BITES_WITHIN)
     before = arrived(scene)
     time.sleep(2)
     late = arrived(scene) - before
+    scene.stage.fcm.slow_down(50)
     assert not late, f"{late} arrived more than {BITES_WITHIN:.0f} s after {since}"
 
 
@@ -167,9 +172,8 @@ def cancelled(scene: Scene) -> None:
     """What is in flight is settled, everybody else is skipped."""
     run = scene.launch()
     scene.until(0.3)
-    control.cancel(run, by="user:alice")
+    _nothing_arrives(scene, "the cancellation", lambda: control.cancel(run, by="user:alice"))
     tasks.ring(run.pk)
-    _nothing_arrives(scene, "the cancellation")
     scene.finish()
     assert run.waiting == 0
     assert run.skipped > 0, "it was too late to cancel"
