@@ -34,7 +34,7 @@ class Stack:
         self, folder: Path, *, workers: int | None = None, latency_ms: float = LATENCY_MS
     ) -> None:
         self.state = folder / "state"
-        self.workers = workers or os.cpu_count() or 2
+        self.workers = workers or 2 * (os.cpu_count() or 2)  # as `make run` has it
         self._witness_folder = folder / "emulator"
         self._latency_ms = latency_ms
 

@@ -29,7 +29,7 @@ from notifications.device import Device
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
 OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
 AHEAD_SECONDS = 10  # of the project's rate in the queue: others wait that long behind it
-ONE_WORKER = 2_000  # messages a second that one process surely sends
+ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LOST_DOORBELL = timedelta(seconds=15)
 LONGEST_SILENCE = timedelta(minutes=10)
 CLOSED_AT_ONCE = 200  # a cancelled run of millions is closed in steps, not under one long lock

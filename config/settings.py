@@ -141,7 +141,7 @@ CACHES = {
 }
 
 # --- Sending -------------------------------------------------------------------------------------
-WORKERS = env_int("WORKERS", os.cpu_count() or 2, least=1)
+WORKERS = env_int("WORKERS", 2 * (os.cpu_count() or 2), least=1)  # each waits half of its time
 CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
 # A worker that falls silent for so long loses its chunk to another. Short where nobody is harmed
 # by a false alarm; served, a machine may be slow for a while without costing a second copy.

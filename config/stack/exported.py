@@ -19,9 +19,10 @@ def shared(secrets: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, str
 def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int]) -> dict[str, str]:
     """What belongs to a running stack: sizes, ports, and the stand-in for FCM."""
     emulator = f"https://127.0.0.1:{ports['EMULATOR_PORT']}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     defaults = {
         "CARILLON_ENV": "development",
-        "WORKERS": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2),
+        "WORKERS": str(2 * cores),  # each waits for FCM half of its time
         "CONNECTIONS": "250",
         "FCM_ENDPOINT": emulator,
         "FCM_TOKEN_URI": f"{emulator}/token",
