@@ -61,7 +61,7 @@ def _a_crash() -> None:
     patch(problems, "DATABASE_TROUBLE", ())
 
 
-@bug("one try and it is broken", fault="F30 F29d")
+@bug("one try and it is broken", fault="F30")
 def _one_try() -> None:
     """A step that PostgreSQL refused once makes the run stop for a person."""
     from campaigns import tasks
