@@ -63,7 +63,7 @@ def _two_transactions() -> None:
     patch(engine, "hit", commit_and_hit)
 
 
-@bug("leases never lapse", fault="F2 F6 F6p F7")
+@bug("leases never lapse", fault="F2 F6 F6p F7 F32n")
 def _leases_never_lapse() -> None:
     """Whoever died keeps the chunk."""
     from campaigns import engine
