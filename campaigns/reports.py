@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Min, Q, Sum
+from django.db.models import Count, F, Min, Q, Sum
 from django.utils import timezone
 
 from campaigns.chunk import Chunk
@@ -66,6 +66,12 @@ class Progress:
     retrying: Retrying
     rate_per_second: float
     eta_at: datetime | None
+
+
+def sent_too_often(run: Run) -> int:
+    """Of an ended run: requests to phones that another one may have rung. Each row is marked."""
+    sums = run.chunks.aggregate(copies=Sum("copies"), once=Sum(F("accepted") + F("unknown")))
+    return max(0, (sums["copies"] or 0) - (sums["once"] or 0))
 
 
 def progress(run: Run, *, now: datetime | None = None) -> Progress:

@@ -56,6 +56,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "progress": progress,
         "bars": [(name, count, share(count, totals.planned)) for name, count in _bars(totals)],
         "share": share(totals.settled, totals.planned),
+        "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(progress),
         "pace": pace.in_plain_words(run, now),

@@ -255,3 +255,18 @@ def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Proj
     assert "a person decided to let it be" in said
     assert "Send again to the unknown" not in said
     assert "unknown outcomes" not in desk.open("index")
+
+
+def test_requests_that_may_have_arrived_twice_are_counted_on_the_page(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, accepted=2, unknown=1)
+    run.chunks.update(copies=3, state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+    assert "arrived twice" not in desk.open("campaigns_run_change", run.pk)
+
+    run.chunks.update(copies=5)
+    said = desk.open("campaigns_run_change", run.pk)
+    assert "up to 2 requests may have arrived twice. Who was sent to again" in said
