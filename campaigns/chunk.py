@@ -6,6 +6,7 @@ If a worker dies, its lease lapses and the sweep hands the chunk on.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +24,7 @@ LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
+HELD_SECONDS = 0.5
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -198,17 +200,27 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         Exists(_wanted(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
     )
     with transaction.atomic():
-        granted = queued.update(
+        if not _take(queued):
+            return None
+        queued.update(
             state=Chunk.State.LEASED,
             attempt=F("attempt") + 1,
             lease_until=Now() + LEASE,
             task_id=task_id,
         )
-        if not granted:
-            return None
         chunk = Chunk.objects.select_related("run__project").get(run=run_id, number=number)
         _count_interrupted(chunk)
     return Claim(chunk.run, chunk)
+
+
+def _take(queued: models.QuerySet[Chunk]) -> bool:
+    """Lock it, unless somebody hangs on it: a worker is too dear to wait, and it is rung again."""
+    give_up_at = time.monotonic() + HELD_SECONDS
+    while not unlocked(queued):
+        if not queued.exists() or time.monotonic() > give_up_at:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def _count_interrupted(chunk: Chunk) -> None:

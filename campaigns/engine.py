@@ -175,7 +175,9 @@ def _next_wave(run: Run, now: datetime) -> Ring | None:
     due = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
-    chosen = list(due.order_by("number").values_list("number", flat=True)[: min(WAVE, room)])
+    # Whoever vanished while he wrote a chunk holds up this one, not the wave.
+    free = due.order_by("number").select_for_update(skip_locked=True, no_key=True)
+    chosen = list(free.values_list("number", flat=True)[: min(WAVE, room)])
     if not chosen:
         return None
     wave = 1 + (run.waves.aggregate(last=Max("number"))["last"] or 0)
@@ -211,7 +213,8 @@ def _close_cancelled(run: Run, now: datetime) -> None:
     """
     free_lapsed(run)
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
-    for chunk in idle.select_for_update().order_by("number")[:CLOSED_AT_ONCE]:
+    free = idle.select_for_update(skip_locked=True)
+    for chunk in free.order_by("number")[:CLOSED_AT_ONCE]:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(

@@ -33,7 +33,7 @@ from campaigns.run import Run
 from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.outage import DATABASE_TROUBLE
+from notifications.outage import DATABASE_TROUBLE, patiently
 
 WINDOW = 200
 IN_FLIGHT = 3
@@ -59,9 +59,10 @@ class InFlight:
 def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) -> dict[str, int]:
     """Send one chunk as far as it may go; return what this call settled, by status."""
     hit("before_claim")
-    granted = claim(run_id, number, epoch, task_id=task_id)
+    # A doorbell is heard once: it must outlast a restart of PostgreSQL.
+    granted = patiently(lambda: claim(run_id, number, epoch, task_id=task_id))
     hit("after_claim")
-    return Sending(granted).work() if granted else {}
+    return patiently(lambda: Sending(granted)).work() if granted else {}
 
 
 def whom(claim: Claim) -> list[Left]:
@@ -106,18 +107,17 @@ class Sending:
 
     def work(self) -> dict[str, int]:
         try:
-            self.gateway = gateway_of(self.run.project)
+            self.gateway = patiently(lambda: gateway_of(self.run.project))
         except BadCredentials as error:
             self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
             if self._gate_is_open():
-                self.left.extend(whom(self.claim))
+                self.left.extend(patiently(lambda: whom(self.claim)))
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
             self.gate.take(0, self.heard)  # the last window's answers are news to everybody else
-            if not self.claim.close():
-                self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
+            patiently(self._part)
         finally:
             # Fenced, a dead database, a time limit: whatever ended us, nothing more may start.
             self.permit.withdraw()
@@ -125,6 +125,10 @@ class Sending:
                 if window.outcomes:
                     window.outcomes.cancel()
         return dict(self.settled)
+
+    def _part(self) -> None:
+        if not self.claim.close():
+            self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
 
     # --- Out -------------------------------------------------------------------------------------
 
@@ -202,15 +206,15 @@ class Sending:
         self.heard += _heard(outcomes)
         self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
         held = self._hold_back(flight.readers, outcomes)
-        trip = breakers.look(self.claim, outcomes, flight.finals)
+        trip = patiently(lambda: breakers.look(self.claim, outcomes, flight.finals))
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         finals = [final for final in flight.finals if final.reason not in spared]
         self.settled += settling.settle(self.claim, flight.window, flight.readers, believed, finals)
         if trip:
             self._pause(trip.cause, trip.detail)
-        if flight.window and not (trip and trip.cause is Cause.DEAD_ADDRESSES):
-            settling.retire_dead(self.run, flight.window, flight.readers, believed)
+        if (window := flight.window) and not (trip and trip.cause is Cause.DEAD_ADDRESSES):
+            patiently(lambda: settling.retire_dead(self.run, window, flight.readers, believed))
 
     def _hold_back(self, readers: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
@@ -249,7 +253,7 @@ class Sending:
         """
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
         try:
-            granted = prolong()
+            granted = patiently(prolong, seconds=0)
         except DATABASE_TROUBLE:
             connection.close()
             granted = None
@@ -265,7 +269,8 @@ class Sending:
         self.permit.withdraw()
         with suppress(Run.InvalidMove):
             # Of our epoch only: a late answer must not pause what was mended and resumed since.
-            Run.objects.get(pk=self.run.pk).pause(cause, detail, epoch=self.run.epoch)
+            run = patiently(lambda: Run.objects.get(pk=self.run.pk))
+            patiently(lambda: run.pause(cause, detail, epoch=self.run.epoch))
 
 
 def _heard(outcomes: list[Outcome]) -> pacing.Heard:

@@ -6,10 +6,8 @@ chunk's sums are moved. All of it, or nothing; dead devices are retired right af
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -24,11 +22,10 @@ from campaigns.left import Left
 from campaigns.run import Run
 from notifications import device
 from notifications.gateway import Outcome, Verdict
-from notifications.outage import DATABASE_TROUBLE
+from notifications.outage import patiently
 
 MAY_HAVE_RUNG = {Verdict.ACCEPTED, Verdict.UNANSWERED}
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
-PATIENCE_SECONDS = 15.0
 
 
 def settle(
@@ -52,7 +49,7 @@ def settle(
         elif judged is not None:
             retries.append(judged)
     copies = sum(outcome.verdict in MAY_HAVE_RUNG for outcome in outcomes)
-    _patiently(claim, finals, lambda: _write(claim, window, finals, retries, copies, now))
+    patiently(_once(claim, finals, lambda: _write(claim, window, finals, retries, copies, now)))
     # After the commit: a write that is tried again must not count twice.
     claim.chunk.reasons = _reasons(claim, finals)
     return Counter(final.status.value for final in finals)
@@ -72,25 +69,24 @@ def _write(
         _reschedule(claim, finals, retries)
 
 
-def _patiently(claim: Claim, finals: list[Final], write: Callable[[], None]) -> None:
+def _once(claim: Claim, finals: list[Final], write: Callable[[], None]) -> Callable[[], None]:
     """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
 
     Meanwhile the lease is kept if it can be: a full disk may take no deliveries, and yet let others
     take the chunk from us. If they have, the fence refuses us.
     """
-    give_up_at = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return write()
-        except DATABASE_TROUBLE:
-            if time.monotonic() > give_up_at:
-                raise
-            connection.close()
-            time.sleep(0.5)
-            with suppress(*DATABASE_TROUBLE):
-                if _written(claim, finals):
-                    return None  # the commit had taken; only its answer was lost
-                claim.renew()
+    tried = False
+
+    def write_if_new() -> None:
+        nonlocal tried
+        if tried and _written(claim, finals):
+            return  # the commit had taken; only its answer was lost
+        if tried:
+            claim.renew()
+        tried = True
+        write()
+
+    return write_if_new
 
 
 def _written(claim: Claim, finals: list[Final]) -> bool:

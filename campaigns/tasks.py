@@ -16,7 +16,7 @@ from campaigns.chunk import Chunk, Fenced
 from campaigns.failpoints import hit
 from campaigns.run import Wave
 from campaigns.schedule import Tick
-from notifications.outage import DATABASE_TROUBLE
+from notifications.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def _publish(run_id: int) -> None:
 def sweep() -> None:
     """Beat's only tick: look at everything that is due, abandoned or unfinished."""
     now = timezone.now()
-    for run_id in engine.sweep(now):
+    for run_id in patiently(lambda: engine.sweep(now), seconds=0):
         hit("sweep")
         advance.delay(run_id=run_id)
     Tick.record(now)
@@ -48,7 +48,7 @@ def sweep() -> None:
 def advance(run_id: int) -> None:
     """Move a run one step, and ring what that released."""
     try:
-        released = engine.advance(run_id, now=timezone.now())
+        released = patiently(lambda: engine.advance(run_id, now=timezone.now()), seconds=0)
     except DATABASE_TROUBLE as error:  # a lock not granted, a restart: the sweep calls again
         log.warning("run=%s not advanced: %s", run_id, error)
         return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from campaigns import chunk, engine, reports, sending, settling
+from campaigns import chunk, engine, reports, sending, settling, tasks
 from campaigns.ledger import Delivery, Window
+from notifications import outage
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
@@ -27,10 +29,21 @@ BEGIN
     IF nextval('writes') = 1 THEN RAISE EXCEPTION 'try again' USING ERRCODE = '40001'; END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER refuse_once AFTER INSERT ON campaigns_delivery
+CREATE TRIGGER refuse_once AFTER INSERT OR UPDATE ON campaigns_{table}
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_once();
 """
 REFUSED_NO_MORE = "DROP FUNCTION refuse_once CASCADE; DROP SEQUENCE writes"
+
+
+@contextmanager
+def first_write_refused(table: str) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute(REFUSED_ONCE.format(table=table))
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(REFUSED_NO_MORE)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -39,13 +52,8 @@ def test_what_postgresql_refuses_once_is_written_and_counted_once(
 ) -> None:
     make_people(project, ["dead-1:x", "live1:x"])
     run = make_run(project)
-    with connection.cursor() as cursor:
-        cursor.execute(REFUSED_ONCE)
-    try:
+    with first_write_refused("delivery"):
         assert sending.send(run.pk, 1, run.epoch) == {"accepted": 1, "rejected": 1}
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(REFUSED_NO_MORE)
 
     assert reports.reasons_of(run) == {"unregistered": 1}
     assert reports.totals_of(run) == reports.recount(run)
@@ -167,12 +175,95 @@ def test_a_chunk_whose_row_a_vanished_worker_still_holds_holds_up_no_other(
     for number in (1, 2):
         assert chunk.claim(run.pk, number, run.epoch, task_id=None)
     run.chunks.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
-    params = connection.get_connection_params()
-    address = {key: params[key] for key in ("dbname", "user", "password", "host", "port")}
-    with psycopg.connect(**address) as vanished:
+    with psycopg.connect(**address_of_the_database()) as vanished:
         vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
 
         engine.advance(run.pk, now=timezone.now())
 
     assert run.chunks.get(number=1).state == "leased"
     assert run.chunks.get(number=2).lapses == 1
+
+
+def test_a_doorbell_that_finds_postgresql_gone_waits_until_it_is_back(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    """Lost, it would be rung again only after a quarter of a minute."""
+    make_people(project, 5)
+    run = make_run(project)
+    with psycopg.connect(**address_of_the_database()) as somebody:
+        somebody.execute(HANG_UP)
+
+    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
+
+
+@pytest.mark.parametrize("table", ["chunk", "window"])
+def test_a_claim_or_window_that_collides_with_somebody_is_tried_again(
+    transactional_db: None, project: Project, fcm: Fcm, table: str
+) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+
+    with first_write_refused(table):
+        assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
+
+    assert Window.objects.count() == 1
+
+
+def test_a_step_of_the_run_that_collides_with_somebody_is_tried_again(
+    transactional_db: None, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 5)
+    run = make_run(project, advanced=False)
+    rung: list[engine.Ring] = []
+    monkeypatch.setattr(tasks, "ring_wave", rung.append)
+
+    with first_write_refused("chunk"):
+        tasks.advance(run_id=run.pk)
+
+    assert [ring.chunks for ring in rung] == [[1]]
+
+
+def test_whoever_collides_five_times_gives_up(project: Project) -> None:
+    tries: list[int] = []
+
+    def collide() -> None:
+        tries.append(1)
+        raise OperationalError("deadlock detected") from psycopg.errors.DeadlockDetected()
+
+    with pytest.raises(OperationalError):
+        outage.patiently(collide, seconds=0)
+
+    assert len(tries) == 5
+
+
+def test_a_claim_does_not_wait_for_whoever_hangs_on_its_row(
+    transactional_db: None, project: Project
+) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    with psycopg.connect(**address_of_the_database()) as vanished:
+        vanished.execute("SELECT FROM campaigns_chunk FOR UPDATE")
+        began = time.monotonic()
+
+        assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is None
+
+        assert time.monotonic() - began < 1.5
+
+
+def test_a_waiting_chunk_that_a_vanished_worker_holds_keeps_no_other_from_its_turn(
+    transactional_db: None, project: Project
+) -> None:
+    make_people(project, 2_500)
+    run = make_run(project)
+    run.chunks.update(state="waiting", queued_at=None)
+    with psycopg.connect(**address_of_the_database()) as vanished:
+        vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
+
+        released = engine.advance(run.pk, now=timezone.now())
+
+    assert released and released.chunks == [2, 3]
+
+
+def address_of_the_database() -> dict[str, Any]:
+    params = connection.get_connection_params()
+    return {key: params[key] for key in ("dbname", "user", "password", "host", "port")}
