@@ -14,13 +14,13 @@ def _no_patience() -> None:
 
     from campaigns import settling
 
-    def give_up(claim: Any, finals: Any, write: Any) -> None:
+    def give_up(write: Any) -> None:
         try:
             write()
         except Error:
             connection.close()
 
-    patch(settling, "_patiently", give_up)
+    patch(settling, "patiently", give_up)
 
 
 @bug("sends what cannot be recorded", fault="F27 F28 F29 F32")
@@ -65,5 +65,7 @@ def _a_crash() -> None:
 def _one_try() -> None:
     """A step that PostgreSQL refused once makes the run stop for a person."""
     from campaigns import tasks
+    from notifications import outage
 
+    patch(outage, "COLLISIONS", ())
     patch(tasks, "DATABASE_TROUBLE", ())
