@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from math import ceil
 from statistics import median
 from zoneinfo import ZoneInfo
 
@@ -118,8 +119,7 @@ def _verdict(today: Day, usual: float | None) -> str:
         return _("The first day: from tomorrow on you can compare.")
     if not today.accepted + today.failed:
         return _("Nothing was sent today.")
-    if usual and today.accepted < usual / 2:
-        return _("Fewer than half of a usual day, so far.")
-    if usual and today.accepted > usual * 2:
-        return _("More than twice a usual day.")
-    return _("About as on a usual day.")
+    if not usual:
+        return ""  # every other day failed as a whole
+    part = share(today.accepted, ceil(usual))
+    return _("%(share)s %% of a usual day, so far.") % {"share": part}

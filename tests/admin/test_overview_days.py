@@ -52,7 +52,7 @@ def test_today_stands_beside_the_median_of_the_days_with_runs(project: Project) 
     days = days_of(Run.objects.all(), NOON, "Asia/Seoul")
     assert (days.today.accepted, days.today.failed, days.today.failed_share) == (50, 50, "50")
     assert days.usual == 200 and days.usual_failed == "9.1"
-    assert "Fewer than half" in days.verdict
+    assert days.verdict == "25 % of a usual day, so far."
     assert [day.accepted for day in days.bars[-3:]] == [300, 100, 50] and len(days.bars) == 14
 
 
@@ -67,9 +67,8 @@ def test_a_day_ends_at_the_projects_midnight(project: Project) -> None:
     [
         (None, 5, "The first day"),
         (100, 0, "Nothing was sent today"),
-        (100, 49, "Fewer than half"),
-        (100, 120, "About as on a usual day"),
-        (100, 201, "More than twice"),
+        (100, 49, "49 % of a usual day"),
+        (100, 120, "120 % of a usual day"),
     ],
 )
 def test_the_comparison_is_said_in_words(
