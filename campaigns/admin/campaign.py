@@ -72,15 +72,16 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
             .annotate(
                 run_id=Subquery(latest.values("pk")[:1]),
                 run_state=Subquery(latest.values("state")[:1]),
+                run_at=Subquery(latest.values("scheduled_at")[:1]),
             )
         )
 
     # --- The list ------------------------------------------------------------------------------
 
     @display(description=gettext_lazy("when"))
-    def when(self, obj: Campaign) -> str:
+    def when(self, obj: Any) -> str:
         if obj.schedule_kind == Campaign.Schedule.NOW:
-            return _("when launched")
+            return in_zone(obj.run_at, obj.timezone) if obj.run_at else _("when launched")
         once = in_zone(obj.at, obj.timezone)
         if obj.schedule_kind == Campaign.Schedule.AT:
             return once

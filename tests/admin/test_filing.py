@@ -17,6 +17,7 @@ from campaigns import control, engine, filing
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
+from notifications.moments import in_zone
 from notifications.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
@@ -45,6 +46,14 @@ def finished(of: Project, **values: Any) -> Campaign:
     run.refresh_from_db()
     assert run.state == Run.State.FINISHED
     return run.campaign
+
+
+def test_the_list_says_when_a_campaign_went_out(desk: Desk, project: Project) -> None:
+    make_campaign(project)
+    assert "when launched" in desk.open(LIST)
+    campaign = finished(project)
+    run = Run.objects.get(campaign=campaign)
+    assert in_zone(run.scheduled_at, campaign.timezone) in desk.open(LIST)
 
 
 # --- Tags -----------------------------------------------------------------------------------------
