@@ -32,6 +32,11 @@ document.addEventListener("DOMContentLoaded", () => {
   search?.setAttribute("aria-label", `${words().search}: ${search.placeholder}`);
   document.getElementById("searchbar-submit")?.setAttribute("aria-label", words().search);
 
+  for (const cell of document.querySelectorAll("#result_list [data-label]")) {
+    // “Used by”, not “used by”: the first letter of generated text is out of a stylesheet's reach.
+    cell.dataset.label = cell.dataset.label.replace(/^./u, (letter) => letter.toUpperCase());
+  }
+
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
     const word = icon.textContent.trim();
     const clickable = icon.hasAttribute("x-on:click") ? icon : icon.closest("a, button");

@@ -29,14 +29,19 @@ def estimated_rows(queryset: QuerySet[Any]) -> int:
     return int(plan[0]["Plan"]["Plan Rows"])
 
 
+def about(rows: int) -> str:
+    """Two digits of an estimate: “about 26,402” would promise what nobody counted."""
+    return _("about %(count)s") % {"count": f"{round(rows, 2 - len(str(rows))):,}"}
+
+
 def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
     if unfiltered and (rows := estimated_rows(queryset)) > COUNTED_EXACTLY:
-        return _("about %(count)s") % {"count": f"{rows:,}"}
+        return about(rows)
     try:
         with within(seconds=COUNTING_SECONDS):
             found = capped_count(queryset)
     except TooSlow:
-        return _("about %(count)s") % {"count": f"{estimated_rows(queryset):,}"}
+        return about(estimated_rows(queryset))
     if found > COUNTED_EXACTLY:
         return _("more than %(count)s") % {"count": f"{COUNTED_EXACTLY:,}"}
     return f"{found:,}"
