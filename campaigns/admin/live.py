@@ -64,11 +64,6 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "left": progress.eta_at - now if progress.eta_at else None,
         "waves": reports.waves_of(run)[:SHOWN_WAVES],
         "wave_count": run.waves.count(),
-        "chunk_states": [
-            (state.label, progress.chunks[state.value])
-            for state in Chunk.State
-            if progress.chunks.get(state.value)
-        ],
         "quarantined": run.chunks.filter(state=Chunk.State.QUARANTINED)[:SHOWN_CHUNKS],
         "pause": pause_in_words(run),
         "held": [Device.Platform(name).label for name in run.held_platforms],
@@ -178,7 +173,7 @@ def pause_in_words(run: Run) -> dict[str, str]:
     happened = str(cause.label).partition(". ")[0].rstrip(".")  # the label's own advice is shorter
     return {
         "cause": f"{happened}.",
-        "detail": run.cause_detail.removeprefix("by "),
+        "detail": run.detail,
         "next_step": str(NEXT_STEP[cause]),
     }
 
