@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import Sum
 
+from campaigns import details
 from campaigns.chunk import Claim
 from campaigns.judging import Final
 from campaigns.ledger import Delivery
@@ -121,25 +122,24 @@ def _no_access(outcomes: list[Outcome]) -> Trip | None:
 def _unreadable(answers: Mapping[str, int]) -> Trip | None:
     if not answers[Reason.UNREADABLE_MESSAGE]:
         return None
-    return Trip(
-        Cause.UNREADABLE_MESSAGE,
-        f"{answers[Reason.UNREADABLE_MESSAGE]:,} requests of one window did not fit FCM's schema.",
-        (Reason.UNREADABLE_MESSAGE,),
-    )
+    detail = details.UNREADABLE.format(count=f"{answers[Reason.UNREADABLE_MESSAGE]:,}")
+    return Trip(Cause.UNREADABLE_MESSAGE, detail, (Reason.UNREADABLE_MESSAGE,))
 
 
 def _foreign(evidence: Evidence) -> Trip | None:
     share = evidence.foreign / max(evidence.answered, 1)
     if evidence.foreign < FOREIGN_AT_LEAST or share <= FOREIGN_SHARE:
         return None
-    detail = f"{evidence.foreign:,} of {evidence.answered:,} addresses are of another project."
+    count, answered = f"{evidence.foreign:,}", f"{evidence.answered:,}"
+    detail = details.FOREIGN.format(count=count, answered=answered)
     return Trip(Cause.OTHER_PROJECT, detail, (Reason.OTHER_PROJECT,))
 
 
 def _refused(evidence: Evidence) -> Trip | None:
     if evidence.accepted or evidence.ours < ALL_REFUSED:
         return None
-    return Trip(Cause.REFUSED_MESSAGE, f"The first {evidence.ours:,} were all refused.", OUR_TEXT)
+    detail = details.REFUSED.format(count=f"{evidence.ours:,}")
+    return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
 def _dying(claim: Claim, answers: Mapping[str, int]) -> Trip | None:
@@ -147,8 +147,8 @@ def _dying(claim: Claim, answers: Mapping[str, int]) -> Trip | None:
     dead = sum(claim.chunk.reasons.get(reason, 0) + answers[reason] for reason in DEAD)
     if dead < DEAD_AT_LEAST or dead <= DEAD_SHARE * claim.chunk.size:
         return None
-    part = f"{dead:,} of the {claim.chunk.size:,} addresses of chunk {claim.chunk.number}"
-    return Trip(Cause.DEAD_ADDRESSES, f"{part}. {_retired(claim.run)}")
+    part = {"dead": f"{dead:,}", "size": f"{claim.chunk.size:,}", "chunk": claim.chunk.number}
+    return Trip(Cause.DEAD_ADDRESSES, details.DYING.format(**part, retired=_retired(claim.run)))
 
 
 def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
@@ -162,13 +162,17 @@ def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
     usual = _evidence(list(earlier.order_by("-pk").values_list("pk", flat=True)[:10]), {})
     if usual.answered < USUAL_FROM or share <= DEAD_TIMES_USUAL * usual.dead / usual.answered:
         return None
-    part = f"{share:.1%} of the addresses; usual here is {usual.dead / usual.answered:.1%}"
-    return Trip(Cause.DEAD_ADDRESSES, f"{part}. {_retired(run)}")
+    part = {"share": _percent(share), "usual": _percent(usual.dead / usual.answered)}
+    return Trip(Cause.DEAD_ADDRESSES, details.UNUSUAL.format(**part, retired=_retired(run)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _retired(run: Run) -> str:
     count = device.retired_by(run.reference).count()
-    return f"{count:,} devices were retired before." if count else "No device was retired."
+    return details.RETIRED.format(count=f"{count:,}") if count else details.NONE_RETIRED
 
 
 def _storm(run: Run) -> Trip | None:
@@ -177,7 +181,8 @@ def _storm(run: Run) -> Trip | None:
     planned = run.planned or 0
     if copies <= max(STORM_SHARE * planned, planned + STORM_AT_LEAST):
         return None
-    return Trip(Cause.STORM, f"{copies:,} requests for {planned:,} recipients may have arrived.")
+    detail = details.STORM.format(copies=f"{copies:,}", planned=f"{planned:,}")
+    return Trip(Cause.STORM, detail)
 
 
 # --- A platform's key -----------------------------------------------------------------------------

@@ -12,13 +12,12 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
-from campaigns import unknowns
+from campaigns import details, unknowns
 from campaigns.campaign import Campaign
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications import audit, device
-from notifications.actors import who
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
@@ -31,7 +30,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, f"It was {who(by)}.")
+        run.pause(Cause.BY_HAND, details.BY_HAND.format(who=by))
         _record(run, by, "paused")
 
 

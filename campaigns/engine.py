@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Max, Q, QuerySet, Sum
 
-from campaigns import breakers, ledger
+from campaigns import breakers, details, ledger
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.failpoints import hit
 from campaigns.reasons import Cause
@@ -145,10 +145,11 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
     held = stuck.filter(state=Chunk.State.HELD)
     if held.exists():
         waiting = sum(chunk.waiting for chunk in held)
-        platforms = " and ".join(str(Device.Platform(name).label) for name in run.held_platforms)
-        run.pause(Cause.PLATFORM_KEY, f"{waiting:,} devices wait: {platforms}.")
+        platforms = ", ".join(str(Device.Platform(name).label) for name in run.held_platforms)
+        detail = details.HELD.format(count=f"{waiting:,}", platforms=platforms)
+        run.pause(Cause.PLATFORM_KEY, detail)
     else:
-        run.pause(Cause.QUARANTINED, f"{stuck.count()} chunks are left.")
+        run.pause(Cause.QUARANTINED, details.STUCK.format(count=f"{stuck.count():,}"))
 
 
 def _free_unheard(run: Run, now: datetime) -> None:

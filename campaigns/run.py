@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from campaigns import details
 from campaigns.reasons import Cause
 from notifications.project import OfProject
 
@@ -152,6 +153,10 @@ class Run(OfProject):
     def collapse_id(self) -> str:
         """The same for every copy to one phone, so that a second one replaces the first."""
         return f"carillon-{self.pk}"
+
+    @property
+    def detail(self) -> str:
+        return details.in_words(self.cause_detail)
 
     def move_to(self, state: State, *, of_epoch: int | None = None, **values: Any) -> None:
         """One guarded UPDATE: of any number of processes that try, one moves the run."""

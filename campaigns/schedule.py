@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 from django.db import IntegrityError, models, transaction
 from django.db.models import OuterRef, Q, Subquery
 
+from campaigns import details
 from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.recurrence import (
@@ -62,12 +63,12 @@ def start_due(now: datetime) -> list[int]:
 def _start(run: Run, now: datetime) -> bool:
     if before := one_before_is_going(run):
         # Two runs of one series at once would ring the same phones twice.
-        why = f"Left out: run {before.pk} of this campaign was still {before.state}."
+        why = details.LEFT_OUT.format(run=before.pk)
         run.move_to(Run.State.CANCELLED, finished_at=now, cause_detail=why)
         return False
     late = now - run.scheduled_at
     if late > timedelta(seconds=run.max_lateness_seconds):
-        run.pause(Cause.LATE, f"It was due {_in_words(late)} ago.")
+        run.pause(Cause.LATE, _since_due(late))
         return False
     run.move_to(Run.State.PREPARING)
     return True
@@ -129,6 +130,8 @@ def _missed(rhythm: Rhythm, since: datetime, now: datetime) -> int:
     return sum(1 for _ in islice(passed, COUNTED))
 
 
-def _in_words(duration: timedelta) -> str:
-    minutes = int(duration.total_seconds() // 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+def _since_due(late: timedelta) -> str:
+    minutes = int(late.total_seconds() // 60)
+    if minutes < 120:
+        return details.MINUTES_LATE.format(count=minutes)
+    return details.HOURS_LATE.format(count=f"{minutes // 60:,}")

@@ -132,7 +132,7 @@ def test_ten_times_the_usual_share_of_dead_addresses_stops_a_run(
     run = work(make_run(project))
 
     assert (run.state, run.cause) == ("paused", "dead_addresses")
-    assert "usual here is 0.1%" in run.cause_detail
+    assert "usual here is 0.1 %" in run.cause_detail
 
 
 def test_dead_addresses_that_come_first_are_not_taken_for_the_whole(

@@ -11,7 +11,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, engine, moving, schedule
+from campaigns import control, details, engine, moving, schedule
 from campaigns.campaign import Campaign
 from campaigns.recurrence import Rhythm
 from campaigns.run import Run
@@ -146,7 +146,7 @@ def test_while_one_is_still_going_the_next_is_left_out_and_the_series_goes_on(
     engine.sweep(first + DAY)
     skipped = Run.objects.get(scheduled_at=first + DAY)
     assert skipped.state == "cancelled" and skipped.planned is None
-    assert skipped.cause_detail == f"Left out: run {run.pk} of this campaign was still sending."
+    assert skipped.cause_detail == details.LEFT_OUT.format(run=run.pk)
     assert runs()[-1] == (first + 2 * DAY, "scheduled")
     engine.sweep(first + 2 * DAY)
     assert runs()[-1] == (first + 3 * DAY, "scheduled")

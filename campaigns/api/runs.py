@@ -74,7 +74,7 @@ class RunSerializer(RunSummarySerializer):
 
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:
-    text = f"{Cause(run.cause).label} {run.cause_detail}".strip() if run.cause else None
+    text = f"{Cause(run.cause).label} {run.detail}".strip() if run.cause else None
     return {
         "id": run.pk,
         "campaign": run.campaign_id,

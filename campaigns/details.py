@@ -1,0 +1,50 @@
+"""Details: what a run's row says beside its cause, and the same in the reader's language.
+
+A worker has no reader: it writes one of these sentences in English, which logs and people can
+read as it stands. A page finds the sentence and its numbers again.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
+from notifications.actors import who
+
+UNREADABLE = _("{count} requests of one window did not fit FCM's schema.")
+FOREIGN = _("{count} of {answered} addresses are of another project.")
+REFUSED = _("The first {count} were all refused.")
+DYING = _("{dead} of the {size} addresses of chunk {chunk}. {retired}")
+UNUSUAL = _("{share} of the addresses; usual here is {usual}. {retired}")
+RETIRED = _("{count} devices were retired before.")
+NONE_RETIRED = _("No device was retired.")
+STORM = _("{copies} requests for {planned} recipients may have arrived.")
+HELD = _("{count} devices wait: {platforms}.")
+STUCK = _("{count} chunks are left.")
+MINUTES_LATE = _("It was due {count} min ago.")
+HOURS_LATE = _("It was due {count} h ago.")
+LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
+BY_HAND = _("It was {who}.")
+
+# By hand last: anybody's name could be “due 3 h ago”.
+SENTENCES = (
+    *(UNREADABLE, FOREIGN, REFUSED, DYING, UNUSUAL, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
+    *(MINUTES_LATE, HOURS_LATE, LEFT_OUT, BY_HAND),
+)
+
+
+def in_words(detail: str) -> str:
+    """FCM's own words, and an error's, stay as they are."""
+    for sentence in SENTENCES:
+        if found := _pattern(sentence).fullmatch(detail):
+            values = {name: in_words(who(value)) for name, value in found.groupdict().items()}
+            return gettext(sentence).format(**values)
+    return detail
+
+
+@cache
+def _pattern(sentence: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(sentence)))
