@@ -27,6 +27,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "Carillon",
     "SITE_SUBHEADER": _("Push campaigns that ring once"),
     "SITE_URL": None,
+    "LOGIN": {"form": "config.log_in.LogIn"},
     "SITE_SYMBOL": "notifications",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("carillon.svg")}

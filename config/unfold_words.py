@@ -16,7 +16,6 @@ WORDS = (
         'can change the password using <a href="{}" class="text-primary-600 '
         'dark:text-primary-500">this form</a>.'
     ),
-    gettext_noop("After you've created a user, you’ll be able to edit more user options."),
     gettext_noop("Expand row"),
     gettext_noop("Welcome back to"),
     gettext_noop("Forgotten your password or username?"),

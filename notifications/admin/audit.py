@@ -26,7 +26,7 @@ class AuditPage(ReadOnlyPage):
     list_display = ["when", "actor", "place", "did", "subject", "more"]
     fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about"]
     search_fields = ["^actor", "^subject", "^action"]
-    search_help_text = gettext_lazy("Start of who, what or what to: user:ada, launched, run 81")
+    search_help_text = gettext_lazy("Begins with: user:ada, launched, run 81")
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
@@ -54,7 +54,7 @@ class AuditPage(ReadOnlyPage):
 
     @display(description=gettext_lazy("what changed"))
     def more(self, obj: AuditEntry) -> str:
-        text = changes_in_words(obj.changes) or detail_in_words(obj.detail)
+        text = changes_in_words(obj.changes) or detail_in_words(obj.detail) or "–"
         return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
     @display(description=gettext_lazy("before → after"))

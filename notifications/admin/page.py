@@ -95,9 +95,9 @@ class Page(ModelAdmin):
     ) -> HttpResponse:
         row, mine = context.get("original"), chosen(request)
         if self.shown_only:
-            context["show_save_and_add_another"] = False
+            context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
             if row is not None:
-                context |= {"show_save": False, "show_save_and_continue": False}
+                context["show_save"] = False
         # A disabled field is not posted; what asks beside the form has to know the project too.
         verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
         context["may"] = {verb: self.opens(request, verb) for verb in verbs}

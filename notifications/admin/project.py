@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -38,6 +38,15 @@ class ProjectPage(Page):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("service_account")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A key is set on the page that follows; before, there is nothing to show of it."""
+        first = ("name", "slug", "timezone", "firebase_project_id")
+        pace = (_("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]})
+        return super().get_fieldsets(request, obj) if obj else [(None, {"fields": first}), pace]
+
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return HttpResponseRedirect(page_url(obj))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return {} if obj else self.prepopulated_fields

@@ -10,6 +10,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
+from django.db.models import Value
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.html import format_html
@@ -27,9 +28,11 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications import second_factor
 from notifications.admin import second_factor as second_factor_pages
+from notifications.admin.chosen import chosen
 from notifications.admin.dialogs import Dialog, ask, done
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
+from notifications.moments import in_zone
 from notifications.team import Role, TeamMember, owners, role_of
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
@@ -52,6 +55,7 @@ class RoleField(forms.ChoiceField):
 
 
 class NewMemberForm(UserCreationForm):  # type: ignore[misc]
+    usable_password = None  # it asks whether people log in elsewhere, and there is no elsewhere
     role = RoleField()
 
 
@@ -101,7 +105,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     form = MemberForm
     add_form = NewMemberForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "full_name", "role", "is_active", "last_login"]
+    list_display = ["username", "full_name", "role", "is_active", "logged_in"]
     list_filter = ["is_active"]
     search_fields = ["username", "first_name", "last_name", "email"]
     filter_horizontal = ()
@@ -110,9 +114,8 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         (gettext_lazy("Person"), {"fields": ["first_name", "last_name", "email"]}),
         (gettext_lazy("Access"), {"fields": ["role", "is_active"]}),
     ]
-    add_fieldsets = [
-        (None, {"fields": ["username", "usable_password", "password1", "password2", "role"]})
-    ]
+    add_fieldsets = [(None, {"fields": ["username", "password1", "password2", "role"]})]
+    add_form_template = None  # Django's says only that there is more to fill in afterwards
 
     actions_detail = ["forget_factor"]
 
@@ -124,12 +127,21 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         ]
         return [*own, *super().get_urls()]
 
+    def get_queryset(self, request: HttpRequest) -> Any:
+        project = chosen(request)
+        zone = Value(project.timezone if project else "UTC")
+        return super().get_queryset(request).annotate(zone=zone)
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # who has left is made inactive: the audit trail goes on naming them
 
     @display(description=gettext_lazy("name"))
     def full_name(self, obj: User) -> str:
         return obj.get_full_name() or "–"
+
+    @display(description=gettext_lazy("last login"), ordering="last_login")
+    def logged_in(self, obj: Any) -> str:
+        return in_zone(obj.last_login, obj.zone) if obj.last_login else _("never")
 
     @display(description=gettext_lazy("role"))
     def role(self, obj: User) -> str:

@@ -144,3 +144,11 @@ def test_a_changed_firebase_project_warns_of_the_key(desk: Desk, project: Projec
             "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
     said = desk.save("notifications_project_change", project.pk, **form)
     assert "set that project's key" in said
+
+
+def test_a_new_project_leads_to_where_its_key_is_set(desk: Desk) -> None:
+    pace = {"quota_per_minute": 600_000, "ramp_seconds": 60}
+    form = {"name": "Books", "slug": "books", "timezone": "UTC", "firebase_project_id": "books-1"}
+    assert "None yet." not in desk.open("notifications_project_add")
+    said = desk.save("notifications_project_add", **form, **pace)
+    assert "Nothing can be sent: set one above." in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -119,7 +120,6 @@ def test_an_owner_adds_a_member_who_can_log_in_as_what_was_said(db: None) -> Non
     desk_of(Role.OWNER).save(
         "auth_user_add",
         username="eve",
-        usable_password="true",
         password1=password,
         password2=password,
         role="editor",
@@ -153,3 +153,12 @@ def test_an_operator_does_not_see_the_team(admin_user: User) -> None:
     client = logged_in(Role.OPERATOR)
     assert client.get(reverse("admin:auth_user_changelist")).status_code == 403
     assert client.post(reverse("admin:auth_user_add")).status_code == 403
+
+
+def test_the_team_says_when_somebody_was_there_last(project: Project) -> None:
+    Project.objects.update(timezone="Asia/Seoul")
+    bob = somebody(Role.VIEWER, "bob")
+    desk = desk_of(Role.OWNER)
+    assert "never" in desk.open("auth_user_changelist", q="bob")
+    User.objects.filter(pk=bob.pk).update(last_login=datetime(2026, 11, 21, 19, 30, tzinfo=UTC))
+    assert "22 Nov 2026, 04:30 Asia/Seoul" in desk.open("auth_user_changelist", q="bob")

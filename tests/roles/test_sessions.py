@@ -117,3 +117,10 @@ def test_a_refusal_for_want_of_a_csrf_token_has_them_too(db: None) -> None:
     assert reply.status_code == 403
     assert "script-src 'self' 'unsafe-eval'" in reply["Content-Security-Policy"]
     assert reply["X-Frame-Options"] == "DENY" and reply["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_wrong_password_is_said_once_and_plainly(client: Client, db: None) -> None:
+    reply: Any = client.post(reverse(LOGIN), {"username": "nobody", "password": "x"})
+    said = text_of(reply)
+    assert "Username or password is wrong." in said
+    assert "staff" not in said and "error below" not in said
