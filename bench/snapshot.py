@@ -15,7 +15,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from campaigns import audience, control, engine, forgetting  # noqa: E402
+from campaigns import audience, control, forgetting, freezing  # noqa: E402
 from campaigns.campaign import Campaign  # noqa: E402
 from campaigns.reasons import Cause  # noqa: E402
 from campaigns.run import Run  # noqa: E402
@@ -54,7 +54,9 @@ def _prepare(campaign: Campaign) -> tuple[Run, float]:
     started = time.monotonic()
     with transaction.atomic():
         run = control.launch(campaign, by="bench", now=timezone.now())
-        engine.prepare(run, now=timezone.now())
+        freezing.begin(run, now=timezone.now())
+        while run.freezing:
+            freezing.go_on(run)
         run.pause(Cause.BY_HAND, "Only planned.")
     return run, time.monotonic() - started
 

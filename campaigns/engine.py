@@ -16,13 +16,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Max, Q, QuerySet, Sum
 
-from campaigns import breakers, details, ledger
+from campaigns import breakers, details, freezing
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
-from campaigns.failpoints import hit
 from campaigns.reasons import Cause
 from campaigns.run import Run, Wave
 from campaigns.schedule import plan_series, start_due
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications import pacing
 from notifications.device import Device
 
@@ -62,9 +60,16 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         # No key: workers' windows refer to the run, and must not wait for us.
         run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
         if run.state == Run.State.PREPARING:
-            prepare(run, now=now)
+            freezing.begin(run, now=now)
+        elif run.freezing:
+            freezing.go_on(run)
         step = STEPS.get(Run.State(run.state))
         return step(run, now) if step else None
+
+
+def freezes_on(run_id: int) -> bool:
+    """Whether there is a part of the audience left to freeze: worth another look at once."""
+    return any(run.freezing for run in Run.objects.filter(pk=run_id))
 
 
 def give_up(run_id: int, error: Exception) -> None:
@@ -72,47 +77,6 @@ def give_up(run_id: int, error: Exception) -> None:
     detail = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     with suppress(Run.InvalidMove):
         Run.objects.get(pk=run_id).pause(Cause.BROKEN, detail)
-
-
-# --- Preparing: the snapshot ----------------------------------------------------------------------
-
-
-def prepare(run: Run, *, now: datetime) -> None:
-    """Freeze the audience into numbered Recipients, cut them into Chunks, and start sending."""
-    people, planned = _snapshot(run)
-    Chunk.objects.bulk_create(
-        Chunk(
-            run=run,
-            number=number,
-            first_seq=first,
-            last_seq=min(first + SIZE - 1, planned),
-        )
-        for number, first in enumerate(range(1, planned + 1, SIZE), start=1)
-    )
-    hit("prepare")
-    run.move_to(Run.State.SENDING, planned=planned, people=people, started_at=now)
-
-
-def _snapshot(run: Run) -> tuple[int, int]:
-    where = compile_tree(run.rules)
-    for table in ("campaigns_recipient", "campaigns_delivery"):
-        ledger.detached_partition(table, run.pk)
-    recipients = f"campaigns_recipient_run_{run.pk}"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {recipients} (run_id, seq, contact_id, device_id)"
-            " SELECT %s, row_number() OVER (ORDER BY c.id, d.id), c.id, d.id"
-            f" FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}",
-            [run.pk, run.project_id, *where.params],
-        )
-        planned = cursor.rowcount
-        cursor.execute(f"ANALYZE {recipients}")
-        cursor.execute(f"SELECT count(DISTINCT contact_id) FROM {recipients}")
-        (people,) = cursor.fetchone()
-    for table in ("campaigns_recipient", "campaigns_delivery"):
-        ledger.attach_partition(table, run.pk)
-    return people, planned
 
 
 # --- Sending: release the next wave, or finish ----------------------------------------------------
@@ -124,14 +88,14 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
-    if not states:
+    if not states and not run.freezing:
         run.move_to(Run.State.FINISHED, finished_at=now, **_totals(run))
         return None
     Run.objects.filter(pk=run.pk).update(**_totals(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
-    if states <= STUCK:
+    if states <= STUCK and not run.freezing:
         _ask_a_person(run, open_chunks)
         return None
     return _next_wave(run, now)

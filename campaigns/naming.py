@@ -23,6 +23,7 @@ FIELDS = {
     "epoch": pgettext_lazy("field", "epoch"),
     "finished at": pgettext_lazy("field", "finished at"),
     "forgotten at": pgettext_lazy("field", "forgotten at"),
+    "frozen through": pgettext_lazy("field", "frozen through"),
     "held platforms": pgettext_lazy("field", "held platforms"),
     "image": pgettext_lazy("field", "image"),
     "launched at": pgettext_lazy("field", "launched at"),

@@ -65,9 +65,11 @@ class Run(OfProject):
     forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
 
     planned = models.PositiveIntegerField(
-        null=True, help_text=_("Recipients; set by the snapshot.")
+        null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
+    # The last person frozen so far; empty before the first part and after the last.
+    frozen_through = models.BigIntegerField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
@@ -102,6 +104,10 @@ class Run(OfProject):
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(finished_at__isnull=False),
                 name="a_finished_run_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="finished") | Q(frozen_through__isnull=True),
+                name="a_finished_run_is_frozen_whole",
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished")
@@ -143,6 +149,11 @@ class Run(OfProject):
     @property
     def unfinished(self) -> bool:
         return self.finished_at is None
+
+    @property
+    def freezing(self) -> bool:
+        """Sending, while the rest of the audience is still being frozen."""
+        return self.state == Run.State.SENDING and self.frozen_through is not None
 
     @property
     def reference(self) -> str:

@@ -59,6 +59,8 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         ring_wave(released)
+    if engine.freezes_on(run_id):
+        _publish(run_id)
 
 
 def ring_wave(released: engine.Ring) -> None:

@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import chunk, control, engine, reports, sending
+from campaigns import chunk, control, engine, freezing, reports, sending
 from campaigns.chunk import Chunk, Fenced
-from campaigns.ledger import Delivery, Retry, Window
+from campaigns.ledger import Delivery, Recipient, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import MOVES, Run
 from notifications.gateway import Message, Outcome, Permit, Verdict
@@ -33,6 +33,7 @@ from tests.builders import make_people, make_project, make_run
 EXAMPLES, STEPS = (500, 50) if os.environ.get("PROFILE") == "full" else (30, 30)
 PEOPLE = 12
 CHUNK = 4
+CHUNKS = 5  # at most, when frozen in three parts
 ANSWERS = {
     Verdict.ACCEPTED: "",
     Verdict.DEAD_ADDRESS: "unregistered",
@@ -70,6 +71,7 @@ class Life(RuleBasedStateMachine):
     """A run's life, as the world may treat it."""
 
     policy = "resend"
+    people_at_once = PEOPLE  # frozen in one part
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,10 +81,11 @@ class Life(RuleBasedStateMachine):
         self.now = timezone.now()
         project = make_project()
         make_people(project, PEOPLE)
-        with mock.patch.object(engine, "SIZE", CHUNK):
-            self.run_id = make_run(project, on_unknown=self.policy).pk
+        self.run_id = make_run(project, on_unknown=self.policy, advanced=False).pk
         self.fences: dict[int, int] = {}
+        self.frozen: list[int] = []
         self.sent_again = False
+        self.advance()
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -96,15 +99,23 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def advance(self) -> None:
-        engine.advance(self.run_id, now=self.now)
+        with (
+            mock.patch.object(freezing, "SIZE", CHUNK),
+            mock.patch.object(freezing, "PEOPLE_AT_ONCE", self.people_at_once),
+        ):
+            engine.advance(self.run_id, now=self.now)
 
-    @rule(number=st.integers(1, 3), stale=st.sampled_from([0, 0, 0, 1]), seed=st.integers(0, 2**32))
+    @rule(
+        number=st.integers(1, CHUNKS),
+        stale=st.sampled_from([0, 0, 0, 1]),
+        seed=st.integers(0, 2**32),
+    )
     def send(self, number: int, stale: int, seed: int) -> None:
         self.witness.dice.seed(seed)
         with mock.patch.object(sending, "gateway_of", lambda project: self.witness):
             sending.send(self.run_id, number, self.run.epoch - stale)
 
-    @rule(number=st.integers(1, 3), reached=st.booleans())
+    @rule(number=st.integers(1, CHUNKS), reached=st.booleans())
     def die_in_flight(self, number: int, reached: bool) -> None:
         """A worker claims, opens a window, perhaps sends it, and is never heard of again."""
         claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
@@ -119,7 +130,7 @@ class Life(RuleBasedStateMachine):
             self.witness.received[each.reader.reference] += reached
         self.zombie = claim
 
-    @rule(number=st.integers(1, 3), reached=st.booleans(), seed=st.integers(0, 2**32))
+    @rule(number=st.integers(1, CHUNKS), reached=st.booleans(), seed=st.integers(0, 2**32))
     def another_takes_over(self, number: int, reached: bool, seed: int) -> None:
         self.die_in_flight(number, reached)
         self.leases_lapse()
@@ -183,8 +194,14 @@ class Life(RuleBasedStateMachine):
         assert totals.waiting >= 0
 
     @invariant()
-    def the_snapshot_never_changes(self) -> None:
-        assert self.run.planned == PEOPLE
+    def what_is_frozen_never_changes_and_ends_with_everybody(self) -> None:
+        run = self.run
+        of_run = Recipient.objects.filter(run_id=self.run_id).order_by("seq")
+        frozen = list(of_run.values_list("contact_id", flat=True))
+        assert frozen[: len(self.frozen)] == self.frozen
+        assert len(set(frozen)) == len(frozen) == run.planned == run.people
+        assert len(frozen) == PEOPLE or run.state != Run.State.FINISHED
+        self.frozen = frozen
 
     @invariant()
     def fences_only_grow(self) -> None:
@@ -220,7 +237,13 @@ class LifeUnderHold(Life):
     policy = "hold"
 
 
-@pytest.mark.parametrize("life", [Life, LifeUnderHold])
+class LifeInParts(Life):
+    """Frozen in three parts: five people, five, and two."""
+
+    people_at_once = 5
+
+
+@pytest.mark.parametrize("life", [Life, LifeUnderHold, LifeInParts])
 def test_no_order_of_events_loses_anyone_or_hides_a_second_copy(db: None, life: Any) -> None:
     run_state_machine_as_test(
         life,

@@ -12,7 +12,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control, engine, freezing
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
 from campaigns.campaign import Campaign
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SIZE", 2)
+    monkeypatch.setattr(freezing, "SIZE", 2)
 
 
 def settle(run: Run, seq: int, status: str, reason: str = "", **values: Any) -> None:
