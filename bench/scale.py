@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import awake, law, planning, soak
+from bench import awake, law, planning, soak, statements
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -19,6 +19,9 @@ PARTS: dict[str, Part] = {
     ),
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
+    "statements": lambda folder, wanted: statements.measure(
+        folder, wanted.messages or statements.MESSAGES
+    ),
     "soak": lambda folder, wanted: soak.measure(
         folder, minutes=wanted.minutes, messages=wanted.messages or soak.MESSAGES
     ),
