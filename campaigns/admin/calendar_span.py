@@ -9,11 +9,13 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
+from django.utils.dateformat import format as written
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from notifications.admin.chosen import chosen
+from notifications.moments import DAY
 from notifications.zones import known_zones
 
 COOKIE = "calendar_zone"
@@ -59,7 +61,7 @@ class Span:
     def title(self) -> str:
         if self.view == "month":
             return date_format(self.day, "YEAR_MONTH_FORMAT")
-        return f"{date_format(self.first)} – {date_format(self.last)}"
+        return f"{written(self.first, str(DAY))} – {written(self.last, str(DAY))}"
 
     @property
     def earlier(self) -> str:

@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin import forecast, freshness, preview, steps, when
@@ -24,6 +25,7 @@ from campaigns.admin.words import sentence
 from campaigns.audience import Audience, sample, validate_rules
 from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
+from campaigns.run import Run
 from campaigns.template import Template
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
@@ -34,6 +36,12 @@ from notifications.moments import in_zone
 from notifications.project import Project
 
 SHOWN_PEOPLE = 10
+RUN_STEPS: dict[str, Any] = {
+    Run.State.PREPARING: gettext_lazy("Watch it"),
+    Run.State.SENDING: gettext_lazy("Watch it"),
+    Run.State.PAUSED: gettext_lazy("Decide: resume or cancel"),
+    Run.State.FINISHED: gettext_lazy("See the result"),
+}
 FOLDER = "admin/campaigns/campaign"
 
 
@@ -69,7 +77,8 @@ class Composing(Page):
         }
         if campaign is not None:
             context["runs"] = campaign.runs.order_by("-pk")[:5]
-            context["current_run"] = campaign.current_run()
+            context["current_run"] = run = campaign.current_run()
+            context["run_step"] = RUN_STEPS.get(run.state, _("Look at the run")) if run else ""
             context["zone"] = campaign.project.timezone
         return super().render_change_form(request, context, *args, **kw)
 

@@ -47,6 +47,7 @@ class Step:
     current: bool
     wrong: bool
     missing: str  # what is still to do there; empty: done
+    launched: bool
 
     @property
     def title(self) -> str:
@@ -54,19 +55,22 @@ class Step:
 
     @property
     def about(self) -> str:
+        if self.launched and self.name == REVIEW:
+            return _("launched")
         return str(TITLES[self.name][1])
 
     @property
     def done(self) -> bool:
-        return not self.missing and not self.wrong
+        return not self.missing and not self.wrong and (self.launched or self.name != REVIEW)
 
 
 def rail(campaign: Campaign | None, form: Any, asked: str, now: datetime) -> list[Step]:
     missing = {name: _missing(campaign, name, now) for name in FIELDS}
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
     current = _current(campaign, asked, wrong, missing)
+    launched = campaign is not None and campaign.current_run() is not None
     return [
-        Step(name, number, name == current, name in wrong, missing[name])
+        Step(name, number, name == current, name in wrong, missing[name], launched)
         for number, name in enumerate(FIELDS, start=1)
     ]
 

@@ -106,6 +106,16 @@ class Page(ModelAdmin):
             context["settled_project"] = settled
         return super().render_change_form(request, context, *args, **kwargs)
 
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """A form whose project cannot be chosen yet leads nowhere; to the first one, then."""
+        may_begin = request.user.has_perm("notifications.add_project")
+        if self.has_project and may_begin and not Project.objects.exists():
+            messages.info(request, _("Make a project first: all else belongs to one."))
+            return HttpResponseRedirect(reverse("admin:notifications_project_add"))
+        return super().add_view(request, form_url, extra_context)
+
     # --- Roles ---------------------------------------------------------------------------------
 
     def _filter_unfold_actions_by_permissions(

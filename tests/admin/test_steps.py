@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
+from campaigns import control
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import Run
@@ -263,3 +266,23 @@ def test_an_editor_prepares_it_and_is_told_who_starts_it(project: Project) -> No
     desk.post(CHANGE, campaign.pk, **form(campaign, **text))
     said = desk.open("campaign_review", campaign.pk)
     assert "Somebody who may launch has to start it" in said and "Launch …" not in said
+
+
+# --- Before the first project, and after the launch -----------------------------------------------
+
+
+def test_without_a_project_a_campaign_begins_with_one(desk: Desk) -> None:
+    page = text_of(desk.client.get(reverse(f"admin:{ADD}"), follow=True))
+    assert "Make a project first" in page and "Add project" in page
+
+
+def test_a_launched_campaign_shows_its_run_and_is_not_offered_for_deletion(
+    desk: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project)
+    assert "Delete" in desk.open(CHANGE, campaign.pk)
+    run = control.launch(campaign, by="user:ada", now=timezone.now())
+    Run.objects.filter(pk=run.pk).update(state=Run.State.SENDING)
+    page = desk.open(CHANGE, campaign.pk)
+    assert "Delete" not in page and "launched" in page
+    assert f"Run {run.pk} Sending" in page and "Watch it" in page
