@@ -65,6 +65,19 @@ for _id, _point, _what in (
     fault(_id, _what, failpoint=f"{_point}:kill", per_kill=NOBODY, within=20)(_in_control)
 
 
+@fault(
+    "F5f",
+    "control killed as it freezes part by part",
+    failpoint="prepare:kill:0.3",
+    different={"control": {"CHAOS_PLANTED": "small parts"}},
+    per_kill=NOBODY,
+    within=20,
+)
+def killed_between_parts(scene: Scene) -> None:
+    _to_the_end(scene)
+    assert scene.run.planned == scene.fault.people, f"{scene.run.planned} are in the snapshot"
+
+
 @fault("F5s", "control killed in the sweep", failpoint="sweep:kill", per_kill=NOBODY, within=20)
 def killed_in_the_sweep(scene: Scene) -> None:
     """The launch was never rung, so that only a sweep finds it."""
