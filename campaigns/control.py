@@ -64,11 +64,7 @@ def change_rate(run: Run, rate: int | None, *, by: str) -> None:
     """Faster or slower from now on; workers that are sending take it up within a second."""
     with transaction.atomic():
         before = run.change_rate(rate)
-        _record(run, by, "changed the rate of", before=_said(before), after=_said(rate))
-
-
-def _said(rate: int | None) -> str:
-    return f"{rate:,} a second" if rate else "as fast as the quota allows"
+        _record(run, by, "changed the rate of", changes={"rate_per_second": [before, rate]})
 
 
 def restore_devices(run: Run, *, by: str) -> int:

@@ -1,10 +1,15 @@
-"""What Unfold says itself, for it brings no Korean; and two of Django's buttons, said better."""
+"""What Unfold says itself, for it brings no Korean; and some of Django's words, said better."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_noop
 
 WORDS = (
+    gettext_noop("users"),
+    gettext_noop(
+        "Please enter your old password, for security’s sake, and then enter your new password "
+        "twice so we can verify you typed it in correctly."
+    ),
     gettext_noop("Save and add another"),
     gettext_noop("Save and continue editing"),
     gettext_noop("Select value"),

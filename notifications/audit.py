@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from notifications import origin
 from notifications.project import Project
@@ -24,6 +24,7 @@ ACTIONS = (
     ),
     *(gettext_noop("launched"), gettext_noop("paused"), gettext_noop("resumed")),
     *(gettext_noop("cancelled"), gettext_noop("changed the rate of"), gettext_noop("moved")),
+    *(gettext_noop("sent again to the unknown of"), gettext_noop("let be the unknown of")),
     *(gettext_noop("left out"), gettext_noop("restored devices"), gettext_noop("swept")),
     *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),
     *(gettext_noop("changed members"), gettext_noop("retired"), gettext_noop("restored")),
@@ -54,7 +55,7 @@ class AuditEntry(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.actor} {self.action} {self.subject}"
+        return f"{self.actor} {gettext(self.action)} {self.subject}"
 
 
 def record(

@@ -97,7 +97,7 @@ class ApiKeyPage(Page):
     def may(self, obj: ApiKey) -> str:
         return ", ".join(obj.scopes)
 
-    @display(description=gettext_lazy("created"))
+    @display(description=pgettext_lazy("when", "created"))
     def created(self, obj: ApiKey) -> str:
         return in_zone(obj.created_at, obj.project.timezone)
 

@@ -10,12 +10,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy
 
 from notifications.admin.chosen import chosen
 from notifications.admin.page import ReadOnlyPage
 from notifications.admin.unfolded import display
 from notifications.audit import AuditEntry
+from notifications.audit_words import called, changes_in_words, detail_in_words, in_words
 from notifications.moments import in_zone
 
 SHOWN = 120  # characters in the list; the entry's own page has all of it
@@ -71,32 +72,3 @@ class AuditPage(ReadOnlyPage):
     @display(description=gettext_lazy("detail"))
     def about(self, obj: AuditEntry) -> str:
         return detail_in_words(obj.detail) or "–"
-
-
-def changes_in_words(changes: dict[str, list[Any]]) -> str:
-    return "; ".join(
-        f"{called(name)}: {in_words(a)} → {in_words(b)}" for name, (a, b) in changes.items()
-    )
-
-
-def detail_in_words(detail: dict[str, Any]) -> str:
-    parts = (
-        f"{called(name)}: {in_words(value)}"
-        for name, value in detail.items()
-        if value not in (None, "", [])
-    )
-    return "; ".join(parts)
-
-
-def called(name: str) -> str:
-    """A field by its name on the pages, where that is another one than in the code."""
-    words = name.replace("_", " ")
-    found = pgettext("field", words)
-    found = _(words) if found == words else found
-    return name if found == words else found
-
-
-def in_words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "–" if value in (None, "") else str(value)

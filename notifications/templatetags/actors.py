@@ -1,10 +1,12 @@
-"""`{{ entry.actor|who }}` in templates."""
+"""`{{ entry.actor|who }}` and `{{ entry.changes|changed }}` in templates."""
 
 from __future__ import annotations
 
 from django import template
 
 from notifications import actors
+from notifications.audit_words import only_changed
 
 register = template.Library()
 register.filter("who", actors.who)
+register.filter("changed", only_changed)

@@ -270,9 +270,9 @@ def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
     assert "at its new rate" in messages_of(reply)[-1]
     assert Run.objects.get(pk=run.pk).rate_per_second == 1_200
     entry = AuditEntry.objects.get(action="changed the rate of")
-    assert entry.detail["before"] == "50 a second" and entry.detail["after"] == "1,200 a second"
+    assert entry.changes == {"rate_per_second": [50, 1_200]}
     text = desk.open("campaigns_run_change", run.pk)
-    assert "changed the rate of it: 50 a second → 1,200 a second" in text
+    assert "changed the rate of it: 50 → 1,200" in text
     desk.confirm("campaigns_run_rate", run.pk, rate="")
     assert Run.objects.get(pk=run.pk).rate_per_second is None
 
