@@ -139,8 +139,9 @@ class MoveDialog(Dialog):
         settled = {"run": self.run, "was": short(self.run.scheduled_at, self.clock)}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
-        if self.refusal:  # said by the field once it was sent
-            return settled | {"refusal": "" if self.is_bound else self.refusal}
+        if self.refusal:  # said by the field once it was sent, and not before a time was chosen
+            untouched = self.wall == self._wall_of(self.run.scheduled_at)
+            return settled | {"refusal": "" if self.is_bound or untouched else self.refusal}
         return settled | {
             "said": self.said,
             "reach": self.reach,

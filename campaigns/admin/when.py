@@ -67,9 +67,9 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
     if comes_twice(wall, when.zone):
         when.note = _("That time comes twice that night; the first one is meant.")
     if when.kind == Campaign.Schedule.AT:
-        when.times = [first]
         if first <= now:
             raise ValidationError(_("This time has passed. Choose a later one."))
+        when.times = [first]
         return
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import flatten
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth.models import AnonymousUser
@@ -39,6 +40,7 @@ class Page(ModelAdmin):
 
     paginator = CappedPaginator
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # they count every row, once for each choice
     list_per_page = 50
     warn_unsaved_form = True
     # In every form: the project it was opened in, which may not be the one worked in any more.

@@ -171,6 +171,7 @@ def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
 ) -> None:
     make_people(project, 3)
     run = scheduled(project, noon, name="Lanterns")
+    assert "Choose another one" not in dialog(desk, run)  # before anything was chosen
     day = noon + timedelta(days=2)
     scheduled(project, day + timedelta(minutes=10), name="Neighbour")
     text = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
