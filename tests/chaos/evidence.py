@@ -124,5 +124,6 @@ def _longest_orphan(evidence: Evidence) -> float:
         if rung_at and rung_at > dead.opened_at:
             later.append(rung_at)
         if later:
-            waits.append((min(later) - dead.opened_at).total_seconds())
+            since = max(dead.opened_at, evidence.scene.back_at or dead.opened_at)
+            waits.append((min(later) - since).total_seconds())
     return max(waits, default=0.0)

@@ -30,12 +30,14 @@ class Scene:
     `stage` has the servers and workers, `project` the people, `run` the run once launched.
     A fault launches, harms, calls `healed()` when the harm is over, and `finish()`.
     `killed`: pool children whose death the worker's own log cannot tell (their parent died too).
+    `back_at`: when PostgreSQL came back; until then nobody could have recovered anything.
     """
 
     def __init__(self, stage: Stage, fault: Fault) -> None:
         self.stage, self.fault = stage, fault
         self.killed = 0
         self.healed_at: datetime | None = None
+        self.back_at: datetime | None = None
         self._run: Run | None = None
         self._reset()
         self.project = make_project(slug=f"chaos-{time.time_ns()}")

@@ -63,7 +63,7 @@ def _two_transactions() -> None:
     patch(engine, "hit", commit_and_hit)
 
 
-@bug("leases never lapse", fault="F2 F6 F6p F7 F32n")
+@bug("leases never lapse", fault="F2 F6 F6p F7 F26l F32n")
 def _leases_never_lapse() -> None:
     """Whoever died keeps the chunk."""
     from campaigns import engine
@@ -71,7 +71,7 @@ def _leases_never_lapse() -> None:
     patch(engine, "free_lapsed", lambda run: 0)
 
 
-@bug("forget what was in flight", fault="F2w F3h F9")
+@bug("forget what was in flight", fault="F2w F3h F9 F26l")
 def _forget_what_was_in_flight() -> None:
     """Whoever takes a chunk over tidies the windows away that a dead worker left open."""
     from django.utils import timezone

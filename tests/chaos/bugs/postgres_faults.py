@@ -69,3 +69,29 @@ def _one_try() -> None:
 
     patch(outage, "COLLISIONS", ())
     patch(tasks, "DATABASE_TROUBLE", ())
+
+
+@bug("waits for whoever holds the row", fault="F33")
+def _waits_for_the_row() -> None:
+    """As long as it takes, though others could be sent to meanwhile."""
+    from campaigns import chunk
+
+    def take(queued: Any) -> bool:
+        return bool(list(queued.select_for_update(no_key=True)))
+
+    patch(chunk, "_take", take)
+
+
+@bug("locks every chunk after the run", fault="F29d")
+def _locks_every_chunk() -> None:
+    """And who loses a deadlock makes the run stop for a person."""
+    from campaigns import chunk, engine
+
+    _one_try()
+    free = chunk.free_lapsed
+
+    def lock_and_free(run: Any) -> int:
+        list(run.chunks.select_for_update().order_by("number"))
+        return free(run)
+
+    patch(engine, "free_lapsed", lock_and_free)

@@ -11,8 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from django.db import connection
+from django.utils import timezone
 
 from campaigns.sending import IN_FLIGHT, WINDOW
+from notifications.outage import PATIENCE_SECONDS
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
@@ -51,13 +53,17 @@ def restarted(scene: Scene) -> None:
     scene.finish()
 
 
+GIVEN_UP = PATIENCE_SECONDS + 3
+
+
 @fault(
-    "F26l", "PostgreSQL away for 12 s, leases lapse", people=6_000, twice=WHAT_WAS_OUT, within=10
+    "F26l", "PostgreSQL away until nobody waits for it", people=6_000, twice=WHAT_WAS_OUT, within=10
 )
 def away(scene: Scene) -> None:
+    """The answers in hand are lost, the leases lapse: whoever was out may get it twice."""
     scene.launch()
     scene.until(0.2)
-    restart_postgres(scene, away_seconds=12)
+    restart_postgres(scene, away_seconds=GIVEN_UP)
     scene.healed()
     scene.finish()
 
@@ -68,6 +74,7 @@ def restart_postgres(scene: Scene, *, away_seconds: float = 0) -> None:
     time.sleep(away_seconds)
     scene.stage.postgres.start()
     connection.close()  # ours died with the others
+    scene.back_at = timezone.now()
 
 
 @fault("F27", "PostgreSQL takes no writes for 8 s", people=6_000, within=10)
