@@ -1,10 +1,14 @@
-"""What F15–F17 must notice."""
+"""What F15–F18 must notice."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from tests.chaos.bug import bug, patch
+
+HOUR_OF_SWEEPS = "chaos-hour"
 
 
 @bug("two sweeps start it twice", fault="F16")
@@ -56,3 +60,36 @@ def _by_the_workers_clock() -> None:
         return claim(run_id, *rest, **more)
 
     patch(sending, "claim", claim_by_clock)
+
+
+@bug("sweeps by the hour they are told", fault="")
+def _by_the_hour_they_are_told() -> None:
+    """Through Redis; only the sweep, so that leases and the life of a push stay real."""
+    import redis
+    from django.conf import settings
+
+    from campaigns import engine
+
+    sweep = engine.sweep
+    told = redis.Redis.from_url(settings.BROKER_URL)
+
+    def sweep_then(now: datetime) -> list[int]:
+        hour: Any = told.get(HOUR_OF_SWEEPS)
+        return sweep(datetime.fromisoformat(hour.decode()) if hour else now)
+
+    patch(engine, "sweep", sweep_then)
+
+
+@bug("a day has 24 hours", fault="F18")
+def _a_day_has_24_hours() -> None:
+    """What repeats every day comes that much later, whatever the clocks of its zone say."""
+    from campaigns.recurrence import Rhythm
+
+    def after(rhythm: Rhythm, moment: datetime) -> Iterator[datetime]:
+        at = rhythm.first
+        while True:
+            if at > moment:
+                yield at
+            at += timedelta(days=1)
+
+    patch(Rhythm, "after", after)

@@ -1,18 +1,22 @@
-"""F15–F17, F19: beat that is away or there twice, clocks that are wrong, a database of yesterday.
-
-F18, the night the clock is changed, needs no processes: tests/test_recurrence.py.
-"""
+"""F15–F19: beat away, or there twice; clocks wrong or changed; a database of yesterday."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
+import redis
+from django.conf import settings
 from django.utils import timezone
 
-from campaigns import control
+from campaigns import control, tasks
+from campaigns.campaign import Campaign
 from campaigns.run import Run
+from campaigns.schedule import Tick
 from tests.builders import make_campaign
+from tests.chaos.bugs.clocks import HOUR_OF_SWEEPS
 from tests.chaos.fault import CannotBePlayed, fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene
@@ -117,3 +121,70 @@ def jumps(scene: Scene) -> None:
         assert scene.worker("bulk.2").said("] succeeded in"), "the jumping one did nothing"
     finally:
         scene.stage.end_worker("bulk.2")
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DAY, STEP = timedelta(days=1), timedelta(minutes=30)
+
+
+@fault(
+    "F18",
+    "clocks change (sweeps are told the hour)",
+    people=50,
+    different={"control": {"CHAOS_PLANTED": "sweeps by the hour they are told"}},
+)
+def clocks_change(scene: Scene) -> None:
+    """A series at 02:30, which spring skips and autumn has twice: each night sends once.
+
+    Beat, sweeps and workers are real; only the hour at which a sweep believes itself is ours.
+    """
+    spring, autumn = _nights_of_change()
+    _is_sent(scene, spring, at=["02:30", "03:00", "02:30"])
+    _is_sent(scene, autumn, at=["02:30", "02:30", "02:30"])
+    assert arrived(scene) == 6 * 50, f"{arrived(scene)} arrived, not 300"
+
+
+def _nights_of_change() -> list[date]:
+    """The next spring's and the next autumn's: days that have not 24 hours."""
+    tomorrow = timezone.now().astimezone(BERLIN).date() + DAY
+    lengths = {day: _clock(day + DAY, 0) - _clock(day, 0) for day in _a_year_from(tomorrow)}
+    return [
+        next(day for day, length in lengths.items() if length == DAY + change)
+        for change in (-2 * STEP, 2 * STEP)
+    ]
+
+
+def _a_year_from(day: date) -> list[date]:
+    return [day + n * DAY for n in range(367)]
+
+
+def _clock(day: date, minutes: int) -> datetime:
+    """As an instant: what hands and not hours differ by means nothing in such a night."""
+    midnight = datetime.combine(day, clock_time(), BERLIN).astimezone(UTC)
+    return midnight + timedelta(minutes=minutes)
+
+
+def _is_sent(scene: Scene, night: date, *, at: list[str]) -> None:
+    first = datetime.combine(night - DAY, clock_time(2, 30), BERLIN).astimezone(UTC)
+    campaign = make_campaign(
+        scene.project, schedule_kind="recurring", repeat="daily", at=first, timezone=BERLIN.key
+    )
+    control.launch(campaign, by="user:alice", now=first - DAY)
+    for day in (night - DAY, night, night + DAY):
+        for minutes in range(60, 330, 30):
+            _sweep_twice(scene, campaign, _clock(day, minutes))
+    runs = list(campaign.runs.filter(finished_at__isnull=False).order_by("scheduled_at"))
+    scene.adopt(runs[-1])
+    sent = [run.scheduled_at.astimezone(BERLIN).strftime("%H:%M") for run in runs]
+    assert sent == at, f"around {night} it was sent at {sent}, not {at}"
+
+
+def _sweep_twice(scene: Scene, campaign: Campaign, hour: datetime) -> None:
+    """And wait for whom that started: the next would be left out meanwhile."""
+    redis.Redis.from_url(settings.BROKER_URL).set(HOUR_OF_SWEEPS, hour.isoformat())
+    for _ in range(2):
+        tasks.sweep.delay()
+    rung = timezone.now()
+    scene.wait("it is swept", lambda: Tick.objects.filter(at__gt=rung).exists())
+    going = campaign.runs.exclude(state="scheduled").filter(finished_at=None)
+    scene.wait("what it started ends", lambda: not going.exists())
