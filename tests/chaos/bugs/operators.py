@@ -105,3 +105,13 @@ def _believes_in_chords() -> None:
     from campaigns import engine
 
     patch(engine, "_free_unheard", lambda run, now: None)
+
+
+@bug("what is in use is a surprise", fault="F51")
+def _a_surprise() -> None:
+    """Whoever deletes what a run stands on is answered 500."""
+    from django.db import DataError
+
+    from notifications.api import view
+
+    patch(view, "ProtectedError", DataError)
