@@ -65,6 +65,10 @@ class Fcm:
         """Let something go wrong from now on."""
         self._ask("/admin/faults", {"kind": kind, **fault})
 
+    def mend(self) -> None:
+        """Nothing that was scripted goes wrong any more."""
+        self._ask("/admin/faults", method="DELETE")
+
     def slow_down(self, latency_ms: int) -> None:
         self._ask("/admin/settings", {"latency_ms": latency_ms})
 
@@ -83,7 +87,8 @@ class Fcm:
         self.process.terminate()
         self.process.wait(10)
 
-    def _ask(self, path: str, body: Any = None) -> Any:
+    def _ask(self, path: str, body: Any = None, *, method: str | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(self.url + path, data, context=self.tls, timeout=10) as reply:
+        request = urllib.request.Request(self.url + path, data, method=method)
+        with urllib.request.urlopen(request, context=self.tls, timeout=10) as reply:
             return json.load(reply)

@@ -10,6 +10,10 @@ from tests.chaos.bugs import (
     operators,
     postgres_faults,
     redis_faults,
+    refusals,
 )
 
-GROUPS = (kills, doorbells, clocks, redis_faults, postgres_faults, fcm_faults, operators)
+GROUPS = (
+    *(kills, doorbells, clocks, redis_faults, postgres_faults),
+    *(fcm_faults, refusals, operators),
+)

@@ -15,13 +15,15 @@ from tests.chaos.faults import (
     operators,
     postgres_faults,
     redis_faults,
+    refusals,
     several_hosts,
     versions,
+    wires,
 )
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, redis_faults),
-    *(postgres_faults, locks, several_hosts, fcm_faults, operators, versions),
+    *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators, versions),
 )
 
 
