@@ -114,3 +114,16 @@ def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
     assert rules_in(page) == {"any": [only_five, platform]}
     assert troubles == []
     page.close()
+
+
+def test_the_menu_in_the_head_of_a_phones_page_lies_over_the_page(
+    browser: Browser,  # noqa: F811
+    live_server: LiveServer,
+    project: Project,
+) -> None:
+    audience = make_audience(project)
+    page = log_in(browser, live_server, [], width=390)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
+    page.get_by_label("More actions").click()
+    page.locator("header a:visible", has_text="Duplicate").click()  # and not the form's field there
+    expect(page.get_by_role("dialog")).to_contain_text("Duplicate this audience?")
