@@ -12,4 +12,6 @@ def who(actor: str) -> str:
         return name
     if kind == "key":
         return _("the API key %(prefix)s…") % {"prefix": name}
+    if kind == "run":
+        return _("run %(number)s") % {"number": name}
     return actor

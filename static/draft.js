@@ -28,8 +28,14 @@ document.addEventListener("DOMContentLoaded", () => {
     return new URL(document.referrer || location.href).pathname === list;
   }
 
+  /** “22 Nov 2026, 04:54”, as the page's other times are written. */
+  function when(at) {
+    const lang = document.documentElement.lang.replace(/^en$/, "en-GB");
+    return new Date(at).toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
+  }
+
   function show({ values: written, at }) {
-    offer.querySelector(".c-when").textContent = new Date(at).toLocaleString(document.documentElement.lang);
+    offer.querySelector(".c-when").textContent = when(at);
     offer.hidden = false;
     document.getElementById("draft-bring").addEventListener("click", () => {
       for (const [name, value] of Object.entries(written)) bringBack(form.elements.namedItem(name), value);

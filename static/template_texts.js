@@ -29,6 +29,7 @@
 
   function count(input) {
     const shown = line(input).querySelector(".t-count");
+    shown.hidden = !input.value;
     const [long, size] = [letters(input.value), bytes.encode(input.value).length];
     shown.textContent = shown.dataset.words
       .replace("{characters}", long.toLocaleString(document.documentElement.lang))

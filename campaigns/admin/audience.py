@@ -26,6 +26,7 @@ from notifications.admin.unfolded import action, display
 from notifications.project import Project
 
 SHOWN_MEMBERS = 20
+MOST_SAID = 110  # letters of an audience's rules in the list: two lines
 MOST_ASKED = 100
 
 
@@ -37,7 +38,7 @@ class AudiencePage(Page):
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name")
     list_select_related = ["project"]
-    fields = ["project", "name", "kind", "rules", "mode", "people"]
+    fields = ["project", "name", "kind", "rules", "people", "mode"]
     conditional_fields = {
         "rules": "kind == 'rules'",
         "people": "kind == 'list'",
@@ -85,7 +86,7 @@ class AudiencePage(Page):
             )
             return said % {"count": f"{count:,}"}
         text = sentence(obj.rules, project_id=obj.project_id)
-        return text if len(text) <= 90 else f"{text[:89]}…"
+        return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID].rsplit(' ', 1)[0]} …"
 
     @display(description=gettext_lazy("in words"))
     def in_words(self, obj: Audience) -> str:
@@ -161,7 +162,7 @@ class AudiencePage(Page):
         try:
             context = about(*inquiry.asked(request.POST), request.POST)
         except ValidationError as error:
-            context = {"problems": inquiry.problems(error)}
+            context = {"problems": inquiry.problems(error), "only_early": inquiry.early(error)}
         return render(request, f"admin/campaigns/audience/{part}.html", context)
 
     # --- For the builder -----------------------------------------------------------------------

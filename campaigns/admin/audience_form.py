@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,6 +13,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import membership
 from campaigns.admin.builder import RulesBuilder
+from campaigns.admin.inquiry import problems
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience
 from campaigns.rules import everyone
@@ -43,6 +45,11 @@ class AudienceForm(ModelForm):
     class Meta:
         model = Audience
         fields = ["project", "name", "kind", "rules"]
+        error_messages = {
+            NON_FIELD_ERRORS: {
+                "unique_together": gettext_lazy("Another audience has this name already.")
+            }
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,6 +58,12 @@ class AudienceForm(ModelForm):
             self.initial["rules"] = in_reading_order(rules)
         if self.instance.pk:  # rules elsewhere may name this list
             self.fields["kind"].disabled = True
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]  # where Django asks the model
+        if wrong := self.errors.as_data().get("rules"):
+            said = [str(one) for one in problems(forms.ValidationError(wrong))]
+            self.errors["rules"] = self.error_class(said)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

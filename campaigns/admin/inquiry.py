@@ -27,6 +27,7 @@ from notifications.project import Project
 
 About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
+EARLY = "early"
 # “rules.all[1].any[0].value: must be a text.”
 PLACE = re.compile(
     r"(rules(?:\.(?:all|any)\[\d+\]|\.not)*)(?:\.(field|op|value|all|any))?: (.*)", re.S
@@ -43,6 +44,11 @@ class Problem:
 
     def __str__(self) -> str:
         return self.said
+
+
+def early(error: ValidationError) -> bool:
+    """Nothing is wrong, it was only asked too soon."""
+    return getattr(error, "code", None) == EARLY
 
 
 def problems(error: ValidationError) -> list[Problem]:
@@ -70,11 +76,11 @@ def asked(posted: QueryDict) -> tuple[Project, Any]:
     """The project and the rules in the form. ValidationError says what is missing."""
     project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
     if project is None:
-        raise ValidationError(_("Choose a project first."))
+        raise ValidationError(_("Choose a project first."), EARLY)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
     if posted.get("kind") == Audience.Kind.LIST or (saved and saved.kind == Audience.Kind.LIST):
         if saved is None:
-            raise ValidationError(_("Save the list first; then it can be counted."))
+            raise ValidationError(_("Save the list first; then it can be counted."), EARLY)
         return project, saved.effective_rules
     if "rules" not in posted and saved:  # somebody who may look, but not change
         return project, saved.effective_rules

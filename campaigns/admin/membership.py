@@ -31,8 +31,11 @@ class Change:
     removed: int
 
     def __str__(self) -> str:
-        said = _("%(added)s added, %(removed)s removed.")
-        return said % {"added": f"{self.added:,}", "removed": f"{self.removed:,}"}
+        added = ngettext("%(count)s person added.", "%(count)s people added.", self.added)
+        removed = ngettext("%(count)s person removed.", "%(count)s people removed.", self.removed)
+        told = [(added, self.added), (removed, self.removed)]
+        said = [words % {"count": f"{count:,}"} for words, count in told if count]
+        return " ".join(said) or _("the list stays as it was.")
 
 
 def lines_of(text: str) -> dict[str, int]:
@@ -58,7 +61,7 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
         known.update(rows.values_list("external_id", "pk"))
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
-        said = _("line %(line)s: “%(id)s” is nobody here.")
+        said = _("Line %(line)s: “%(id)s” is nobody here.")
         named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:NAMED]]
         if (more := len(unknown) - NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)

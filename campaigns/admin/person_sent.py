@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,6 +16,7 @@ from campaigns.run import Run
 from campaigns.sent import Sent, sent_to
 from notifications.contact import Contact
 from notifications.device import Device
+from notifications.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 
 RUNS = 10  # looked through at once, newest first
 
@@ -25,6 +27,7 @@ class Line:
 
     sent: Sent
     device: str
+    at: str
     status: str
     code: str
     reason: str
@@ -42,7 +45,7 @@ class Told:
 
 def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     runs = Run.objects.filter(project=contact.project_id, planned__isnull=False)
-    runs = runs.select_related("campaign").order_by("-pk")
+    runs = runs.select_related("campaign", "project").order_by("-pk")
     looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])
     shown = looked_at[:RUNS]
     rows = sent_to(contact.pk, [run.pk for run in shown])
@@ -51,7 +54,7 @@ def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
         Told(
             run,
             sentence(run.rules, project_id=run.project_id),
-            [_line(row, devices.get(row.device_id)) for row in rows if row.run_id == run.pk],
+            [_line(row, run, devices.get(row.device_id)) for row in rows if row.run_id == run.pk],
         )
         for run in shown
     ]
@@ -66,13 +69,21 @@ def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     }
 
 
-def _line(sent: Sent, device: Device | None) -> Line:
+def _line(sent: Sent, run: Run, device: Device | None) -> Line:
     reason = Reason(sent.reason) if sent.reason else None
     return Line(
         sent,
         device=str(device) if device else _("a device removed since"),
+        at=_clock(sent.at, run) if sent.at else "",
         status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
         code=sent.status or "waiting",
         reason=str(reason.label) if reason else "",
         step=str(STEPS[reason]) if reason else "",
     )
+
+
+def _clock(moment: datetime, run: Run) -> str:
+    """The time alone on the day the run started, which stands above with its zone."""
+    zone = run.project.timezone
+    same = run.started_at and local(moment, zone, DAY) == local(run.started_at, zone, DAY)
+    return local(moment, zone, CLOCK_AND_SECOND if same else DAY_AND_SECOND)

@@ -59,7 +59,7 @@ class TemplatePage(WithRevisions):
 
     @display(description=gettext_lazy("languages"))
     def languages(self, obj: Template) -> str:
-        return ", ".join([_("its own"), *sorted(obj.locales)])
+        return ", ".join([_("main text"), *sorted(obj.locales)])
 
     @display(description=gettext_lazy("used by"), ordering="campaign_count")
     def used(self, obj: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -56,6 +57,9 @@ class TemplateForm(ModelForm):
             "image": _("An https address; phones show it large."),
             "link": _("Opened on tap: https://… or your app's own scheme."),
         }
+        error_messages = {
+            NON_FIELD_ERRORS: {"unique_together": _("Another template has this name already.")}
+        }
 
     class Media:
         css = {"all": ["draft.css"]}
@@ -84,7 +88,7 @@ class TemplateForm(ModelForm):
         for name in {change.path[0] for change in self.meanwhile.taken}:
             shown[name] = self.fields[name].prepare_value(merged.content[name])
         self.data = shown
-        self.add_error(None, gettext("Nothing is saved yet. See below what was saved meanwhile."))
+        self.add_error(None, gettext("Nothing is saved yet. See above what was saved meanwhile."))
 
 
 def as_posted(template: Template) -> dict[str, str]:

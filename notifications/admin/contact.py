@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -14,18 +15,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.admin.chosen import within
+from notifications.admin.device import LEAST_TAIL, addressed, why
 from notifications.admin.json_field import JSONText
 from notifications.admin.page import Page
 from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import CLOCK, DAY, local
-from notifications.tails import ending_in
+from notifications.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 
 SHOWN_ATTRIBUTES = 4
 NOTHING: tuple[Any, ...] = (None, "", [])
-LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
 MOST_OWNERS = 50
 
 
@@ -40,6 +40,9 @@ class ContactForm(ModelForm):
     class Meta:
         model = Contact
         fields = ["project", "external_id", "locale", "timezone", "attributes"]
+        error_messages = {
+            NON_FIELD_ERRORS: {"unique_together": _("This external id is taken already.")}
+        }
         help_texts = {"locale": _("A language tag such as en, ko or pt-BR: it chooses the text.")}
 
 
@@ -48,7 +51,7 @@ class ContactPage(Page):
     form = ContactForm
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
-    search_help_text = _("Start of an external id, or the end of a device's address")
+    search_help_text = _("External id, or the end of an address")
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
@@ -98,25 +101,24 @@ class ContactPage(Page):
 
 def owners_of(tail: str, request: HttpRequest) -> list[int]:
     """Whose device has an address that ends so, or is exactly this."""
-    devices = within(request, Device.objects.order_by())
-    whole = devices.filter(kind__in=Device.Kind.values, address=tail)
-    owners = list(whole.values_list("contact_id", flat=True)[:MOST_OWNERS])
-    if owners:
-        return owners
-    return list(ending_in(devices, tail).values_list("contact_id", flat=True)[:MOST_OWNERS])
+    found = addressed(within(request, Device.objects.order_by()), tail)
+    return list(found.values_list("contact_id", flat=True)[:MOST_OWNERS])
 
 
 def profile(contact: Contact) -> dict[str, Any]:
     devices = list(contact.devices.order_by("retired_at", "-last_seen_at"))
     active = [device for device in devices if device.active]
-    zone = contact.timezone or contact.project.timezone
+    ours = contact.project.timezone
+    seen = max((device.last_seen_at for device in devices), default=None)
+    in_order = sorted(devices, key=lambda device: not device.active)
     return {
-        "devices": sorted(devices, key=lambda device: not device.active),
+        "devices": [(device, why(device)) for device in in_order],
         "active": len(active),
         "retired": len(devices) - len(active),
-        "last_seen": max((device.last_seen_at for device in devices), default=None),
-        "local_time": local(timezone.now(), zone, CLOCK),
-        "zone": contact.project.timezone,
+        "last_seen": local(seen, ours, DAY_AND_CLOCK) if seen else "",
+        "since": local(contact.created_at, ours, DAY_AND_CLOCK),
+        "local_time": local(timezone.now(), contact.timezone or ours, CLOCK),
+        "zone": ours,
         "known": [(spaced(name), _in_words(value)) for name, value in contact.attributes.items()],
     }
 

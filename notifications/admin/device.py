@@ -6,13 +6,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from notifications.actors import who
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
@@ -20,14 +23,45 @@ from notifications.admin.widgets import CodeArea, LineInput
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.moments import in_zone
+from notifications.tails import ending_in
 
 BY_HAND = "by hand"
 WHY = {
     BY_HAND: gettext_lazy("by hand"),
-    "removed": gettext_lazy("removed"),
-    "unregistered": gettext_lazy("unregistered"),
-    "malformed_address": gettext_lazy("malformed_address"),
+    "removed": gettext_lazy("removed through the API"),
+    "unregistered": gettext_lazy("app uninstalled or address expired"),
+    "malformed_address": gettext_lazy("not a valid FCM address"),
 }
+LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
+
+
+def why(device: Device) -> str:
+    """“app uninstalled or address expired (run 7)”."""
+    reason = str(WHY.get(device.retired_reason, device.retired_reason))
+    return f"{reason} ({who(device.retired_by)})" if device.retired_by else reason
+
+
+def addressed(devices: QuerySet[Any], text: str) -> QuerySet[Any]:
+    """Whose address is exactly this, by its unique index; if nobody's is, whose ends so."""
+    whole = devices.filter(kind__in=Device.Kind.values, address=text)
+    if len(text) < LEAST_TAIL or whole.exists():
+        return whole
+    return ending_in(devices, text)
+
+
+class StateFilter(admin.SimpleListFilter):
+    """“Active” and “Retired”, where Django would offer “Empty” and “Not empty”."""
+
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("active", _("Active")), ("retired", _("Retired"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() in ("active", "retired"):
+            return queryset.filter(retired_at__isnull=self.value() == "active")
+        return queryset
 
 
 class DeviceForm(ModelForm):
@@ -43,6 +77,11 @@ class DeviceForm(ModelForm):
         model = Device
         fields = ["project", "kind", "address", "platform", "app_version"]
         widgets = {"address": CodeArea(rows=3)}
+        error_messages = {
+            NON_FIELD_ERRORS: {
+                "unique_together": gettext_lazy("This address is a device of somebody already.")
+            }
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -60,9 +99,9 @@ class DeviceForm(ModelForm):
 @admin.register(Device)
 class DevicePage(Page):
     list_display = ["short_address", "person", "platform", "app_version", "seen", "stands"]
-    list_filter = ["platform", ("retired_at", admin.EmptyFieldListFilter)]
+    list_filter = ["platform", StateFilter]
     search_fields = ["address"]
-    search_help_text = gettext_lazy("Whole address")
+    search_help_text = gettext_lazy("End of an address, or all of it")
     endless = True
     sortable_by = ()
     list_select_related = ["contact", "project"]
@@ -76,10 +115,9 @@ class DevicePage(Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """A whole address, by its unique index; any-case search would read a million rows."""
-        if search_term:
-            queryset = queryset.filter(kind__in=Device.Kind.values, address=search_term.strip())
-        return queryset, False
+        """By indexes only: any-case search would read a million rows."""
+        term = search_term.strip()
+        return (addressed(queryset, term) if term else queryset), False
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -89,16 +127,8 @@ class DevicePage(Page):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
             return ["project", "person", "kind", "address", "platform", "app_version"]
-        return [
-            "person",
-            "kind",
-            "address",
-            "platform",
-            "app_version",
-            "registered",
-            "seen",
-            "state",
-        ]
+        shown = ["person", "kind", "whole", "platform", "app_version", "registered", "seen"]
+        return [*shown, "state"] if obj.active else [*shown, "retired", "state"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return self.get_fields(request, obj) if obj else []
@@ -113,9 +143,13 @@ class DevicePage(Page):
     def short_address(self, obj: Device) -> str:
         return obj.short_address
 
+    @display(description=gettext_lazy("address"))
+    def whole(self, obj: Device) -> SafeString:
+        return format_html('<span class="c-code c-anywhere">{}</span>', obj.address)
+
     @display(description=gettext_lazy("person"))
-    def person(self, obj: Device) -> str:
-        return obj.contact.external_id
+    def person(self, obj: Device) -> SafeString:
+        return format_html('<a class="c-link" href="{}">{}</a>', page_url(obj.contact), obj.contact)
 
     @display(description=gettext_lazy("last seen"))
     def seen(self, obj: Device) -> str:
@@ -125,15 +159,17 @@ class DevicePage(Page):
     def registered(self, obj: Device) -> str:
         return in_zone(obj.registered_at, obj.project.timezone)
 
+    @display(description=gettext_lazy("retired"))
+    def retired(self, obj: Device) -> str:
+        return in_zone(obj.retired_at, obj.project.timezone)
+
     @display(description=gettext_lazy("state"))
     def state(self, obj: Device) -> str:
-        if obj.active:
-            return _("active")
-        return _("retired: %(why)s") % {"why": WHY.get(obj.retired_reason, obj.retired_reason)}
+        return _("Active") if obj.active else _("Retired: %(why)s") % {"why": why(obj)}
 
     @display(description=gettext_lazy("state"), label={"active": "success", "retired": ""})
     def stands(self, obj: Device) -> tuple[str, str]:
-        return ("active" if obj.active else "retired", self.state(obj))
+        return ("active", _("Active")) if obj.active else ("retired", _("Retired"))
 
     @action(
         description=gettext_lazy("Retire"),

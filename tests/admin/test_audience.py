@@ -54,8 +54,11 @@ def test_empty_rules_mean_everyone(desk: Desk, project: Project) -> None:
             '{"all": [\n  {"field": "locale" "op": "eq"}\n]}',
             "line 2, column 22: a comma is missing",
         ),
-        ('{"all": [{"field": "plan", "op": "eq", "value": 1}]}', "rules.all[0].field: unknown"),
-        ('{"all": [{"field": "locale", "op": "gt", "value": "a"}]}', "rules.all[0].op: “gt” does"),
+        ('{"all": [{"field": "plan", "op": "eq", "value": 1}]}', "Rule 1, field: unknown"),
+        (
+            '{"all": [{"field": "locale", "op": "gt", "value": "a"}]}',
+            "Rule 1, comparison: “gt” does",
+        ),
         ('{"all": [{"field": "list", "op": "eq", "value": 7}]}', "there is no static list 7"),
         ('{"all": [NaN]}', "NaN is not a number"),
         ('{"all": ["\\u0000"]}', "cannot be stored"),
@@ -75,9 +78,9 @@ def test_a_second_audience_of_the_same_name_is_refused_not_a_crash(
     desk: Desk, project: Project
 ) -> None:
     make_audience(project, name="VIPs")
-    assert "already exists" in desk.save("campaigns_audience_add", **form())
+    assert "has this name already" in desk.save("campaigns_audience_add", **form())
     other = make_audience(project, name="Others")
-    assert "already exists" in desk.save("campaigns_audience_change", other.pk, **form())
+    assert "has this name already" in desk.save("campaigns_audience_change", other.pk, **form())
 
 
 def test_pasted_people_are_put_on_a_list(desk: Desk, project: Project) -> None:
@@ -86,7 +89,7 @@ def test_pasted_people_are_put_on_a_list(desk: Desk, project: Project) -> None:
     page = desk.save(
         "campaigns_audience_add", **form(kind="list", people="u1\n\n u2 ,\nu1", rules="{")
     )
-    assert "2 added, 0 removed." in page
+    assert "2 people added." in page
     assert members_of(Audience.objects.get()) == {"u1", "u2"}
 
 
@@ -101,8 +104,8 @@ def test_an_unknown_id_is_named_by_its_line_and_nothing_changes(
     pasted = "u2\nghost\ntheirs"
     page = desk.save("campaigns_audience_change", audience.pk, **form(kind="list", people=pasted))
 
-    assert "line 2: “ghost” is nobody here." in page
-    assert "line 3: “theirs” is nobody here." in page
+    assert "Line 2: “ghost” is nobody here." in page
+    assert "Line 3: “theirs” is nobody here." in page
     assert "Nothing was changed." in page and pasted.replace("\n", " ") in page
     assert members_of(audience) == {"u1"}
 

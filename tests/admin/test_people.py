@@ -51,7 +51,7 @@ def test_what_rules_and_texts_would_choke_on_is_refused(
 
 def test_two_people_of_one_id_are_refused(desk: Desk, project: Project) -> None:
     make_contact(project, external_id="u1")
-    assert "already exists" in desk.save("notifications_contact_add", **person())
+    assert "is taken already" in desk.save("notifications_contact_add", **person())
 
 
 def test_a_person_never_moves_to_another_project(desk: Desk, project: Project) -> None:
@@ -77,8 +77,9 @@ def test_a_device_is_given_to_a_person_named_by_external_id(desk: Desk, project:
     assert "ASCII" in desk.save("notifications_device_add", **{**form, "address": "한글"})
     desk.save("notifications_device_add", **form)
     assert Device.objects.get().contact == contact
-    assert "already exists" in desk.save("notifications_device_add", **form)
+    assert "a device of somebody already" in desk.save("notifications_device_add", **form)
     assert "u1" in desk.open("notifications_device_changelist", q="abc:APA91b")
+    assert "u1" in desk.open("notifications_device_changelist", q="APA91b")  # as a log shows it
     assert "Nothing found" in desk.open("notifications_device_changelist", q="abc")
 
 

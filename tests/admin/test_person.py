@@ -65,7 +65,7 @@ def test_the_profile_tells_devices_with_their_state_and_history(
     )
     text = desk.open("notifications_contact_change", contact.pk)
     assert "Receives on 1 device" in text and "1 retired" in text
-    assert "app 4.2" in text and "unregistered (run:7)" in text
+    assert "app 4.2" in text and "address expired (run 7)" in text
     assert "tail99" in text and TOKEN not in text
     assert text.index("Active") < text.index("Retired ")
 
