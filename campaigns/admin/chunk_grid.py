@@ -12,16 +12,16 @@ from campaigns import reports
 from campaigns.chunk import Chunk
 from campaigns.run import Run
 
-# In the order of a chunk's life. Taken more than once: retries, a pause, or a worker that died.
+# In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a worker that died.
 KINDS = {
     "w": _("Waiting"),
-    "t": _("Waits for another try"),
+    "t": _("Waits to be taken up again"),
     "q": _("Queued"),
     "s": _("Sending"),
     "h": _("Held back"),
     "x": _("Quarantined"),
     "d": _("Done"),
-    "r": _("Done, after another try"),
+    "r": _("Done, in several goes"),
 }
 LETTERS = """
 SELECT string_agg(

@@ -184,7 +184,7 @@ def test_each_chunk_is_one_cell_by_its_state(desk: Desk, project: Project) -> No
         run.chunks.filter(number=number).update(**values)
     page = html_of(desk, "run_course", run.pk)
     assert cells_of(page) == "wtqshx"
-    assert "Waits for another try: 1" in page and "6 chunks" in page
+    assert "Waits to be taken up again: 1" in page and "6 chunks" in page
 
 
 @pytest.mark.usefixtures("small_chunks")
