@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import Max
 
+from campaigns.ledger import Window
 from campaigns.run import Run
 
 MOST_POINTS = 120  # wider than that a line tells no more, on a screen of any width
@@ -37,7 +39,8 @@ def timeline(run: Run, *, now: datetime) -> Timeline:
     """Empty while nothing was sent."""
     if run.started_at is None:
         return Timeline(1, [])
-    seconds = ((run.finished_at or now) - run.started_at).total_seconds()
+    ended = run.finished_at or _paused_after(run)
+    seconds = ((ended or now) - run.started_at).total_seconds()
     step = next((step for step in STEPS if seconds / step <= MOST_POINTS), STEPS[-1])
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED, {"run": run.pk, "start": run.started_at, "step": step})
@@ -45,6 +48,13 @@ def timeline(run: Run, *, now: datetime) -> Timeline:
     if not found:
         return Timeline(step, [])
     # The step that is not over yet would always look like a fall.
-    whole = max(int(seconds // step), 1) if run.finished_at is None else max(found) + 1
+    whole = max(int(seconds // step), 1) if ended is None else max(found) + 1
     last = min(whole, int(seconds // step) + 1)
     return Timeline(step, [found.get(slot, 0) for slot in range(last)])
+
+
+def _paused_after(run: Run) -> datetime | None:
+    """The last answer of a paused run: the days it then waits for a person are not its rate."""
+    if run.state != Run.State.PAUSED:
+        return None
+    return Window.objects.filter(run=run).aggregate(last=Max("settled_at"))["last"]

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
@@ -156,6 +157,12 @@ def test_the_line_tells_requests_a_second_since_the_start(desk: Desk, project: P
     text = desk.open("campaigns_run_change", run.pk)
     assert "Requests a second, every 1 s: at most 30, on average 15." in text
     assert "<polyline" in html_of(desk, "run_course", run.pk)
+    # Paused for an hour, it is not drawn as an hour of nothing.
+    hour = timedelta(hours=1)
+    paused = {"state": Run.State.PAUSED, "cause": Cause.BY_HAND, "started_at": start - hour}
+    Run.objects.filter(pk=run.pk).update(**paused)
+    Window.objects.update(opened_at=F("opened_at") - hour, settled_at=F("settled_at") - hour)
+    assert "at most 30, on average 20." in desk.open("campaigns_run_change", run.pk)
 
 
 @pytest.mark.parametrize(
