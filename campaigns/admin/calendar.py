@@ -96,6 +96,7 @@ class CalendarPages(Page):
             ],
             "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
             "any": bool(entries),
+            "may_move": self.has_move_permission(request),
             "unsure": calendar_span.is_unsure(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
             "unknown_zone": calendar_span.unknown_zone(request),

@@ -144,6 +144,7 @@ class Composing(Page):
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.opens(request, "launch"),
+            "may_change": self.has_change_permission(request),
             "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
         }
         return render(request, f"{FOLDER}/review.html", context)
