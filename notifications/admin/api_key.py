@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.access import ApiKey, Scope
-from notifications.admin.dialogs import Dialog, ask, done, refused
+from notifications.admin.dialogs import Dialog, Final, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
 from notifications.moments import in_zone
@@ -130,6 +130,7 @@ class ApiKeyPage(Page):
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Revoke this key?"),
+            form=Final,
             text=gettext_lazy(
                 "Whatever uses it is refused from the next request on. It cannot be undone."
             ),

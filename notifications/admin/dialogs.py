@@ -45,6 +45,12 @@ class Dialog(BaseDialogForm):
         return render_to_string(self.template, {"form": self, **self.context()}, self.request)
 
 
+class Final(Dialog):
+    """What cannot be taken back looks like it."""
+
+    danger = True
+
+
 def ask(
     title: str | Promise,
     *,

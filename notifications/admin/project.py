@@ -27,6 +27,7 @@ class ProjectPage(Page):
     has_project = False
     list_display = ["name", "slug", "firebase_project_id", "goes_to", "quota", "timezone"]
     search_fields = ["name", "slug"]
+    empty_text = gettext_lazy("Audiences, templates and campaigns belong to one: begin here.")
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),

@@ -29,7 +29,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from notifications import second_factor
 from notifications.admin import second_factor as second_factor_pages
 from notifications.admin.chosen import chosen
-from notifications.admin.dialogs import Dialog, ask, done
+from notifications.admin.dialogs import Dialog, Final, ask, done
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
 from notifications.moments import in_zone
@@ -168,6 +168,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Forget this person's second factor?"),
+            form=Final,
             text=gettext_lazy(
                 "For a lost phone. Until they set up a new one, their password is enough."
             ),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def test_without_anything_it_names_the_steps_and_the_demo(desk: Desk) -> None:
     text = desk.open("index")
     assert "Five steps to a first run: A project" in text
-    assert "A campaign that joins the two" in text and "manage.py demo makes" in text
+    assert "audience and template together" in text and "manage.py demo makes" in text
 
 
 def test_in_an_empty_project_it_names_the_four_steps(desk: Desk, project: Project) -> None:
