@@ -50,7 +50,8 @@ class AudiencePage(Page):
     )
 
     class Media:
-        css = {"all": ["draft.css"]}
+        # The builder's is for what stands beside it too, which who only looks sees as well.
+        css = {"all": ["draft.css", "audience.css"]}
         js = ["draft.js"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -72,8 +73,9 @@ class AudiencePage(Page):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
-            return ["project", "name", "kind", "in_words"]
-        return super().get_fields(request, obj)
+            return ["name", "kind", "in_words"]
+        # A list that is being made has nobody to be removed.
+        return [name for name in super().get_fields(request, obj) if obj or name != "mode"]
 
     # --- The list ------------------------------------------------------------------------------
 

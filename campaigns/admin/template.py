@@ -18,6 +18,8 @@ from campaigns.admin.places import shown
 from campaigns.admin.problems import found
 from campaigns.admin.revisions import WithRevisions
 from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
+from campaigns.comparison import changes
+from campaigns.revision import content_of
 from campaigns.template import Template
 from notifications.admin.keyset import row_id
 from notifications.admin.page import actor
@@ -82,6 +84,9 @@ class TemplatePage(WithRevisions):
             context["newest_of_mine"] = mine.number if mine else 0
             if not self.has_change_permission(request, template):
                 context["only_shown"] = as_posted(template)
+                context["as_it_is"] = shown(
+                    one for one in changes({}, content_of(template)) if one.after
+                )
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
         if meanwhile is not None:

@@ -16,7 +16,7 @@ from notifications.access import ApiKey
 from notifications.project import Project
 from notifications.team import Role, TeamMember, role_of
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_people, make_run, make_template
+from tests.builders import make_campaign, make_contact, make_people, make_run, make_template
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
@@ -55,9 +55,11 @@ def test_nobody_is_shown_a_button_that_would_not_work(project: Project) -> None:
 
 
 def test_a_viewer_sees_a_text_and_changes_none(project: Project) -> None:
-    template = make_template(project, name="Spring", title="Hello")
+    korean = {"ko": {"title": "안녕하세요"}}
+    template = make_template(project, name="Spring", title="Hello", locales=korean)
     desk = desk_of(Role.VIEWER)
-    assert "Spring" in desk.open("campaigns_template_change", template.pk)
+    page = desk.open("campaigns_template_change", template.pk)
+    assert "Title Hello" in page and "ko · Title 안녕하세요" in page
     values = {"project": project.pk, "name": "Spring", "title": "Owned", "body": "x"}
     assert desk.post("campaigns_template_change", template.pk, **values).status_code == 403
     assert Template.objects.get().title == "Hello"
@@ -162,3 +164,10 @@ def test_the_team_says_when_somebody_was_there_last(project: Project) -> None:
     assert "never" in desk.open("auth_user_changelist", q="bob")
     User.objects.filter(pk=bob.pk).update(last_login=datetime(2026, 11, 21, 19, 30, tzinfo=UTC))
     assert "22 Nov 2026, 04:30 Asia/Seoul" in desk.open("auth_user_changelist", q="bob")
+
+
+def test_a_viewer_is_not_offered_to_correct_a_person(project: Project) -> None:
+    contact = make_contact(project, attributes={"name": "서연"})
+    page = desk_of(Role.VIEWER).open("notifications_contact_change", contact.pk)
+    assert "서연" in page and "Correct by hand" not in page
+    assert "Correct by hand" in desk_of(Role.OWNER).open("notifications_contact_change", contact.pk)
