@@ -140,6 +140,8 @@ class CampaignForm(in_place.InPlace):
                 continue
             field.queryset = field.queryset.filter(project=project_id)
             field.error_messages["invalid_choice"] = unknown[name]
+            if not self.instance.pk and not field.queryset.exists():
+                self.initial.setdefault(f"{name}_from", in_place.MAKE)  # there is none to pick
 
     def full_clean(self) -> None:
         """Before anything is read: what a colleague saved meanwhile is brought in."""

@@ -32,7 +32,7 @@ class InPlace(ModelForm):
     """The fields that make a row of another kind, and the rows they made."""
 
     audience_from = forms.ChoiceField(
-        label=gettext_lazy("Who shall hear of it"),
+        label=gettext_lazy("The people"),
         required=False,
         initial=PICK,
         choices=[
@@ -42,7 +42,7 @@ class InPlace(ModelForm):
         widget=UnfoldAdminRadioSelectWidget,
     )
     template_from = forms.ChoiceField(
-        label=gettext_lazy("What they read"),
+        label=gettext_lazy("The text"),
         required=False,
         initial=PICK,
         choices=[
