@@ -80,7 +80,7 @@ def _queues() -> dict[str, int] | None:
 
 def workers(request: HttpRequest) -> HttpResponse:
     """Asked apart from the page: who does not answer is waited for."""
-    context = {"workers": list(_answering()), "now": timezone.now()}
+    context = {"workers": list(_answering()), "unasked": _queues() is None}
     return render(request, "admin/operations_workers.html", context)
 
 

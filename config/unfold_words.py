@@ -6,6 +6,7 @@ from django.utils.translation import gettext_noop
 
 WORDS = (
     gettext_noop("users"),
+    gettext_noop("%(name)s with ID “%(key)s” doesn’t exist. Perhaps it was deleted?"),
     gettext_noop(
         "Please enter your old password, for security’s sake, and then enter your new password "
         "twice so we can verify you typed it in correctly."

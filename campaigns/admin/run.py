@@ -54,9 +54,13 @@ class SendAgainDialog(Dialog):
     template = "admin/campaigns/run/send_again.html"
     danger = True
 
+    @property
+    def possible(self) -> bool:
+        return Run.objects.get(pk=self.object_id or 0).deadline >= timezone.now()
+
     def context(self) -> dict[str, Any]:
         run = Run.objects.get(pk=self.object_id or 0)
-        return {"undecided": unknowns.undecided(run), "expired": run.deadline < timezone.now()}
+        return {"undecided": unknowns.undecided(run), "expired": not self.possible}
 
 
 class LetBeDialog(Dialog):

@@ -242,6 +242,20 @@ def test_the_unknown_can_be_sent_to_again_or_let_be(desk: Desk, project: Project
     assert "Let the unknown be" not in desk.open("campaigns_run_change", run.pk)
 
 
+def test_past_its_deadline_nothing_is_offered_to_be_sent_again(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = make_run(project, on_unknown="hold")
+    settle(run, unknown=1)
+    asked = reverse("admin:campaigns_run_send_again", args=[run.pk])
+    assert b'type="submit"' in desk.client.get(asked).content
+    Run.objects.filter(pk=run.pk).update(ttl_seconds=0)
+    reply = desk.client.get(asked)
+    assert "The run's deadline has passed" in text_of(reply)
+    assert b'type="submit"' not in reply.content
+
+
 def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     run = make_run(project)

@@ -58,9 +58,14 @@ def test_it_opens_and_says_so_while_redis_is_down(
     assert "Redis does not answer. Nothing is lost" in said
 
 
-def test_it_says_so_when_no_worker_answers(operator: Desk, settings: LazySettings) -> None:
-    settings.BROKER_URL = NOWHERE
+def test_it_says_so_when_no_worker_answers(operator: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.operations._answering", lambda: iter(()))
     assert "No worker answered within a second" in operator.open("operations_workers")
+
+
+def test_it_blames_no_worker_that_it_cannot_ask(operator: Desk, settings: LazySettings) -> None:
+    settings.BROKER_URL = NOWHERE
+    assert "asked through Redis, which does not answer" in operator.open("operations_workers")
 
 
 @pytest.mark.django_db(transaction=True)
