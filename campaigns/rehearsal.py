@@ -22,13 +22,21 @@ def problems_of(content: Content) -> dict[str, list[str]]:
     """By the template's field. Its parts must have been found in order one by one."""
     found: dict[str, list[str]] = {}
     for language in ("", *content["locales"]):
-        for platform in options.PLATFORMS:
-            for problem in validation.validate(_made_up(content, language, platform)):
-                said = found.setdefault(_field_of(problem), [])
-                words = _words(problem)
-                if words not in said:
-                    said.append(f"{language}: {words}" if language else words)
+        for problem in _problems_in(content, language):
+            said = found.setdefault(_field_of(problem), [])
+            words = _words(problem)
+            if words not in said:
+                said.append(f"{language}: {words}" if language else words)
     return found
+
+
+def _problems_in(content: Content, language: str) -> list[Problem]:
+    """On every platform; a text that is too long is too long once, where it is longest."""
+    messages = [_made_up(content, language, platform) for platform in options.PLATFORMS]
+    problems = [problem for message in messages for problem in validation.validate(message)]
+    too_big = [problem for problem in problems if isinstance(problem, TooBig)]
+    others = [problem for problem in problems if not isinstance(problem, TooBig)]
+    return [*others, max(too_big, key=lambda problem: problem.size)] if too_big else others
 
 
 def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ after the platform's overrides; for iOS those of the JSON that goes to Apple.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -25,8 +26,11 @@ PLATFORMS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class TooBig(Problem):
     """FCM takes no message of this size."""
+
+    size: int = 0
 
 
 def problem(message: Mapping[str, Any]) -> TooBig | None:
@@ -41,7 +45,7 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
         return None
     said = gettext("%(size)s bytes on %(platform)s; FCM takes %(most)s. Shorten it.")
     words = {"size": f"{size:,}", "platform": gettext(platform), "most": f"{most:,}"}
-    return TooBig("message", said % words)
+    return TooBig("message", said % words, size)
 
 
 def of(message: Mapping[str, Any]) -> dict[str, int]:

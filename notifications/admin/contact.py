@@ -54,6 +54,7 @@ class ContactPage(Page):
     search_help_text = _("External id, or the end of an address")
     endless = True
     sortable_by = ()
+    goes_along = _("Their devices are deleted as well, and nothing reaches them any more.")
     list_select_related = ["project"]
     empty_text = _(
         "People arrive from your app through the API, from a CSV file, or one by one here."

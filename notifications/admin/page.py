@@ -50,6 +50,7 @@ class Page(ModelAdmin):
     has_project = True
     endless = False  # a list that may hold a million rows
     shown_only = False  # once made, a row is looked at and acted on, not edited
+    goes_along: Any = ""  # what is deleted with a row, for the question before it
     # An empty list says what belongs here, not “no results”.
     empty_text: Any = ""
 
@@ -188,7 +189,8 @@ class Page(ModelAdmin):
                 why = _("It is used by %(names)s.") % {"names": ", ".join(users)}
                 return self._kept(request, row, why)
             try:
-                return super().delete_view(request, object_id, extra_context)
+                said = {"goes_along": self.goes_along, **(extra_context or {})}
+                return super().delete_view(request, object_id, said)
             except ProtectedError:  # it came into use between the question and the answer
                 return self._kept(request, row, _("It came into use a moment ago."))
         return super().delete_view(request, object_id, extra_context)

@@ -63,6 +63,7 @@ def test_a_person_never_moves_to_another_project(desk: Desk, project: Project) -
 
 def test_deleting_a_person_takes_the_devices_along(desk: Desk, project: Project) -> None:
     [device] = make_people(project, 1)
+    assert "Their devices" in desk.open("notifications_contact_delete", device.contact_id)
     desk.post("notifications_contact_delete", device.contact_id, post="yes")
     assert not Contact.objects.exists() and not Device.objects.exists()
     assert AuditEntry.objects.get().action == "deleted"

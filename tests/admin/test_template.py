@@ -60,6 +60,11 @@ def test_a_wrong_text_is_refused_with_its_place_by_form_and_preview(
     assert not Template.objects.exists()
 
 
+def test_a_text_that_is_too_long_everywhere_is_said_so_once(desk: Desk, project: Project) -> None:
+    make_contact(project)
+    assert preview(desk, project, body="é" * 2_100).count("FCM takes 4,096") == 1
+
+
 def test_the_preview_shows_the_text_for_the_person_named(desk: Desk, project: Project) -> None:
     make_contact(project, external_id="u1", attributes={"first_name": "Ada"})
     make_contact(project, external_id="u2", attributes={"first_name": "Linus"})
