@@ -24,7 +24,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
 from config.navigation import navigation
-from notifications.admin.contact import LEAST_TAIL
+from notifications.admin.device import LEAST_TAIL
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, page_url
 from notifications.contact import Contact
