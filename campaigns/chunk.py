@@ -120,7 +120,9 @@ WITH held AS (
     WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
-    SELECT run_id, id, attempt, %(seqs)s::int[], %(now)s FROM held, wanted
+    -- Our own clock may be ahead, and jump back before the window is settled.
+    SELECT run_id, id, attempt, %(seqs)s::int[], least(%(now)s, statement_timestamp())
+    FROM held, wanted
     WHERE cardinality(%(seqs)s::int[]) > 0
     RETURNING id
 )

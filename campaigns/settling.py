@@ -64,8 +64,8 @@ def _write(
     now: datetime,
 ) -> None:
     with transaction.atomic():
-        _add_up(claim, window, finals, copies, now)
-        _append(claim, finals, now)
+        moment = _add_up(claim, window, finals, copies, now)
+        _append(claim, finals, moment)
         _reschedule(claim, finals, retries)
 
 
@@ -118,17 +118,21 @@ WITH added AS (
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
     RETURNING id
 ), settled AS (
-    UPDATE campaigns_window SET settled_at = %(now)s
+    UPDATE campaigns_window
+    SET settled_at = greatest(opened_at, least(%(now)s, statement_timestamp()))
     WHERE id = %(window)s AND EXISTS (SELECT FROM added)
 )
-SELECT count(*) FROM added
+SELECT count(*), least(%(now)s, statement_timestamp()) FROM added
 """
 
 
 def _add_up(
     claim: Claim, window: Window | None, finals: list[Final], copies: int, now: datetime
-) -> None:
-    """First in the transaction: it checks the fence and locks the chunk until the commit."""
+) -> datetime:
+    """First in the transaction: it checks the fence and locks the chunk until the commit.
+
+    The moment is PostgreSQL's when our own clock is ahead of it.
+    """
     by_status = Counter(final.status.value for final in finals)
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
     values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": copies}
@@ -136,9 +140,10 @@ def _add_up(
     values["reasons"] = Json(_reasons(claim, finals))
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
-        (held,) = cursor.fetchone()
+        held, moment = cursor.fetchone()
     if not held:
         raise Fenced
+    return moment  # type: ignore[no-any-return]
 
 
 def _reasons(claim: Claim, finals: list[Final]) -> dict[str, int]:

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling
 from campaigns.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
+from campaigns.judging import Final, Status
 from campaigns.ledger import Delivery, Window
-from campaigns.reasons import Cause
+from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -182,3 +183,25 @@ def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: P
 
     run.refresh_from_db()
     assert run.state == "sending"
+
+
+def test_a_clock_that_was_ahead_and_jumps_back_costs_no_answer(project: Project, fcm: Fcm) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claim
+    ahead = timezone.now() + timedelta(minutes=5)
+    (left,) = sending.whom(claim)
+
+    window = claim.open_window([1], ahead)
+
+    assert Window.objects.get().opened_at < timezone.now(), "PostgreSQL's clock is believed"
+    Window.objects.update(opened_at=ahead)
+    settling.settle(
+        claim,
+        Window(pk=window, opened_at=ahead),
+        {},
+        [],
+        [Final(left, Status.SKIPPED, Reason.EXPIRED)],
+    )
+    assert Delivery.objects.get(run_id=run.pk).at < timezone.now()

@@ -129,10 +129,10 @@ def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(
     run = make_run(project)
     add_up, failures = settling._add_up, iter([OperationalError("the server went away")])
 
-    def failing_once(*arguments: Any) -> None:
+    def failing_once(*arguments: Any) -> Any:
         for failure in failures:
             raise failure
-        add_up(*arguments)
+        return add_up(*arguments)
 
     monkeypatch.setattr(settling, "_add_up", failing_once)
     monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
@@ -152,11 +152,11 @@ def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
     add_up = settling._add_up
     leases: list[Any] = []
 
-    def failing_twice(*arguments: Any) -> None:
+    def failing_twice(*arguments: Any) -> Any:
         leases.append(run.chunks.get().lease_until)
         if len(leases) < 3:
             raise OperationalError("No space left on device")
-        add_up(*arguments)
+        return add_up(*arguments)
 
     monkeypatch.setattr(settling, "_add_up", failing_twice)
     monkeypatch.setattr("django.db.connection.close", lambda: None)  # it would end this test's own
