@@ -46,4 +46,5 @@ WORDS = (
     gettext_noop("Choose file to upload"),
     gettext_noop("Toggle password visibility"),
     gettext_noop("Add row"),
+    gettext_noop(" By %(filter_title)s "),  # Django's Korean cannot tell 로 from 으로
 )

@@ -128,6 +128,6 @@ class LaunchDialog(Dialog):
         devices = self.reach.devices
         close = typed.isdecimal() and abs(int(typed) - devices) <= devices * TOLERANCE
         if not close:
-            self.fields["number"].help_text = ""  # the refusal says the same
+            self["number"].help_text = ""  # the refusal says the same
             raise ValidationError(_("Type %(number)s to launch.") % {"number": f"{devices:,}"})
         return typed

@@ -198,6 +198,7 @@ def test_above_the_limit_the_number_of_devices_has_to_be_typed(
     for typed in ("", "2", "three"):
         reply = desk.confirm("campaigns_campaign_launch", campaign.pk, number=typed)
         assert "Type 3 to launch." in text_of(reply)
+        assert "to show that you mean it" not in text_of(reply)  # which says the same
     assert not Run.objects.exists()
 
     desk.confirm("campaigns_campaign_launch", campaign.pk, number=" 3 ")
