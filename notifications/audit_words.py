@@ -38,11 +38,10 @@ def detail_in_words(detail: dict[str, Any]) -> str:
 
 
 def called(name: str) -> str:
-    """A field by its name on the pages, where that is another one than in the code."""
+    """A field by its name on the pages."""
     words = name.replace("_", " ")
     found = pgettext("field", words)
-    found = _(words) if found == words else found
-    return name if found == words else found
+    return _(words) if found == words else found
 
 
 def in_words(value: Any) -> str:

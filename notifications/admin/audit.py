@@ -41,6 +41,9 @@ class AuditPage(ReadOnlyPage):
         shown: QuerySet[Any] = rows.annotate(zone=zone)
         return shown.filter(Q(project=project) | Q(project=None))
 
+    class Media:
+        css = {"all": ["security.css"]}
+
     @display(description=gettext_lazy("when"))
     def when(self, obj: Any) -> str:
         return in_zone(obj.at, obj.zone, seconds=True)

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import (
@@ -111,8 +111,8 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     filter_horizontal = ()
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
-        (gettext_lazy("Person"), {"fields": ["first_name", "last_name", "email"]}),
-        (gettext_lazy("Access"), {"fields": ["role", "is_active"]}),
+        (pgettext_lazy("team", "Person"), {"fields": ["first_name", "last_name", "email"]}),
+        (pgettext_lazy("team", "Access"), {"fields": ["role", "is_active"]}),
     ]
     add_fieldsets = [(None, {"fields": ["username", "password1", "password2", "role"]})]
     add_form_template = None  # Django's says only that there is more to fill in afterwards

@@ -44,7 +44,7 @@ def test_a_change_is_kept_with_what_it_was_before(project: Project) -> None:
     assert (entry.actor, entry.address) == ("user:operator-person", "127.0.0.1")
     assert entry.changes == {"quota_per_minute": [was, 1200]}
     shown = desk.open("notifications_auditentry_change", entry.pk)
-    assert f"quota_per_minute {was:,} 1,200" in shown
+    assert f"quota per minute {was:,} 1,200" in shown
     assert "127.0.0.1" in desk.open("notifications_auditentry_changelist")
 
 
