@@ -57,4 +57,6 @@ def _paused_after(run: Run) -> datetime | None:
     """The last answer of a paused run: the days it then waits for a person are not its rate."""
     if run.state != Run.State.PAUSED:
         return None
-    return Window.objects.filter(run=run).aggregate(last=Max("settled_at"))["last"]
+    settled = Window.objects.filter(run=run).aggregate(last=Max("settled_at"))
+    last: datetime | None = settled["last"]
+    return last
