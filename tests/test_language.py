@@ -59,7 +59,7 @@ def test_the_choice_leads_nowhere_else_and_needs_a_token() -> None:
 @pytest.mark.django_db
 def test_every_page_offers_the_other_language_in_its_own_words(admin_client: Client) -> None:
     offered = '<button class="c-language" type="submit" name="language" value="ko" lang="ko">한국어'
-    for page in ("/admin/", "/admin/campaigns/run/", "/admin/campaigns/audience/add/"):
+    for page in ("/admin/", "/admin/campaigns/run/", "/admin/notifications/project/add/"):
         assert offered in admin_client.get(page).content.decode()
     assert offered in Client().get(LOGIN).content.decode()
     admin_client.cookies["django_language"] = "ko"

@@ -27,7 +27,7 @@ class ProjectPage(Page):
     has_project = False
     list_display = ["name", "slug", "firebase_project_id", "goes_to", "quota", "timezone"]
     search_fields = ["name", "slug"]
-    empty_text = gettext_lazy("Audiences, templates and campaigns belong to one: begin here.")
+    empty_text = gettext_lazy("Whatever is sent belongs to one: begin here.")
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
@@ -46,7 +46,7 @@ class ProjectPage(Page):
         pace = (_("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]})
         return super().get_fieldsets(request, obj) if obj else [(None, {"fields": first}), pace]
 
-    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
         return HttpResponseRedirect(page_url(obj))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
