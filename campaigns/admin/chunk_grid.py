@@ -12,7 +12,7 @@ from campaigns import reports
 from campaigns.chunk import Chunk
 from campaigns.run import Run
 
-# In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a worker that died.
+# In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
 KINDS = {
     "w": _("Waiting"),
     "t": _("Waits to be taken up again"),
