@@ -9,11 +9,14 @@ from typing import Any
 from celery import Celery
 from celery.signals import beat_init, worker_init, worker_process_init
 
+from config.broker import stop_the_hole
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("carillon")
 app.config_from_object("config.celery_settings")
 app.autodiscover_tasks(["campaigns"])
+stop_the_hole()
 
 
 @worker_init.connect

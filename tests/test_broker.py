@@ -1,0 +1,51 @@
+"""What Redis does not hear costs a worker nothing but that."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from kombu import Connection
+
+from config.celery import app
+
+QUEUE = "a-queue-of-the-tests"
+
+
+@pytest.fixture
+def broker() -> Iterator[Connection]:
+    """As a worker is connected, only less patient."""
+    options = {**app.conf.broker_transport_options, "socket_timeout": 0.3}
+    with app.connection_for_read(transport_options=options) as connection:
+        yield connection
+
+
+def hang(seconds: float) -> None:
+    redis.Redis.from_url(settings.BROKER_URL).execute_command("CLIENT", "PAUSE", int(seconds * 1e3))
+
+
+@pytest.mark.parametrize("say", ["ack", "reject"])
+def test_a_worker_that_redis_did_not_hear_takes_the_next_message(
+    broker: Connection, say: str
+) -> None:
+    queue = broker.SimpleQueue(QUEUE)
+    queue.consumer.qos(prefetch_count=1)
+    queue.clear()
+    for number in (1, 2):
+        queue.put({"number": number})
+    first: Any = queue.get(timeout=5)
+    assert first.payload == {"number": 1}
+
+    hang(1)
+    errors = broker.connection_errors + broker.channel_errors
+    getattr(first, f"{say}_log_error")(logging.getLogger(__name__), errors)
+    time.sleep(1)
+
+    second: Any = queue.get(timeout=5)
+    assert second.payload == {"number": 2}
+    second.ack()
