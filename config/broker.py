@@ -13,7 +13,7 @@ from typing import Any
 from kombu.transport import redis, virtual
 
 
-class Places(redis.QoS):  # type: ignore[misc]
+class Places(redis.QoS):
     def ack(self, delivery_tag: Any) -> None:
         self._given_back(super().ack, delivery_tag)
 

@@ -26,7 +26,7 @@ def broker() -> Iterator[Connection]:
 
 
 def hang(seconds: float) -> None:
-    redis.Redis.from_url(settings.BROKER_URL).execute_command("CLIENT", "PAUSE", int(seconds * 1e3))
+    redis.Redis.from_url(settings.BROKER_URL).client_pause(int(seconds * 1_000))
 
 
 @pytest.mark.parametrize("say", ["ack", "reject"])
