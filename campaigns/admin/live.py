@@ -142,7 +142,8 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     }
     if run.state == Run.State.CANCELLED:
         return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
-    return _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
+    said = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
+    return said.replace(" %", "\u00a0%")
 
 
 def _bars(totals: reports.Totals) -> list[tuple[str, int]]:
