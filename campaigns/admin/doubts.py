@@ -1,4 +1,4 @@
-"""Rules that are in order but cannot mean what they say: the people's attributes have changed."""
+"""Rules that are in order but cannot mean what they say: not of these people, or of none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from campaigns import vocabulary
 from campaigns.rules import leaves
+from notifications.contact import Contact
 
 PREFIX = "attributes."
 # What these compare; a value of another type is simply never more, or never before.
@@ -19,6 +20,8 @@ NEEDS = {
 
 def doubts(project_id: int, tree: dict[str, Any]) -> list[str]:
     """What somebody should look at before launching, in words with what to do."""
+    if not Contact.objects.filter(project=project_id).exists():
+        return [_("This project knows nobody yet: your app registers people through the API.")]
     asked = [
         (leaf["field"].removeprefix(PREFIX), leaf["op"])
         for leaf in leaves(tree)

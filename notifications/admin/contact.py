@@ -56,9 +56,7 @@ class ContactPage(Page):
     sortable_by = ()
     goes_along = _("Their devices are deleted as well, and nothing reaches them any more.")
     list_select_related = ["project"]
-    empty_text = _(
-        "People arrive from your app through the API, from a CSV file, or one by one here."
-    )
+    empty_text = _("People arrive from your app through the API, or one by one here.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
         return super().get_queryset(request).prefetch_related("devices")

@@ -142,6 +142,11 @@ def test_nobody_left_says_so_and_where_to_look(desk: Desk, project: Project) -> 
     assert "Nobody matches these rules at this moment" in ask(desk, "count", project, {"any": []})
 
 
+def test_a_project_without_people_says_where_they_come_from(desk: Desk, project: Project) -> None:
+    text = ask(desk, "count", project, {"all": []})
+    assert "This project knows nobody yet" in text and "Nobody matches" not in text
+
+
 def test_a_rule_on_an_attribute_that_vanished_says_so(desk: Desk, project: Project) -> None:
     make_contact(project, attributes={"plan": "pro"})
     tier = {"field": "attributes.tier", "op": "eq", "value": "gold"}
