@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import redis
 from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
@@ -30,8 +31,9 @@ def operator(db: None) -> Desk:
 
 
 def test_it_shows_health_queues_projects_and_keys_at_a_glance(
-    operator: Desk, project: Project
+    operator: Desk, project: Project, settings: LazySettings
 ) -> None:
+    redis.Redis.from_url(settings.BROKER_URL).flushdb()  # what other tests have rung
     Tick.record(timezone.now())
     ApiKey.issue(project, "shop backend", ["runs"])
     ApiKey.objects.create(project=project, name="old", prefix="x", digest="x", scopes=[],
