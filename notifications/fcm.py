@@ -25,7 +25,8 @@ from notifications.tokens import AccessTokens
 LONGEST_CLOSURE = 3600.0
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
-TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
+# Before `total`: a name that is never resolved shall not look like an answer that never came.
+TIMEOUT = aiohttp.ClientTimeout(total=15, connect=10, sock_connect=5)
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
 
 

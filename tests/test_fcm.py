@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+import aiohttp
 import pytest
 
+from notifications import fcm as gateway_module
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.minting import AccountKey, Minted, TokenUnavailable
@@ -115,6 +117,25 @@ def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm
     (outcome,) = asyncio.run(connected())
     assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
     assert fcm.witness() == []
+
+
+def test_a_name_that_is_never_resolved_stops_everything_before_it_leaves(
+    fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def for_ever(*_: object, **__: object) -> list[aiohttp.abc.ResolveResult]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", for_ever)
+    real = gateway_module.TIMEOUT
+    assert real.connect and real.total
+    sooner = aiohttp.ClientTimeout(total=real.total / 20, connect=real.connect / 20)
+    monkeypatch.setattr(gateway_module, "TIMEOUT", sooner)
+    monkeypatch.setattr(fcm, "url", "https://fcm.invalid")
+
+    (outcome,) = send(fcm, [message(1)], tokens=tokens_of(fcm))
+
+    assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
 
 
 def test_an_installation_id_travels_as_one(fcm: Fcm) -> None:
