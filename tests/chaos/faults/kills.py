@@ -109,6 +109,14 @@ def power_cut(scene: Scene) -> None:
     scene.finish()
 
 
+SERVED = {name: {"LEASE_SECONDS": "30"} for name in ("bulk", "control")}
+
+
+@fault("F6l", "the same with production's lease", people=8_000, within=70, different=SERVED)
+def power_cut_in_production(scene: Scene) -> None:
+    power_cut(scene)
+
+
 @fault("F7", "child killed by its pid, three times", people=10_000, within=15)
 def children_killed(scene: Scene) -> None:
     scene.launch()
