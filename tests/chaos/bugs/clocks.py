@@ -46,7 +46,7 @@ def _any_clock() -> None:
 
 @bug("leases by the worker's clock", fault="F17j")
 def _by_the_workers_clock() -> None:
-    """Whoever takes a chunk frees the others whose lease his own clock calls lapsed."""
+    """Whoever is to take a chunk takes over one whose lease his own clock calls lapsed."""
     from django.utils import timezone
 
     from campaigns import chunk, sending
@@ -54,10 +54,12 @@ def _by_the_workers_clock() -> None:
 
     claim = chunk.claim
 
-    def claim_by_clock(run_id: int, *rest: Any, **more: Any) -> Any:
+    def claim_by_clock(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
         lapsed = Chunk.objects.filter(run=run_id, state="leased", lease_until__lt=timezone.now())
-        lapsed.update(state="waiting", lease_until=None)
-        return claim(run_id, *rest, **more)
+        for one in lapsed[:1]:
+            lapsed.filter(pk=one.pk).update(state="queued", lease_until=None)
+            number = one.number
+        return claim(run_id, number, *rest, **more)
 
     patch(sending, "claim", claim_by_clock)
 
