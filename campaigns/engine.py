@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, Max, Q, QuerySet, Sum
+from django.utils import timezone
 
 from campaigns import breakers, details, freezing
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
@@ -89,7 +90,7 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
     if not states and not run.freezing:
-        run.move_to(Run.State.FINISHED, finished_at=now, **_totals(run))
+        run.move_to(Run.State.FINISHED, finished_at=_end(now), **_totals(run))
         return None
     Run.objects.filter(pk=run.pk).update(**_totals(run))
     if trip := breakers.look_back(run):
@@ -99,6 +100,11 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
         _ask_a_person(run, open_chunks)
         return None
     return _next_wave(run, now)
+
+
+def _end(now: datetime) -> datetime:
+    """What closed the last chunk may have been written since we were called."""
+    return max(now, timezone.now())
 
 
 STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
@@ -183,7 +189,7 @@ def _close_cancelled(run: Run, now: datetime) -> None:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
-            finished_at=now, **_totals(run)
+            finished_at=_end(now), **_totals(run)
         )
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from campaigns import engine, sending
 from campaigns.chunk import Chunk
+from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -49,3 +50,17 @@ def test_a_chunk_that_closes_in_the_middle_of_a_step_asks_nobody(
     engine.advance(run.pk, now=now)
     run.refresh_from_db()
     assert run.state == Run.State.FINISHED
+
+
+@pytest.mark.django_db
+def test_no_row_is_younger_than_the_end(project: Project, fcm: Fcm) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    called = timezone.now()
+    sending.send(run.pk, 1, run.epoch)  # while whoever was called waits for the run
+
+    engine.advance(run.pk, now=called)
+
+    run.refresh_from_db()
+    assert run.finished_at is not None
+    assert not Delivery.objects.filter(run_id=run.pk, at__gt=run.finished_at).exists()
