@@ -51,7 +51,7 @@ def _two_transactions() -> None:
     """The chunks are committed before the run is moved."""
     from django.db import connection
 
-    from campaigns import engine, failpoints
+    from campaigns import failpoints, freezing
 
     hit = failpoints.hit
 
@@ -60,7 +60,7 @@ def _two_transactions() -> None:
             connection.connection.commit()
         hit(name)
 
-    patch(engine, "hit", commit_and_hit)
+    patch(freezing, "hit", commit_and_hit)
 
 
 @bug("leases never lapse", fault="F2 F6 F6p F7 F26l F32n")
