@@ -58,6 +58,7 @@ def test_a_run_over_every_state_of_address_equals_the_witness_row_by_row(
     eventually(lambda: is_(run, "finished"), seconds=120)
     assert len(odd) == 200
     assert reports.totals_of(run) == reports.recount(run)
+    eventually(lambda: len(fcm.everything_witnessed()) == fcm.counts()["accepted"])
     received = Counter((record["id"], record["address"]) for record in fcm.everything_witnessed())
     for row in Delivery.objects.filter(run_id=run.pk):
         times = received.pop((f"{run.pk}:{row.seq}", devices[row.device_id]), 0)

@@ -53,6 +53,7 @@ def test_a_newcomer_writes_and_schedules_a_campaign_on_one_page(
     make_people(project, 3)
     page.goto("/admin/campaigns/campaign/add/")
     page.get_by_label("Name").fill("Spring")
+    page.get_by_label("An audience you have").check()
     expect(page.get_by_label("Audience", exact=True)).to_be_visible()
     page.get_by_label("New rules, made here").check()
     expect(page.get_by_label("Audience", exact=True)).to_be_hidden()
