@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -73,6 +73,11 @@ def make_people(project: Project, addresses: list[str] | int) -> list[Device]:
     )
 
 
+def addresses(**counts: int) -> list[str]:
+    """So many of each kind, as the emulator tells them apart."""
+    return [f"{kind}-{number}:APA91b" for kind, count in counts.items() for number in range(count)]
+
+
 def make_audience(project: Project, **values: Any) -> Audience:
     return Audience.objects.create(
         project=project, **{"name": f"Audience {next(numbers)}", **values}
@@ -95,6 +100,12 @@ def make_campaign(project: Project, *, template: Any = None, **values: Any) -> C
         template if isinstance(template, Template) else make_template(project, **(template or {}))
     )
     return Campaign.objects.create(project=project, **{**defaults, **values})
+
+
+def make_scheduled_run(project: Project, at: datetime, **values: Any) -> Run:
+    return make_run(
+        project, advanced=False, schedule_kind="at", at=at, timezone="Asia/Seoul", **values
+    )
 
 
 def make_run(project: Project, *, advanced: bool = True, **values: Any) -> Run:

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from campaigns import chunk, control, engine, reports, sending
-from campaigns.ledger import Delivery, Retry, Window
+from campaigns.ledger import Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.device import Device
 from notifications.project import Project
-from tests.builders import make_people, make_run
+from tests.builders import addresses, make_people, make_run
+from tests.by_hand import work
 from tests.fcm import Fcm
-
-
-def work(run: Run) -> Run:
-    """Send chunk after chunk, with a look in between, until nothing is rung any more."""
-    while True:
-        queued = run.chunks.filter(state="queued").order_by("number").first()
-        if queued:
-            sending.send(run.pk, queued.number, run.epoch)
-        rung = engine.advance(run.pk, now=timezone.now())
-        run.refresh_from_db()
-        idle = rung is None and not run.chunks.filter(state="queued").exists()
-        if idle or run.state == "paused":
-            return run
-
-
-def addresses(**counts: int) -> list[str]:
-    return [f"{kind}-{number}:APA91b" for kind, count in counts.items() for number in range(count)]
 
 
 def test_a_key_of_another_project_stops_the_run_within_one_trial_window(
@@ -217,79 +200,6 @@ def test_refusals_make_no_storm(project: Project, fcm: Fcm) -> None:
     assert run.chunks.get().copies == 0
 
 
-def make_phones(project: Project, platform: str, given: Any) -> list[Device]:
-    phones = make_people(project, given)
-    Device.objects.filter(pk__in=[phone.pk for phone in phones]).update(platform=platform)
-    return phones
-
-
-def test_a_missing_apns_key_stops_ios_and_nothing_else(project: Project, fcm: Fcm) -> None:
-    make_phones(project, "ios", addresses(thirdparty=40))
-    make_people(project, 200)
-
-    run = work(make_run(project))
-
-    assert (run.state, run.cause) == ("paused", "platform_key")
-    assert run.cause_detail == "40 devices wait: iOS."
-    totals = reports.totals_of(run)
-    assert (totals.accepted, totals.waiting) == (200, 40)
-    assert not Device.objects.filter(retired_at__isnull=False).exists()
-
-
-def test_with_the_key_in_place_the_held_platform_goes_out(project: Project, fcm: Fcm) -> None:
-    phones = make_phones(project, "ios", addresses(thirdparty=40))
-    make_people(project, 200)
-    run = work(make_run(project))
-    for phone in phones:
-        phone.address, phone.platform = f"live{phone.pk}:APA91b", "ios"
-    Device.objects.bulk_update(phones, ["address", "platform"])
-
-    control.resume(run, by="user:alice")
-    run = work(run)
-
-    assert run.state == "finished"
-    assert reports.totals_of(run).accepted == 240
-    assert len({record["address"] for record in fcm.witness()}) == 240
-
-
-def test_one_odd_device_does_not_stop_its_platform(project: Project, fcm: Fcm) -> None:
-    make_phones(project, "ios", addresses(live=20, thirdparty=1))
-
-    run = work(make_run(project))
-
-    assert run.state == "finished"
-    assert Delivery.objects.get(run_id=run.pk, status="rejected").reason == "platform_key"
-
-
-def test_a_platform_of_few_devices_is_held_as_well(project: Project, fcm: Fcm) -> None:
-    """Four of each window, and the very first has worked: the key was deleted since."""
-    make_phones(project, "ios", ["live0:x"])
-    phones = [a for n in range(20) for a in (f"thirdparty-{n}:x", *[""] * 40)]
-    make_people(project, phones)
-    ios = Device.objects.filter(address__startswith="thirdparty")
-    ios.update(platform="ios")
-
-    run = work(make_run(project))
-
-    assert (run.state, run.cause) == ("paused", "platform_key")
-    assert run.cause_detail.endswith("devices wait: iOS.")
-
-
-def test_a_person_who_knows_better_than_the_one_odd_phone_is_believed(
-    project: Project, fcm: Fcm
-) -> None:
-    make_phones(project, "ios", addresses(thirdparty=1))
-    make_people(project, 5)
-    run = work(make_run(project))
-    assert (run.state, run.cause) == ("paused", "platform_key")
-
-    control.resume(run, by="user:alice")
-    run = work(run)
-
-    assert run.state == "finished"
-    assert reports.reasons_of(run) == {"platform_key": 1}
-
-
 def test_a_worker_that_is_late_holds_nothing_back_and_pauses_nothing(project: Project) -> None:
     make_people(project, 5)
     run = make_run(project)
@@ -303,16 +213,3 @@ def test_a_worker_that_is_late_holds_nothing_back_and_pauses_nothing(project: Pr
 
     run.refresh_from_db()
     assert (run.state, run.held_platforms) == ("sending", [])
-
-
-def test_a_cancelled_run_closes_what_it_held_back(project: Project, fcm: Fcm) -> None:
-    make_phones(project, "ios", addresses(thirdparty=20))
-    make_people(project, 5)
-    run = work(make_run(project))
-
-    control.cancel(run, by="user:alice")
-    run = work(run)
-
-    assert reports.recount(run).as_dict() == {
-        "planned": 25, "accepted": 5, "rejected": 0, "skipped": 20, "unknown": 0, "waiting": 0,
-    }  # fmt: skip

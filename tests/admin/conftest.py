@@ -23,3 +23,9 @@ def desk(client: Client, db: None) -> Desk:
 def project(db: None) -> Project:
     """The only project, so that no page asks for one. It never sends."""
     return make_project(name="Shop", timezone="Asia/Seoul")
+
+
+@pytest.fixture
+def museum(project: Project) -> Project:
+    """Beside the project “Shop”, which is older and thus the one a person starts in."""
+    return make_project(name="Museum", timezone="Europe/Oslo")

@@ -12,6 +12,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from notifications.project import Project
+
 
 @dataclass
 class Desk:
@@ -35,6 +37,10 @@ class Desk:
     def confirm(self, page: str, *args: Any, **values: Any) -> HttpResponse:
         """Answer a dialog with yes."""
         return self.post(page, *args, _form_submitted="on", **values)
+
+    def go_to(self, project: Project) -> HttpResponse:
+        """Work in this project from now on."""
+        return self.post("project_switch", go_to_project=project.pk)
 
 
 def text_of(reply: Any) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from html import unescape
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.run import Run
@@ -27,28 +25,19 @@ from notifications import audit
 from notifications.access import ApiKey
 from notifications.admin.page import Page
 from notifications.project import Project
-from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,
     make_contact,
     make_device,
-    make_project,
     make_run,
     make_template,
 )
-from tests.roles.people import logged_in
 from tests.roles.test_matrix import address, pages
 
 pytestmark = pytest.mark.django_db
 NAME = "Lindworm"
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/admin/"}
-
-
-@pytest.fixture
-def museum(project: Project) -> Project:
-    """Beside the project “Shop”, which is older and thus the one a person starts in."""
-    return make_project(name="Museum", timezone="Europe/Oslo")
 
 
 @pytest.fixture
@@ -117,10 +106,6 @@ def named(page: URLPattern) -> str | None:
     return next((part for part in parts if projects.model_of(str(page.name), part)), None)
 
 
-def moved(client: Client, project: Project) -> Any:
-    return client.post(reverse("admin:project_switch"), {"go_to_project": project.pk})
-
-
 def shows_lindworms(client: Client, url: str) -> bool:
     reply = client.get(url)
     assert reply.status_code == 200, (url, reply.status_code)
@@ -141,7 +126,7 @@ def test_the_same_pages_show_it_once_one_goes_there(
     desk: Desk, rows: dict[str, int], museum: Project
 ) -> None:
     """Or the walk above would look at nothing."""
-    moved(desk.client, museum)
+    desk.go_to(museum)
     shown = {url for url in everywhere() if shows_lindworms(desk.client, url)}
     assert {reverse(f"admin:{name}_changelist") for name in lists()} <= shown
     assert {reverse("admin:index"), reverse("admin:operations")} <= shown
@@ -182,32 +167,8 @@ def test_the_number_beside_the_runs_counts_this_project_only(
 ) -> None:
     Run.objects.get().pause(Cause.LATE)
     assert "Runs task_alt" in desk.open("index")
-    moved(desk.client, museum)
+    desk.go_to(museum)
     assert "Runs 1 task_alt" in desk.open("index")
-
-
-# --- Going from one to the other ----------------------------------------------------------------
-
-
-def test_the_choice_is_kept_said_and_ticked(desk: Desk, museum: Project) -> None:
-    page = desk.client.get("/admin/").content.decode()
-    assert re.search(r'aria-current="true">Shop', page) and "Museum" in page
-    reply: Any = desk.client.post(
-        reverse("admin:project_switch"), {"go_to_project": museum.pk}, follow=True
-    )
-    assert "You are working in “Museum” now." in text_of(reply)
-    page = desk.client.get("/admin/campaigns/run/").content.decode()
-    assert re.search(r'aria-current="true">Museum', page)
-
-
-def test_looking_changes_nothing_and_nobody_is_sent_elsewhere(desk: Desk, museum: Project) -> None:
-    url = reverse("admin:project_switch")
-    assert desk.client.get(url, {"go_to_project": museum.pk}).status_code == 405
-    reply = desk.client.post(url, {"go_to_project": museum.pk, "next": "https://example.com/"})
-    assert reply["Location"] == "/admin/"
-    reply = desk.client.post(url, {"go_to_project": "1' OR 1=1", "next": "/admin/campaigns/run/"})
-    assert reply["Location"] == "/admin/campaigns/run/"
-    assert "Museum" in desk.open("index")
 
 
 def test_a_link_into_another_project_offers_to_go_there(
@@ -234,7 +195,7 @@ def test_every_form_says_in_which_project_it_was_opened(
     desk: Desk, rows: dict[str, int], museum: Project
 ) -> None:
     """Or two tabs would put into one project what was written in the other."""
-    moved(desk.client, museum)
+    desk.go_to(museum)
     kept = re.compile(rf'<form .*name="settled_project" value="{museum.pk}".*</form>', re.DOTALL)
     asked, silent = 0, []
     for name in lists():
@@ -250,40 +211,6 @@ def test_every_form_says_in_which_project_it_was_opened(
     assert asked >= 8 and silent == []
 
 
-def test_what_was_typed_in_another_project_is_saved_there_or_not_at_all(
-    desk: Desk, project: Project, museum: Project
-) -> None:
-    """Two tabs: the form was opened in the shop, then the other tab went to the museum."""
-    url = reverse("admin:campaigns_template_add")
-    form = {"name": "Two\nlines", "title": "“Hi” <b>", "settled_project": project.pk, "_save": ""}
-    moved(desk.client, museum)
-    reply: Any = desk.client.post(url, {**form, "body": "See you", "tags": ["a", "b"]})
-    assert reply.status_code == 409 and "Nothing was saved" in text_of(reply)
-    html = reply.content.decode()
-    again = re.findall(r'<textarea name="([^"]+)" hidden>\n(.*?)</textarea>', html, re.DOTALL)
-    typed = [(name, unescape(value)) for name, value in again]
-    assert ("title", "“Hi” <b>") in typed and [v for n, v in typed if n == "tags"] == ["a", "b"]
-    assert f'name="go_to_project" value="{project.pk}"' in html
-    moved(desk.client, project)
-    assert desk.client.post(url, dict(typed)).status_code in (200, 302)
-
-
-def test_a_question_beside_a_form_says_that_one_has_gone_elsewhere(
-    desk: Desk, museum: Project
-) -> None:
-    url = reverse("admin:audience_count")
-    reply = desk.client.post(url, {"project": museum.pk, "rules": '{"all": []}'}, headers=HTMX)
-    assert reply.status_code == 200
-    assert "You are working in “Shop” now; this page is of “Museum”." in text_of(reply)
-
-
-def test_what_is_made_belongs_to_the_project_one_works_in(desk: Desk, museum: Project) -> None:
-    moved(desk.client, museum)
-    text = desk.save("campaigns_audience_add", name="Night owls", kind="rules", rules="")
-    assert "Night owls" in text
-    assert Audience.objects.get().project == museum
-
-
 def test_a_campaign_is_offered_only_its_own_projects_texts(
     desk: Desk, rows: dict[str, int], project: Project
 ) -> None:
@@ -293,24 +220,3 @@ def test_a_campaign_is_offered_only_its_own_projects_texts(
     values = {"name": "Mixed", "audience": rows["campaigns_audience"], "schedule_kind": "now"}
     desk.save("campaigns_campaign_add", **values)
     assert not Campaign.objects.filter(name="Mixed").exists()
-
-
-# --- While there is no choice -------------------------------------------------------------------
-
-
-def test_with_one_project_nothing_of_it_is_seen(desk: Desk, project: Project) -> None:
-    for page in ("index", "campaigns_run_changelist", "campaigns_campaign_add", "search"):
-        html = desk.client.get(reverse(f"admin:{page}")).content.decode()
-        assert "go_to_project" not in html and "n-project" not in html, page
-
-
-def test_without_any_project_the_pages_still_open(desk: Desk) -> None:
-    assert "Overview" in desk.open("index")
-    desk.open("campaigns_campaign_changelist")
-    desk.open("campaigns_calendar")
-
-
-def test_a_viewer_may_go_to_another_project_too(museum: Project) -> None:
-    client = logged_in(Role.VIEWER)
-    assert moved(client, museum).status_code == 302
-    assert re.search(r'aria-current="true">Museum', client.get("/admin/").content.decode())

@@ -1,4 +1,4 @@
-"""How a run goes and went: its line, its chunks, its reasons, its recipients, its rate."""
+"""How a run goes and went: its line, its chunks, its reasons, its recipients."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine, freezing
+from campaigns import engine, freezing
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
 from campaigns.campaign import Campaign
-from campaigns.chunk import Chunk, claim
+from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Window
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
-from campaigns.sending import Sending
 from notifications.audit import AuditEntry
 from notifications.project import Project
-from tests.admin.desk import Desk, messages_of, text_of
+from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
@@ -262,55 +261,3 @@ def test_the_csv_holds_what_the_filters_show(desk: Desk, project: Project) -> No
     assert f'filename="run-{run.pk}-recipients.csv"' in reply["Content-Disposition"]
     everybody: Any = desk.client.get(reverse("admin:run_csv", args=[run.pk]))
     assert b"".join(everybody.streaming_content).decode().count("\n") == 3
-
-
-# --- The rate -------------------------------------------------------------------------------------
-
-
-def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
-    desk: Desk, project: Project
-) -> None:
-    make_people(project, 2)
-    run = make_run(project, rate_per_second=50)
-    assert "It may send 50 a second now" in desk.open("campaigns_run_rate", run.pk)
-    reply = desk.confirm("campaigns_run_rate", run.pk, rate="1200")
-    assert "at its new rate" in messages_of(reply)[-1]
-    assert Run.objects.get(pk=run.pk).rate_per_second == 1_200
-    entry = AuditEntry.objects.get(action="changed the rate of")
-    assert entry.changes == {"rate_per_second": [50, 1_200]}
-    text = desk.open("campaigns_run_change", run.pk)
-    assert "changed the rate of it: 50 → 1,200" in text
-    desk.confirm("campaigns_run_rate", run.pk, rate="")
-    assert Run.objects.get(pk=run.pk).rate_per_second is None
-
-
-@pytest.mark.parametrize("rate", ["0", "-1", "many", "100001", "1.5"])
-def test_a_rate_that_is_none_is_refused_in_the_dialog(
-    desk: Desk, project: Project, rate: str
-) -> None:
-    make_people(project, 1)
-    run = make_run(project, rate_per_second=50)
-    desk.confirm("campaigns_run_rate", run.pk, rate=rate)
-    assert Run.objects.get(pk=run.pk).rate_per_second == 50
-    assert not AuditEntry.objects.filter(action="changed the rate of").exists()
-
-
-def test_a_run_that_has_ended_has_no_rate_to_change(desk: Desk, project: Project) -> None:
-    make_people(project, 1)
-    run = make_run(project)
-    run.cancel()
-    reply = desk.confirm("campaigns_run_rate", run.pk, rate="5")
-    assert "A cancelled run cannot change its rate." in text_of(reply)
-    assert "verb-rate" not in html_of(desk, "campaigns_run_change", run.pk)
-
-
-def test_a_worker_in_the_middle_of_a_chunk_takes_the_new_rate_up(project: Project) -> None:
-    make_people(project, 3)
-    run = make_run(project, rate_per_second=5)
-    granted = claim(run.pk, 1, run.epoch, task_id=None)
-    assert granted
-    sending = Sending(granted)
-    control.change_rate(run, 700, by="user:ada")
-    sending.looked_at = 0.0
-    sending._look()
-    assert sending.gate.rate == 700

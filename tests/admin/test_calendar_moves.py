@@ -1,0 +1,198 @@
+"""Moving a run in the calendar: what it meets, what is refused, and who may."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from campaigns import control, engine, moving
+from campaigns.campaign import Campaign
+from campaigns.run import Run
+from notifications.audit import AuditEntry
+from notifications.project import Project
+from notifications.team import Role
+from tests.admin.desk import Desk, messages_of, text_of
+from tests.builders import make_campaign, make_people, make_project, make_scheduled_run
+from tests.roles.people import logged_in
+
+pytestmark = pytest.mark.django_db
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+@pytest.fixture
+def noon() -> datetime:
+    """In five days, as Seoul's clock shows it; it may be next month."""
+    day = timezone.now().astimezone(SEOUL) + timedelta(days=5)
+    return day.replace(hour=12, minute=0, second=0, microsecond=0)
+
+
+def dialog(desk: Desk, run: Run, **query: Any) -> str:
+    return desk.open("campaigns_move", run.pk, **query)
+
+
+def move(desk: Desk, run: Run, wall: datetime, **values: Any) -> Any:
+    asked = {
+        "at": f"{wall:%Y-%m-%dT%H:%M}",
+        "zone": "Asia/Seoul",
+        "was": run.scheduled_at.isoformat(),
+        "looked_at": f"{wall:%Y-%m-%dT%H:%M:%S}",
+    }
+    return desk.confirm("campaigns_move", run.pk, **{**asked, **values})
+
+
+def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 3)
+    run = make_scheduled_run(project, noon, name="Lanterns")
+    assert "Choose another one" not in dialog(desk, run)  # before anything was chosen
+    day = noon + timedelta(days=2)
+    make_scheduled_run(project, day + timedelta(minutes=10), name="Neighbour")
+    text = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
+    assert "Move “Lanterns”?" in text
+    assert f"Then {day.day} {day:%b %Y}, 12:00 Asia/Seoul" in text
+    assert "3 devices of 3 people" in text
+    assert "there is also “Neighbour”" in text
+    assert "asleep" not in text
+    run.refresh_from_db()
+    assert run.scheduled_at == noon  # looking moves nothing
+
+
+def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, later = make_scheduled_run(project, noon), noon + timedelta(days=1)
+    reply = move(desk, run, later, view="week")
+    assert reply["HX-Redirect"].endswith(f"calendar/?view=week&day={later:%Y-%m-%d}")
+    assert "moved to" in messages_of(reply)[0]
+    run.refresh_from_db()
+    assert (run.scheduled_at, run.state) == (later, "scheduled")
+    assert run.campaign.at == later
+    entry = AuditEntry.objects.get(action="moved")
+    assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
+    assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
+
+
+def test_a_moved_run_starts_at_its_new_time_only(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, later = make_scheduled_run(project, noon), noon + timedelta(hours=3)
+    move(desk, run, later)
+    for now, state in ((noon, "scheduled"), (later, "preparing")):
+        engine.sweep(now)
+        run.refresh_from_db()
+        assert run.state == state
+
+
+def test_a_time_typed_by_hand_is_looked_at_before_it_is_moved(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, night = make_scheduled_run(project, noon), noon.replace(hour=3) + timedelta(days=1)
+    first = move(desk, run, night, looked_at=f"{noon:%Y-%m-%dT%H:%M:%S}")
+    assert "people may be asleep" in text_of(first) and "then move it" in text_of(first)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+    seen = re.search(rb'name="looked_at" value="([^"]+)"', first.content)
+    assert seen
+    move(desk, run, night, looked_at=seen[1].decode())
+    run.refresh_from_db()
+    assert run.scheduled_at == night
+
+
+@pytest.mark.parametrize(
+    ("wall", "said"),
+    [
+        (datetime(2026, 1, 1, 9, 0), "This time has passed"),  # noqa: DTZ001 – a wall clock's
+        (datetime(2031, 3, 30, 2, 30), "02:30 does not exist on 30 March 2031"),  # noqa: DTZ001
+    ],
+)
+def test_a_time_that_cannot_be_is_refused(
+    desk: Desk, project: Project, noon: datetime, wall: datetime, said: str
+) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    assert said in text_of(move(desk, run, wall, zone="Europe/Berlin"))
+    assert "Choose a date and a time." in text_of(move(desk, run, noon, at="soon"))
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+
+
+def test_of_two_who_move_it_at_once_the_second_is_told(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    move(desk, run, noon + timedelta(days=1))
+    reply = move(desk, run, noon + timedelta(days=2))  # from a page that shows the old time
+    assert "Somebody moved or started it meanwhile" in text_of(reply)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon + timedelta(days=1)
+
+
+def test_what_began_is_not_moved(desk: Desk, project: Project, noon: datetime) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    engine.sweep(noon)
+    assert "Only a scheduled run can be moved; this one is preparing." in dialog(desk, run)
+    with pytest.raises(moving.NotMoved):
+        moving.move(run, to=noon + timedelta(days=9), was=noon, by="user:ada", now=noon)
+    run.refresh_from_db()
+    assert run.scheduled_at == noon
+
+
+def test_one_of_a_series_stays_before_the_next(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(
+        project, schedule_kind="recurring", repeat="daily", at=noon, timezone="Asia/Seoul"
+    )
+    run = control.launch(campaign, by="user:bob", now=timezone.now())
+    assert "The next one is due on" in text_of(move(desk, run, noon + timedelta(days=1)))
+    move(desk, run, noon + timedelta(hours=6))
+    run.refresh_from_db()
+    assert run.scheduled_at == noon + timedelta(hours=6)
+    assert Campaign.objects.get().at == noon  # the series itself keeps its hour
+
+
+# --- Who may --------------------------------------------------------------------------------------
+
+
+def test_without_the_right_to_it_nothing_is_shown_or_moved(
+    client: Client, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    client.force_login(User.objects.create_user("bob", "b@example.com", "x", is_staff=True))
+    for url in ("calendar/", f"calendar/{run.pk}/"):
+        assert client.get(f"/admin/campaigns/campaign/{url}").status_code == 403
+    assert client.post(f"/admin/campaigns/campaign/calendar/{run.pk}/").status_code == 403
+
+
+def test_of_several_projects_the_chosen_ones_zone_counts(desk: Desk, project: Project) -> None:
+    museum = make_project(name="Museum")
+    make_people(museum, 1)
+    run = make_scheduled_run(museum, datetime(2031, 5, 7, 12, tzinfo=UTC))
+    desk.post("project_switch", go_to_project=museum.pk)
+    assert "12:00 UTC" in dialog(desk, run, zone="UTC")
+
+
+def test_a_viewer_sees_the_calendar_and_moves_nothing(project: Project, noon: datetime) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon, name="Lanterns")
+    url, day = "/admin/campaigns/campaign/calendar/", {"day": f"{noon:%Y-%m-%d}"}
+    viewer = logged_in(Role.VIEWER).get(url, day).content
+    assert b"Lanterns" in viewer
+    assert b'draggable="true"' not in viewer and b"cal-move" not in viewer
+    sender = logged_in(Role.SENDER).get(url, day).content
+    assert b'draggable="true"' in sender and f"{url}{run.pk}/".encode() in sender
