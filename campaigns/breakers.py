@@ -189,7 +189,7 @@ def _storm(run: Run) -> Trip | None:
 
 
 def platforms_to_hold(
-    run: Run, readers: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
+    run: Run, by_reference: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
 ) -> set[str]:
     """Platforms of which FCM refuses everything for want of a key; the others go on.
 
@@ -197,7 +197,7 @@ def platforms_to_hold(
     """
     accepted, refused = Counter[str](), Counter[str]()
     for outcome in outcomes:
-        platform = readers[outcome.reference].reader.platform
+        platform = by_reference[outcome.reference].reader.platform
         accepted[platform] += outcome.verdict is Verdict.ACCEPTED
         refused[platform] += outcome.verdict is Verdict.PLATFORM_KEY
     for platform, count in refused.items():

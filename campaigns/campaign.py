@@ -192,7 +192,7 @@ class Campaign(OfProject):
             raise Campaign.NotReady(problems)
         try:
             with transaction.atomic():
-                return self._freeze(by, now)
+                return self._make_run(by, now)
         except IntegrityError as error:
             run = self.current_run()
             if run is None:
@@ -240,7 +240,7 @@ class Campaign(OfProject):
         copy.save()
         return copy
 
-    def _freeze(self, by: str, now: datetime) -> Run:
+    def _make_run(self, by: str, now: datetime) -> Run:
         at = self._due(now)
         repeats = self.schedule_kind == self.Schedule.RECURRING
         return Run.objects.create(

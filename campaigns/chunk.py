@@ -24,7 +24,7 @@ LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
-HELD_SECONDS = 0.5
+LOCKED_SECONDS = 0.5
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -217,7 +217,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:
     """Lock it, unless somebody hangs on it: a worker is too dear to wait, and it is rung again."""
-    give_up_at = time.monotonic() + HELD_SECONDS
+    give_up_at = time.monotonic() + LOCKED_SECONDS
     while not unlocked(queued):
         if not queued.exists() or time.monotonic() > give_up_at:
             return False

@@ -11,16 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F, Max, Q, QuerySet, Sum
-from django.utils import timezone
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet
 
-from campaigns import breakers, details, freezing
+from campaigns import breakers, cancelling, details, freezing, reports
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
-from campaigns.run import Run, Wave
+from campaigns.run import Run, Wave, moment_of_end
 from campaigns.schedule import plan_series, start_due
 from notifications import pacing
 from notifications.device import Device
@@ -31,7 +29,6 @@ AHEAD_SECONDS = 10  # of the project's rate in the queue: others wait that long 
 ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LOST_DOORBELL = timedelta(seconds=15)
 LONGEST_SILENCE = timedelta(minutes=10)
-CLOSED_AT_ONCE = 200  # a cancelled run of millions is closed in steps, not under one long lock
 
 
 @dataclass(frozen=True)
@@ -90,9 +87,9 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
     if not states and not run.freezing:
-        run.move_to(Run.State.FINISHED, finished_at=_end(now), **_totals(run))
+        run.move_to(Run.State.FINISHED, finished_at=moment_of_end(now), **reports.sums_of(run))
         return None
-    Run.objects.filter(pk=run.pk).update(**_totals(run))
+    Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
@@ -100,11 +97,6 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
         _ask_a_person(run, open_chunks)
         return None
     return _next_wave(run, now)
-
-
-def _end(now: datetime) -> datetime:
-    """What closed the last chunk may have been written since we were called."""
-    return max(now, timezone.now())
 
 
 STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
@@ -166,88 +158,14 @@ def _chunks_at_once(run: Run) -> int:
     return min(OUTSTANDING, math.ceil(AHEAD_SECONDS * pacing.full_rate(run.project) / SIZE))
 
 
-def _totals(run: Run) -> dict[str, int]:
-    sums = run.chunks.aggregate(
-        accepted=Sum("accepted"), rejected=Sum("rejected"), skipped=Sum("skipped"),
-        unknown=Sum("unknown"),
-    )  # fmt: skip
-    return {name: total or 0 for name, total in sums.items()}
-
-
-# --- Cancelled: close what is left, each recipient with its row -----------------------------------
-
-
-def _close_cancelled(run: Run, now: datetime) -> None:
-    """Skip everyone whom no request has left for; who was on the way when a worker died is unknown.
-
-    Chunks still leased are handed back within two seconds; a later call closes them.
-    """
-    free_lapsed(run)
-    idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
-    free = idle.select_for_update(skip_locked=True)
-    for chunk in free.order_by("number")[:CLOSED_AT_ONCE]:
-        _close(run, chunk, now)
-    if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
-        Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
-            finished_at=_end(now), **_totals(run)
-        )
-
-
-CLOSE = """
-WITH left_behind AS (
-    SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
-    WHERE chunk_id = %(chunk)s AND settled_at IS NULL
-    UNION ALL
-    SELECT seq, least(2, greatest(1, tries)) FROM campaigns_retry
-    WHERE chunk_id = %(chunk)s AND ambiguous
-), interrupted AS (
-    SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
-), closed AS (
-    INSERT INTO campaigns_delivery
-        (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at)
-    SELECT r.run_id, r.seq, r.device_id,
-        CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
-        CASE WHEN i.seq IS NULL THEN 'cancelled' ELSE 'interrupted' END,
-        '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s
-    FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
-    WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
-        AND NOT EXISTS (
-            SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
-        )
-    RETURNING status
-)
-SELECT count(*) FILTER (WHERE status = 'skipped'), count(*) FILTER (WHERE status = 'unknown')
-FROM closed
-"""
-
-
-def _close(run: Run, chunk: Chunk, now: datetime) -> None:
-    values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
-    values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
-    with connection.cursor() as cursor:
-        cursor.execute(CLOSE, values)
-        skipped, unknown = cursor.fetchone()
-    chunk.retries.all().delete()
-    for reason, count in (("cancelled", skipped), ("interrupted", unknown)):
-        if count:
-            chunk.reasons[reason] = chunk.reasons.get(reason, 0) + count
-    Chunk.objects.filter(pk=chunk.pk).update(
-        state=Chunk.State.CLOSED,
-        not_before=None,
-        skipped=F("skipped") + skipped,
-        unknown=F("unknown") + unknown,
-        reasons=chunk.reasons,
-    )
-
-
 def _look_after(run: Run, now: datetime) -> None:
     """A paused run starts nothing, but a worker that died on it must not keep its chunks."""
     free_lapsed(run)
-    Run.objects.filter(pk=run.pk).update(**_totals(run))
+    Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
 
 
 STEPS: dict[Run.State, Callable[[Run, datetime], Ring | None]] = {
     Run.State.SENDING: _send_on,
     Run.State.PAUSED: _look_after,
-    Run.State.CANCELLED: _close_cancelled,
+    Run.State.CANCELLED: cancelling.close_the_rest,
 }

@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -259,6 +260,11 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
 }
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
+
+
+def moment_of_end(now: datetime) -> datetime:
+    """No earlier than its last row, which may have been written since `now` was asked."""
+    return max(now, timezone.now())
 
 
 class Wave(models.Model):

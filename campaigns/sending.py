@@ -51,7 +51,7 @@ class InFlight:
     """A window whose requests have left, or that only holds people to skip."""
 
     window: Window | None
-    readers: dict[str, Left]
+    by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
 
@@ -72,10 +72,10 @@ def whom(claim: Claim) -> list[Left]:
         return everybody
     ambiguous = [left for left in everybody if left.ambiguous and not left.released]
     if ambiguous:
-        held = [
+        unknown = [
             Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False) for left in ambiguous
         ]
-        settling.settle(claim, None, {}, [], held)
+        settling.settle(claim, None, {}, [], unknown)
     return [left for left in everybody if not left.ambiguous or left.released]
 
 
@@ -165,13 +165,14 @@ class Sending:
         self.opens_at = timezone.now() + timedelta(seconds=seconds)
         self.permit.withdraw()
 
-    def _open(self, readers: list[Left]) -> None:
-        """Render, write the intent, let the requests go. In this order: F3 depends on it."""
+    def _open(self, people: list[Left]) -> None:
+        """Render, write the intent, let the requests go. In this order:
+        a request that left before its window was committed would be nobody's after a crash."""
         now = timezone.now()
-        flight = InFlight(None, {left.reader.reference: left for left in readers})
-        messages = self._messages(readers, flight, self.run.seconds_left(now))
+        flight = InFlight(None, {left.reader.reference: left for left in people})
+        messages = self._messages(people, flight, self.run.seconds_left(now))
         if messages:
-            seqs = [flight.readers[message.reference].seq for message in messages]
+            seqs = [flight.by_reference[message.reference].seq for message in messages]
             window = self._if_wanted(lambda: self.claim.open_window(seqs, now))
             if window is None:
                 return  # paused or cancelled: nothing was written, these people stay waiting
@@ -180,9 +181,9 @@ class Sending:
             flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
 
-    def _messages(self, readers: list[Left], flight: InFlight, ttl: int) -> list[Message]:
+    def _messages(self, people: list[Left], flight: InFlight, ttl: int) -> list[Message]:
         messages = []
-        for left in readers:
+        for left in people:
             try:
                 if left.gone:
                     raise Unrenderable(Reason.DEVICE_GONE, "")
@@ -205,20 +206,22 @@ class Sending:
         hit("before_settle")
         self.heard += _heard(outcomes)
         self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
-        held = self._hold_back(flight.readers, outcomes)
+        held = self._hold_back(flight.by_reference, outcomes)
         trip = patiently(lambda: breakers.look(self.claim, outcomes, flight.finals))
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         finals = [final for final in flight.finals if final.reason not in spared]
-        self.settled += settling.settle(self.claim, flight.window, flight.readers, believed, finals)
+        self.settled += settling.settle(
+            self.claim, flight.window, flight.by_reference, believed, finals
+        )
         if trip:
             self._pause(trip.cause, trip.detail)
         if (window := flight.window) and not (trip and trip.cause is Cause.DEAD_ADDRESSES):
-            patiently(lambda: settling.retire_dead(self.run, window, flight.readers, believed))
+            patiently(lambda: settling.retire_dead(self.run, window, flight.by_reference, believed))
 
-    def _hold_back(self, readers: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
+    def _hold_back(self, by_reference: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
-        platforms = breakers.platforms_to_hold(self.run, readers, outcomes, self.refused)
+        platforms = breakers.platforms_to_hold(self.run, by_reference, outcomes, self.refused)
         for platform in platforms:
             self.run.hold_back(platform)
         if not platforms:

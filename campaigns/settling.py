@@ -31,7 +31,7 @@ RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 def settle(
     claim: Claim,
     window: Window | None,
-    readers: Mapping[str, Left],
+    by_reference: Mapping[str, Left],
     outcomes: list[Outcome],
     finals: Iterable[Final] = (),
 ) -> Counter[str]:
@@ -42,7 +42,7 @@ def settle(
     now = timezone.now()
     finals, retries = list(finals), []
     for outcome in outcomes:
-        left = readers[outcome.reference]
+        left = by_reference[outcome.reference]
         judged = judge(left, outcome, claim.run, now)
         if isinstance(judged, Final):
             finals.append(judged)
@@ -96,12 +96,12 @@ def _written(claim: Claim, finals: list[Final]) -> bool:
 
 
 def retire_dead(
-    run: Run, window: Window, readers: Mapping[str, Left], outcomes: list[Outcome]
+    run: Run, window: Window, by_reference: Mapping[str, Left], outcomes: list[Outcome]
 ) -> None:
     """After the deliveries are safe: a device held by somebody else must not cost them."""
     for reason in sorted({o.reason for o in outcomes if o.verdict in RETIRES}):
         dead = [o for o in outcomes if o.verdict in RETIRES and o.reason == reason]
-        ids = [readers[outcome.reference].device_id for outcome in dead]
+        ids = [by_reference[outcome.reference].device_id for outcome in dead]
         device.retire(
             ids, reason=reason, by=run.reference, sent_at=window.opened_at, now=timezone.now()
         )

@@ -14,13 +14,13 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from campaigns.chunk import LEASE, Chunk
+from campaigns.ledger import Delivery
 from campaigns.repairs import repairs, stalled
 from campaigns.run import Run
 from campaigns.schedule import Tick
 from config.celery_settings import PRIORITY_STEPS, QUEUES
 
 RECENT = timedelta(days=1)
-OUTCOMES = ("accepted", "rejected", "skipped", "unknown")
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
@@ -79,8 +79,8 @@ class Metrics(Collector):
             "carillon_outcomes", "Recipients of the last day's runs.", labels=["outcome"]
         )
         recent = Chunk.objects.filter(run__launched_at__gt=self.now - RECENT)
-        sums = recent.aggregate(**{name: Sum(name) for name in OUTCOMES})
-        for name in OUTCOMES:
+        sums = recent.aggregate(**{name: Sum(name) for name in Delivery.Status.values})
+        for name in Delivery.Status.values:
             family.add_metric([name], sums[name] or 0)
         return family
 

@@ -73,7 +73,7 @@ def one(run: Run, number: int) -> dict[str, Any]:
         "run": run,
         "chunk": chunk,
         "state": Chunk.State(chunk.state).label,
-        "counts": [(name, getattr(chunk, name)) for name in (*reports.OUTCOMES, "waiting")],
+        "counts": [(name, getattr(chunk, name)) for name in (*reports.STATUSES, "waiting")],
         "reasons": reports.in_plain_words(chunk.reasons),
         "retrying": retrying.count(),
         "retry_at": getattr(retrying.first(), "not_before", None),

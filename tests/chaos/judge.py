@@ -86,8 +86,8 @@ def _counters_are_a_recount(evidence: Evidence) -> Iterator[str]:
     if shown != counted:
         yield f"shown {shown.as_dict()}, counted {counted.as_dict()}"
     if _is_over(evidence):
-        own = {name: getattr(run, name) for name in reports.OUTCOMES}
-        if own != {name: getattr(counted, name) for name in reports.OUTCOMES}:
+        own = {name: getattr(run, name) for name in reports.STATUSES}
+        if own != {name: getattr(counted, name) for name in reports.STATUSES}:
             yield f"the run says {own}, counted {counted.as_dict()}"
         if counted.waiting:
             yield f"{run.state} with {counted.waiting} waiting"
