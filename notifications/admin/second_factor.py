@@ -61,10 +61,10 @@ def own(request: HttpRequest) -> HttpResponse:
     """Set it up, see that it works, make new recovery codes, turn it off."""
     user: Any = request.user
     step = request.POST.get("step", "") if request.method == "POST" else ""
-    if step == "confirm":
-        return _confirm(request, user)
-    if step == "begin" and second_factor.device_of(user) is None:
-        return _setting_up(request, user)
+    # One that stands is replaced by nothing but its own code: whoever sits down at an open page
+    # would bring their own phone, and the person's would open nothing any more.
+    if step in ("begin", "confirm") and second_factor.device_of(user) is None:
+        return _setting_up(request, user) if step == "begin" else _confirm(request, user)
     if step in ("codes", "off"):
         return _with_code(request, user, step)
     return _standing(request, user)

@@ -90,6 +90,18 @@ def test_a_wrong_code_does_not_turn_it_on(grace: User) -> None:
     assert open_to(entered("grace"))
 
 
+def test_one_that_stands_is_not_replaced_without_its_code(grace: User, codes: list[str]) -> None:
+    client, stands = entered("grace"), second_factor.device_of(grace)
+    answered(client, codes[0])
+
+    for code in ("000000", ""):
+        for step in ("confirm", "begin"):
+            page = client.post(reverse(OWN), {"step": step, "code": code})
+            assert "<svg" not in page.content.decode(), "a new secret is shown to nobody"
+
+    assert list(TOTPDevice.objects.filter(user=grace)) == [stands]
+
+
 def test_with_the_password_alone_no_door_opens(grace: User, codes: list[str]) -> None:
     client = entered("grace")
     for page in ("index", "campaigns_campaign_changelist", "second_factor", "auth_user_add"):
