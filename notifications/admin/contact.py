@@ -78,6 +78,22 @@ class ContactPage(Page):
             context["profile"] = profile(context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
 
+    # --- What outlives a person ----------------------------------------------------------------
+
+    def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
+        super().record(request, action, nameless(obj), **detail)
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return super().log_addition(request, nameless(obj), message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return super().log_change(request, nameless(obj), message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        return super().log_deletions(request, [nameless(row) for row in queryset])
+
+    # --- The list ------------------------------------------------------------------------------
+
     @display(description=_("about"))
     def about(self, obj: Contact) -> SafeString:
         shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
@@ -96,6 +112,11 @@ class ContactPage(Page):
     @display(description=_("since"))
     def since(self, obj: Contact) -> str:
         return local(obj.created_at, obj.project.timezone, DAY)
+
+
+def nameless(contact: Contact) -> Contact:
+    """By number: the trail, and Django's own log, must not keep what an erasure erased."""
+    return Contact(pk=contact.pk, project_id=contact.project_id, external_id=str(contact.pk))
 
 
 def owners_of(tail: str, request: HttpRequest) -> list[int]:

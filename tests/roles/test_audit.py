@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import ProtectedError
@@ -15,6 +16,7 @@ from django.urls import reverse
 from notifications import audit, origin
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
+from notifications.contact import Contact
 from notifications.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk
@@ -84,6 +86,23 @@ def test_what_a_person_is_like_does_not_enter_a_trail_that_nobody_can_erase(
     entry = entry_of("changed")
     assert entry.changes == {"attributes": ["…", "…"]}
     assert "example.com" not in str(entry.detail)
+
+
+def test_a_person_is_in_the_trail_by_number(project: Project) -> None:
+    """It outlives them: what is erased when somebody asks for it must not live on in there."""
+    desk = Desk(logged_in(Role.EDITOR))
+    values = {"external_id": "ada@example.com", "locale": "en", "timezone": "UTC"}
+    desk.save("notifications_contact_add", **values, attributes="{}")
+    person = Contact.objects.get()
+    desk.save("notifications_contact_change", person.pk, **values, attributes='{"plan": "pro"}')
+    desk.save("notifications_contact_delete", person.pk, post="yes")
+
+    assert not Contact.objects.exists()
+    trail = AuditEntry.objects.order_by("pk").values_list("action", "subject")
+    number = f"contact {person.pk}"
+    assert list(trail) == [("created", number), ("changed", number), ("deleted", number)]
+    kept = [*AuditEntry.objects.values(), *LogEntry.objects.values()]
+    assert "example.com" not in str(kept), "neither in ours nor in Django's own"
 
 
 def test_a_role_is_kept_before_and_after(db: None) -> None:
