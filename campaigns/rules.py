@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -216,11 +216,15 @@ def _unknown_lists(leaves_seen: list[dict[str, Any]], lists: Container[int]) -> 
 
 
 def moment(value: Any) -> datetime | date | None:
+    """In UTC, if it says its offset: Python knows offsets that PostgreSQL does not read."""
     if not isinstance(value, str):
         return None
     try:
-        return parse_datetime(value) or parse_date(value)
-    except ValueError:
+        parsed = parse_datetime(value)
+        if parsed is None:
+            return parse_date(value)
+        return parsed.astimezone(UTC) if parsed.tzinfo else parsed
+    except (ValueError, OverflowError):
         return None
 
 

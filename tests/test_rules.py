@@ -89,6 +89,9 @@ EVERYBODY = {"ada", "bob", "cleo"}
         (leaf("timezone", "eq", "Asia/Seoul"), {"bob"}),
         (leaf("created_at", "within_last", "PT1H"), EVERYBODY),
         (leaf("created_at", "before", "2020-01-01T00:00:00Z"), set()),
+        # PostgreSQL reads no offset of 16 hours, and none with a fraction of a second.
+        (leaf("created_at", "after", "2020-01-01T00:00:00+16:00"), EVERYBODY),
+        (leaf("created_at", "after", "2020-01-01T00:00:00-23:59:59.5"), EVERYBODY),
         (leaf("platform", "eq", "ios"), {"ada"}),
         (leaf("platform", "not_exists"), {"cleo"}),
         (leaf("app_version", "gt", "9.10"), {"ada"}),
@@ -174,6 +177,8 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
         (leaf("attributes.plan", "exists", "a\x00b"), "takes none"),
         (leaf("created_at", "before", "yesterday"), "ISO 8601"),
         (leaf("created_at", "before", "2026-02-30"), "ISO 8601"),
+        (leaf("created_at", "before", "0001-01-01T00:00:00+14:00"), "ISO 8601"),
+        (leaf("created_at", "before", "9999-12-31T23:59:59-12:00"), "ISO 8601"),
         (leaf("last_seen_at", "within_last", "P1M"), "ISO 8601 duration"),
         (leaf("list", "eq", 999_999), "no static list 999999"),
         (leaf("list", "eq", True), "id of a static list"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
@@ -106,6 +107,9 @@ def test_no_people_make_the_bulk_call_fail(alice: Caller, people: list[Any]) -> 
     assert alice.post("contacts/bulk", {"contacts": people}).status_code in (200, 400)
 
 
+A_DAY = timedelta(days=1) - timedelta.resolution
+OFFSETS = st.timedeltas(-A_DAY, A_DAY).map(timezone)
+MOMENTS = st.datetimes(timezones=st.none() | OFFSETS).map(str)
 LEAF = st.fixed_dictionaries(
     {
         "field": st.sampled_from([*FIELDS, *(f"attributes.{name}" for name in ATTRIBUTES)]),
@@ -116,12 +120,19 @@ LEAF = st.fixed_dictionaries(
         | st.lists(SCALARS, min_size=1, max_size=3)
         | st.sampled_from(["P30D", "P99999W", "PT999999999S", "2030-01-01", "0001-01-01", "5.1"])
         | st.dates().map(str)
-        | st.datetimes().map(str)
+        | MOMENTS
         | st.from_regex(r"[0-9.]{1,8}", fullmatch=True)
     },
 )
+TIME_LEAF = st.fixed_dictionaries(
+    {
+        "field": st.sampled_from(["created_at", "last_seen_at", "attributes.late"]),
+        "op": st.sampled_from(["before", "after"]),
+        "value": MOMENTS,
+    }
+)
 TREE = st.recursive(
-    LEAF,
+    LEAF | TIME_LEAF,
     lambda inner: (
         st.fixed_dictionaries({"all": st.lists(inner, max_size=3)})
         | st.fixed_dictionaries({"any": st.lists(inner, max_size=3)})
