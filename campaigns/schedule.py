@@ -93,7 +93,7 @@ def _due_series(now: datetime) -> Iterator[Run]:
     goes_on = Q(until=None) | Q(until__gt=now)
     repeating = Campaign.objects.filter(goes_on, schedule_kind="recurring", archived_at=None)
     runs = Run.objects.filter(campaign=OuterRef("pk")).exclude(occurrence=ONCE)
-    newest = Subquery(runs.order_by("-scheduled_at", "-pk").values("pk")[:1])
+    newest = Subquery(runs.order_by("-pk").values("pk")[:1])
     found = Run.objects.filter(pk__in=repeating.annotate(last=newest).values("last"))
     due = found.filter(scheduled_at__lte=now).select_related("campaign", "project")
     return (run for run in due.order_by("scheduled_at") if not stopped(run))

@@ -213,6 +213,30 @@ def test_stopping_cancels_what_waits_and_launching_again_takes_it_up(
     assert launch(series, first + DAY).scheduled_at == first + 2 * DAY
 
 
+def test_a_stopped_series_that_is_launched_for_an_earlier_time_goes_on(
+    series: Campaign, first: datetime
+) -> None:
+    """The run that was stopped was due later than all that follow."""
+    Campaign.objects.update(at=first + 30 * DAY)
+    series.refresh_from_db()
+    launch(series)
+    control.stop(series, by="user:alice")
+    Campaign.objects.update(at=first)
+    series.refresh_from_db()
+
+    run = launch(series)
+
+    assert series.series == run
+    with pytest.raises(Campaign.AlreadyLaunched):
+        launch(series)
+    engine.sweep(first + timedelta(minutes=1))
+    waiting = Run.objects.filter(state="scheduled").values_list("scheduled_at", flat=True)
+    assert list(waiting) == [first + DAY], "the next one is planned"
+    Run.objects.filter(pk=run.pk).update(state="finished", finished_at=first)
+    control.stop(series, by="user:alice")
+    assert not Run.objects.filter(state="scheduled").exists()
+
+
 def test_an_archived_series_makes_no_further_run(series: Campaign, first: datetime) -> None:
     launch(series)
     Campaign.objects.update(archived_at=first)
