@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import redis
 from django.conf import LazySettings
 
 from config.celery import app
@@ -14,6 +13,7 @@ from notifications.credentials import ServiceAccount
 from notifications.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
+from tests.forgetting import flush
 from tests.workers import Workers
 
 
@@ -49,10 +49,10 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
 
 
 @pytest.fixture(autouse=True)
-def empty_redis(request: pytest.FixtureRequest, settings: LazySettings) -> None:
+def empty_redis(settings: LazySettings) -> None:
     """Gates and caches of the last test are not this one's."""
     for url in (settings.GATE_URL, str(settings.CACHES["default"]["LOCATION"])):
-        redis.Redis.from_url(url).flushdb()
+        flush(url)
 
 
 @pytest.fixture(scope="session")

@@ -69,19 +69,13 @@ class Fcm:
         """Nothing that was scripted goes wrong any more."""
         self._ask("/admin/faults", method="DELETE")
 
-    def slow_down(self, latency_ms: int) -> None:
-        self._ask("/admin/settings", {"latency_ms": latency_ms})
-
-    def let_tokens_live(self, seconds: float) -> None:
-        self._ask("/admin/settings", {"token_seconds": seconds})
-
     def revoke(self) -> None:
         """Every token handed out so far stops working."""
         self._ask("/admin/revoke", {})
 
     def reset(self, *, latency_ms: int = 5) -> None:
         self._ask("/admin/reset", {"settings": True})
-        self.slow_down(latency_ms)
+        self.change(latency_ms=latency_ms)
 
     def stop(self) -> None:
         self.process.terminate()

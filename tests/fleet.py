@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import redis
-from django.conf import settings
 from django.test import override_settings
 
 from notifications import pacing, pacing_alone
 from notifications.pacing import Gate, Grant, Heard
 from notifications.project import Project
+from tests.forgetting import flush_gate
 
 START = 1_000_000.0
 QUICK = 0.001  # seconds that a process takes to come back for more
@@ -65,7 +64,7 @@ class Fleet:
             self.now, number = heapq.heappop(turns)
             while flushes and flushes[0] <= self.now:
                 flushes.pop(0)
-                flush()
+                flush_gate()
             process = self.processes[number]
             grant = process.take()
             self.grants[process.gate.reference].append((self.now, grant.granted))
@@ -94,10 +93,6 @@ class Fleet:
     def _all(self, reference: str) -> list[tuple[float, int]]:
         chosen = [reference] if reference else list(self.grants)
         return sorted(grant for name in chosen for grant in self.grants[name])
-
-
-def flush() -> None:
-    redis.Redis.from_url(settings.GATE_URL).flushdb()
 
 
 @contextmanager

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-import redis
-from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -18,7 +16,9 @@ from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
-from tests.workers import Workers, eventually
+from tests.forgetting import flush_all
+from tests.waiting import eventually
+from tests.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,7 +66,7 @@ def test_a_launch_runs_to_its_end_through_a_chord_and_agrees_with_the_witness(
 
     run = launch(project)
 
-    eventually(lambda: ended(run))
+    eventually("the run ends", lambda: ended(run))
     assert run.state == Run.State.FINISHED
     assert (run.planned, run.accepted, run.rejected) == (2_302, 2_300, 2)
     assert_balanced(run, fcm)
@@ -79,9 +79,9 @@ def test_pause_holds_within_two_seconds_and_resume_sends_the_rest_once(
     project: Project, fcm: Fcm, workers: Workers
 ) -> None:
     make_people(project, 3_000)
-    fcm.slow_down(1_000)
+    fcm.change(latency_ms=1_000)
     run = launch(project, rate_per_second=400)
-    eventually(lambda: sent(run) > 0)
+    eventually("somebody is sent to", lambda: sent(run) > 0)
 
     run.refresh_from_db()
     control.pause(run, by="user:alice")
@@ -92,12 +92,12 @@ def test_pause_holds_within_two_seconds_and_resume_sends_the_rest_once(
     assert fcm.counts()["requests"] == at_rest
     assert reports.totals_of(run).waiting > 0
 
-    fcm.slow_down(5)
+    fcm.change(latency_ms=5)
     Run.objects.update(rate_per_second=None)
     run.refresh_from_db()
     control.resume(run, by="user:alice")
     tasks.ring(run.pk)
-    eventually(lambda: ended(run))
+    eventually("the run ends", lambda: ended(run))
     assert run.accepted == 3_000
     assert_balanced(run, fcm)
 
@@ -107,11 +107,11 @@ def test_cancel_stops_and_gives_everybody_else_a_row(
 ) -> None:
     make_people(project, 2_500)
     run = launch(project, rate_per_second=300)
-    eventually(lambda: sent(run) > 0)
+    eventually("somebody is sent to", lambda: sent(run) > 0)
 
     run.refresh_from_db()
     control.cancel(run, by="user:alice")
-    eventually(lambda: swept_to_the_end(run))
+    eventually("the run ends", lambda: swept_to_the_end(run))
 
     assert run.state == Run.State.CANCELLED
     assert run.accepted + run.skipped == 2_500
@@ -125,7 +125,7 @@ def test_beat_starts_a_scheduled_run_and_nothing_leaves_before(
     make_people(project, 10)
     due = timezone.now() + timedelta(seconds=6)
     run = launch(project, schedule_kind="at", at=due, timezone="Asia/Seoul")
-    eventually(lambda: ended(run))
+    eventually("the run ends", lambda: ended(run))
 
     assert run.started_at is not None
     assert run.started_at >= due
@@ -138,12 +138,12 @@ def test_an_emptied_redis_costs_time_and_nobody(
 ) -> None:
     make_people(project, 3_000)
     run = launch(project, rate_per_second=500)
-    eventually(lambda: sent(run) > 0)
+    eventually("somebody is sent to", lambda: sent(run) > 0)
 
-    redis.Redis.from_url(settings.BROKER_URL).flushall()
+    flush_all()
     Run.objects.update(rate_per_second=None)
 
-    eventually(lambda: swept_to_the_end(run), seconds=60)
+    eventually("the run ends", lambda: swept_to_the_end(run), seconds=60)
     assert run.accepted == 3_000
     assert_balanced(run, fcm)
 
@@ -162,16 +162,16 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
     project: Project, fcm: Fcm, fresh_workers: Workers
 ) -> None:
     make_people(project, 4_000)
-    fcm.slow_down(300)
+    fcm.change(latency_ms=300)
     run = launch(project)
-    eventually(lambda: sent(run) > 200)
+    eventually("200 are sent to", lambda: sent(run) > 200)
 
     fresh_workers.kill("bulk")
-    fcm.slow_down(5)
+    fcm.change(latency_ms=5)
     run.chunks.filter(state="leased").update(lease_until=timezone.now())
     fresh_workers.start("bulk")
 
-    eventually(lambda: swept_to_the_end(run), seconds=90)
+    eventually("the run ends", lambda: swept_to_the_end(run), seconds=90)
     assert run.accepted == 4_000
     assert reports.recount(run) == reports.totals_of(run)
     received = [record["id"] for record in fcm.witness()]

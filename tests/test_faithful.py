@@ -16,7 +16,8 @@ from notifications.device import Device
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
-from tests.workers import Workers, eventually
+from tests.waiting import eventually
+from tests.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,10 +56,13 @@ def test_a_run_over_every_state_of_address_equals_the_witness_row_by_row(
 
     run = launch(project)
 
-    eventually(lambda: is_(run, "finished"), seconds=120)
+    eventually("the run ends", lambda: is_(run, "finished"), seconds=120)
     assert len(odd) == 200
     assert reports.totals_of(run) == reports.recount(run)
-    eventually(lambda: len(fcm.everything_witnessed()) == fcm.counts()["accepted"])
+    eventually(
+        "the witness has written everything down",
+        lambda: len(fcm.everything_witnessed()) == fcm.counts()["accepted"],
+    )
     received = Counter((record["id"], record["address"]) for record in fcm.everything_witnessed())
     for row in Delivery.objects.filter(run_id=run.pk):
         times = received.pop((f"{run.pk}:{row.seq}", devices[row.device_id]), 0)
@@ -76,14 +80,14 @@ def test_a_run_over_every_state_of_address_equals_the_witness_row_by_row(
 def test_a_token_refused_in_mid_run_costs_one_refresh_and_no_row(
     project: Project, fcm: Fcm, workers: Workers
 ) -> None:
-    fcm.slow_down(60)
+    fcm.change(latency_ms=60)
     make_people(project, 6_000)
     run = launch(project)
-    eventually(lambda: fcm.counts()["accepted"] > 500)
+    eventually("500 are sent to", lambda: fcm.counts()["accepted"] > 500)
 
     fcm.revoke()
 
-    eventually(lambda: is_(run, "finished"))
+    eventually("the run ends", lambda: is_(run, "finished"))
     assert reports.totals_of(run).accepted == 6_000
     counts = fcm.counts()
     assert counts["by_answer"]["ACCESS_TOKEN_EXPIRED"] > 1, "several were in flight"
@@ -100,9 +104,10 @@ def test_a_working_key_of_the_wrong_project_stops_early_and_retires_nothing(
 
     run = launch(project)
 
-    eventually(lambda: is_(run, "paused"))
+    eventually("the run is paused", lambda: is_(run, "paused"))
     assert run.cause == "other_project"
-    eventually(lambda: not run.chunks.filter(state="leased").exists())
+    leased = run.chunks.filter(state="leased")
+    eventually("nobody holds a chunk", lambda: not leased.exists())
     assert fcm.counts()["requests"] <= 500
     assert reports.recount(run).waiting == 5_000
     assert not Device.objects.filter(retired_at__isnull=False).exists()
@@ -119,7 +124,7 @@ def test_two_workers_keep_to_the_quota_that_fcm_measures(
 
     run = launch(project)
 
-    eventually(lambda: is_(run, "finished"), seconds=90)
+    eventually("the run ends", lambda: is_(run, "finished"), seconds=90)
     assert reports.totals_of(run).accepted == 1_600
     assert "RATE_LIMIT_EXCEEDED" not in fcm.counts()["by_answer"]
     at = sorted(record["at"] for record in fcm.everything_witnessed())

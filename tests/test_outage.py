@@ -20,7 +20,7 @@ from notifications import outage
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
-from tests.workers import eventually
+from tests.waiting import eventually
 
 REFUSED_ONCE = """
 CREATE SEQUENCE writes;
@@ -66,7 +66,7 @@ def test_answers_that_come_while_postgresql_hangs_up_are_not_lost(
 ) -> None:
     make_people(project, 50)
     run = make_run(project)
-    fcm.slow_down(1_500)
+    fcm.change(latency_ms=1_500)
     cutter = threading.Thread(target=hang_up_when, args=(lambda: fcm.counts()["requests"] > 0,))
     cutter.start()
 
@@ -85,7 +85,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 
 
 def hang_up_when(condition: Callable[[], bool]) -> None:
-    eventually(condition)
+    eventually("the moment comes", condition)
     with connection.cursor() as cursor:
         cursor.execute(HANG_UP)
     connection.close()
@@ -97,7 +97,7 @@ def test_answers_that_come_while_postgresql_takes_no_writes_are_not_lost(
     """As after a failover to a standby that is promoted a little later."""
     make_people(project, 50)
     run = make_run(project)
-    fcm.slow_down(1_500)
+    fcm.change(latency_ms=1_500)
     switch = threading.Thread(target=only_read_when, args=(lambda: fcm.counts()["requests"] > 0,))
     switch.start()
 
@@ -110,7 +110,7 @@ def test_answers_that_come_while_postgresql_takes_no_writes_are_not_lost(
 
 
 def only_read_when(condition: Callable[[], bool]) -> None:
-    eventually(condition)
+    eventually("the moment comes", condition)
     database = connection.settings_dict["NAME"]
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")

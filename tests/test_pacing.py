@@ -8,7 +8,8 @@ import pytest
 
 from notifications.pacing import Gate, Heard, Limit
 from notifications.project import Project
-from tests.fleet import Fleet, flush
+from tests.fleet import Fleet
+from tests.forgetting import flush_gate
 
 NOTHING = Heard()
 
@@ -56,7 +57,7 @@ def test_a_flush_costs_time_and_bursts_nothing(moment: float) -> None:
     fleet = a_fleet()
     fleet.add("run:1", count=2, patience=0.3)
     fleet.run(moment)
-    flush()
+    flush_gate()
     fleet.run(1)
     assert fleet.rate(last=1) <= 80
 
@@ -100,6 +101,7 @@ def closed_for(fleet: Fleet) -> float:
     while not any(process.gate.take(10, NOTHING).granted for process in fleet.processes):
         fleet.now += 0.5
         seconds = fleet.now - told_at
+        assert seconds < 3_600, "it never opens"
     return seconds
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from notifications.pacing import Heard
 from notifications.project import Project
-from tests.fleet import Fleet, flush, redis_away
+from tests.fleet import Fleet, redis_away
+from tests.forgetting import flush_gate
 
 SECONDS = 100.0
 
@@ -60,7 +61,7 @@ moments = st.lists(st.floats(0, SECONDS), max_size=4).map(tuple)
 def test_no_minute_passes_the_quota_whoever_asks_and_whatever_is_flushed(
     quota: int, ramp: int, crowd: list[Party], flushes: tuple[float, ...]
 ) -> None:
-    flush()
+    flush_gate()
     fleet = Fleet(Project(pk=1, quota_per_minute=quota, ramp_seconds=ramp))
     for number, party in enumerate(crowd):
         fleet.add(
@@ -86,7 +87,7 @@ def test_nothing_is_left_lying_while_somebody_wants_it(
     quota: int, crowd: list[int], flushes: tuple[float, ...]
 ) -> None:
     """Each flush costs one bucket, and each minute is otherwise used up, in equal parts."""
-    flush()
+    flush_gate()
     fleet = Fleet(Project(pk=1, quota_per_minute=quota, ramp_seconds=0))
     for number, count in enumerate(crowd):
         fleet.add(f"run:{number}", count=count)
@@ -107,7 +108,7 @@ def test_no_minute_passes_the_quota_while_redis_comes_and_goes(
     quota: int, count: int, losses: list[tuple[float, float]]
 ) -> None:
     """Each loss of Redis is everybody's: a network that parts some hosts from it is not meant."""
-    flush()
+    flush_gate()
     with override_settings(WORKERS=count):
         fleet = Fleet(Project(pk=1, quota_per_minute=quota, ramp_seconds=0))
         fleet.add("run:1", count=count)

@@ -13,7 +13,8 @@ from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
-from tests.workers import Workers, eventually
+from tests.waiting import eventually
+from tests.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY = timedelta(days=1)
@@ -42,7 +43,7 @@ def test_beat_sends_todays_run_and_makes_tomorrows_which_waits(
 ) -> None:
     campaign, today = daily(project, minute)
 
-    eventually(lambda: campaign.runs.filter(state="finished").exists())
+    eventually("a run ends", lambda: campaign.runs.filter(state="finished").exists())
 
     today.refresh_from_db()
     tomorrow = campaign.runs.exclude(pk=today.pk).get()
@@ -59,11 +60,11 @@ def test_an_occurrence_that_was_moved_ahead_is_sent_once_and_the_series_goes_on(
     soon = timezone.now() + timedelta(seconds=2)
 
     moving.move(run, to=soon, was=run.scheduled_at, by="user:alice", now=timezone.now())
-    eventually(lambda: campaign.runs.filter(state="finished").exists())
+    eventually("a run ends", lambda: campaign.runs.filter(state="finished").exists())
 
     run.refresh_from_db()
     assert (run.state, run.accepted) == ("finished", 3)
-    eventually(lambda: campaign.runs.count() == 2)
+    eventually("the next run is made", lambda: campaign.runs.count() == 2)
     following = campaign.runs.exclude(pk=run.pk).get()
     assert following.scheduled_at == minute + DAY / 2 + DAY
     assert len(fcm.witness()) == 3

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import redis
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import LazySettings
@@ -20,6 +19,7 @@ from notifications.gateway import BadCredentials
 from notifications.minting import AccountKey, TokenUnavailable
 from notifications.tokens import MOST_REJECTIONS, AccessTokens
 from tests.fcm import Fcm
+from tests.forgetting import flush_all
 from tests.relay import Relay
 from tests.sender import Sender
 
@@ -97,12 +97,12 @@ def test_500_refused_requests_in_four_processes_cost_one_refresh_and_no_message(
 def test_a_token_that_ends_while_two_processes_send_is_replaced_before_anybody_notices(
     fcm: Fcm, start: Start
 ) -> None:
-    fcm.let_tokens_live(3)
+    fcm.change(token_seconds=3)
     try:
         senders = [start(), start()]
         sent = ask_all(senders, "until_new")
     finally:
-        fcm.let_tokens_live(3600)
+        fcm.change(token_seconds=3600)
 
     assert [list(each) for each in sent] == [["accepted"]] * 2
     counts = fcm.counts()
@@ -113,7 +113,7 @@ def test_a_token_that_ends_while_two_processes_send_is_replaced_before_anybody_n
 def test_a_flushed_redis_costs_at_most_the_refresh_that_was_due(fcm: Fcm, start: Start) -> None:
     first, second = start(), start()
     ask_all([first, second], "token")
-    redis.Redis.from_url(os.environ["REDIS_URL"]).flushall()
+    flush_all()
     fcm.revoke()
 
     assert ask_all([first, second], "send 20") == [{"accepted": 20}] * 2

@@ -6,7 +6,6 @@ from datetime import timedelta
 from math import ceil
 
 import pytest
-import redis
 from django.conf import LazySettings
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from campaigns.ledger import Retry
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
+from tests.forgetting import flush_gate
 
 
 def test_a_slow_project_puts_no_long_queue_before_the_others(project: Project) -> None:
@@ -74,7 +74,7 @@ def test_a_flushed_gate_is_closed_again_by_who_remembers(
     fcm.script("answer", answer="quota", retry_after=120)
     sending.send(run.pk, 1, run.epoch)
     asked = fcm.counts()["requests"]
-    redis.Redis.from_url(settings.GATE_URL).flushdb()
+    flush_gate()
     run.chunks.update(state="queued", not_before=None)
 
     sending.send(run.pk, 1, run.epoch)

@@ -7,23 +7,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import redis
 from django.conf import settings
 from django.db import connection
 
 from config.celery import app
 from tests.fcm import Fcm
-
-
-def eventually(condition: Callable[[], object], *, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
+from tests.forgetting import flush
+from tests.waiting import eventually
 
 
 class Workers:
@@ -33,7 +25,7 @@ class Workers:
         self.fcm = fcm
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.logs = Path(tempfile.mkdtemp(prefix="carillon-workers-"))
-        redis.Redis.from_url(settings.BROKER_URL).flushdb()
+        flush(settings.BROKER_URL)
 
     def start(self, name: str) -> None:
         command = [sys.executable, "-m", "celery", "-A", "config"]
@@ -61,7 +53,7 @@ class Workers:
 
     def wait_until_ready(self, *names: str) -> None:
         wanted = set(names or ("bulk", "control"))
-        eventually(lambda: wanted <= _answering(), seconds=60)
+        eventually(f"{sorted(wanted)} answer", lambda: wanted <= _answering(), seconds=60)
 
     def kill(self, name: str) -> None:
         """As a power cut would: the main process and its children at once, without a word."""

@@ -6,21 +6,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from config.stack.service import Service, spawn
-
-
-def eventually(what: str, condition: Callable[[], object], *, seconds: float = 30) -> float:
-    """Wait for it; how long that took. Raises AssertionError that names what did not happen."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.05)
-    return time.monotonic() - began
+from tests.waiting import eventually
 
 
 def is_running(pid: int) -> bool:

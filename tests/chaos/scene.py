@@ -7,8 +7,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import redis
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
@@ -18,8 +16,10 @@ from notifications.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project
 from tests.chaos.door import Door
 from tests.chaos.fault import DidNotHappen, Fault
-from tests.chaos.process import Process, eventually
+from tests.chaos.process import Process
 from tests.chaos.stage import LATENCY_MS, POOL, Stage
+from tests.forgetting import flush_all
+from tests.waiting import eventually
 
 CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep")
 
@@ -166,11 +166,6 @@ def _nothing_unfinished() -> bool:
     except DatabaseError:  # its snapshot was just committed, or a worker holds a row of it
         return False
     return True
-
-
-def flush_all() -> None:
-    """FLUSHALL: queues, results, gate and cache, as if Redis had never been told anything."""
-    redis.Redis.from_url(settings.BROKER_URL).flushall()
 
 
 def query(sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from config.stack.service import Service
 from config.stack.state import State, claim
 from tests.chaos.process import Process
 from tests.fcm import Fcm
+from tests.ports import free_ports
 
 POOL = 2  # children of a bulk worker
 QUEUES = {"bulk": str(POOL), "control": "1"}
@@ -110,7 +110,7 @@ class Stage:
 
     def start_web(self, different: Mapping[str, str] | None = None) -> str:
         """The admin and the API on a port of their own; the address."""
-        port = _free_port()
+        (port,) = free_ports(1)
         url = f"http://127.0.0.1:{port}"
         argv = (
             *(
@@ -185,9 +185,3 @@ def _service(name: str, env: Mapping[str, str], state: State) -> Service:
         argv += ("--without-gossip", "--without-mingle", "-l", "INFO")
     farewell = (signal.SIGTERM, signal.SIGQUIT)
     return Service(name, argv, env, lambda: True, farewell=farewell, when_orphaned=signal.SIGKILL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

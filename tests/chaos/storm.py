@@ -18,8 +18,9 @@ from campaigns.run import Run
 from tests.chaos.fault import Fault
 from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, restart_postgres
 from tests.chaos.owner import alter, order, reset
-from tests.chaos.scene import Scene, flush_all
+from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
+from tests.forgetting import flush_all
 
 Deed = Callable[[Scene], None]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import redis
 from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +17,7 @@ from notifications.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_run
+from tests.forgetting import flush
 from tests.roles.people import logged_in
 from tests.workers import Workers
 
@@ -33,7 +33,7 @@ def operator(db: None) -> Desk:
 def test_it_shows_health_queues_projects_and_keys_at_a_glance(
     operator: Desk, project: Project, settings: LazySettings
 ) -> None:
-    redis.Redis.from_url(settings.BROKER_URL).flushdb()  # what other tests have rung
+    flush(settings.BROKER_URL)  # what other tests have rung
     Tick.record(timezone.now())
     ApiKey.issue(project, "shop backend", ["runs"])
     ApiKey.objects.create(project=project, name="old", prefix="x", digest="x", scopes=[],

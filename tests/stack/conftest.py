@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,13 +26,6 @@ def bare_environment(**extra: str) -> dict[str, str]:
 
 def launcher(state: Path, action: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "config.stack", action, "--state", str(state), *arguments]
-
-
-def eventually(condition: Callable[[], object], *, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from config.stack import CHECKOUT
 from config.stack.leftovers import processes_of
 from config.stack.secret_values import read_assignments
+from tests.ports import free_ports
 from tests.stack.conftest import bare_environment, launcher
 
 
@@ -22,7 +23,7 @@ class RunningStack:
     def __init__(self, state: Path) -> None:
         self.state = state
         names = ("PORT", "FLOWER_PORT", "EMULATOR_PORT")
-        self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.screen: list[str] = []
         self.launcher: subprocess.Popen[str] = subprocess.Popen(
             launcher(state, "run"),
@@ -86,12 +87,3 @@ def _main_process_of(queue: str, state: Path) -> int:
         if f"{queue}@{socket.gethostname()}".encode() in command and os.getsid(pid) == pid:
             return pid
     raise AssertionError(f"no {queue} worker runs")
-
-
-def _free_ports(count: int) -> list[int]:
-    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [server.getsockname()[1] for server in servers]
-    finally:
-        for server in servers:
-            server.close()

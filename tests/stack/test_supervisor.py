@@ -13,7 +13,7 @@ from config.stack.answers import nothing_to_ask
 from config.stack.logs import LogFolder
 from config.stack.service import Service
 from config.stack.supervisor import Supervisor
-from tests.stack.conftest import eventually
+from tests.waiting import eventually
 
 # A main process with a child in its session, as a Celery worker has; both write down their signals.
 # A line is one write: print() in an unbuffered Python makes several, and the two would mix.
@@ -65,7 +65,7 @@ def test_a_killed_process_is_started_again_with_a_line_that_says_so(bell: Bell) 
         bell.supervisor.tend()
         return bell.pid() != first
 
-    eventually(back)
+    eventually("it runs again", back)
     assert bell.said[0].startswith(
         f"bell (pid {first}) was ended by SIGKILL. Starting it again in 1 s"
     )
@@ -79,14 +79,14 @@ def test_the_pause_before_a_restart_grows(bell: Bell) -> None:
         bell.supervisor.tend()
         return len([line for line in bell.said if "ended with code 3" in line]) == 2
 
-    eventually(mourned_twice)
+    eventually("it ended twice", mourned_twice)
     assert "again in 1 s" in bell.said[0]
     assert "again in 2 s" in bell.said[-1]
 
 
 def test_children_of_a_killed_main_process_do_not_live_on(bell: Bell) -> None:
     bell.start(FAMILY)
-    eventually(lambda: len(bell.log()) == 2)
+    eventually("both have said so", lambda: len(bell.log()) == 2)
     child = next(int(line.split()[1]) for line in bell.log() if line.startswith("child"))
     os.kill(bell.pid(), signal.SIGKILL)
 
@@ -94,12 +94,12 @@ def test_children_of_a_killed_main_process_do_not_live_on(bell: Bell) -> None:
         bell.supervisor.tend()
         return not Path(f"/proc/{child}").exists() or _is_zombie(child)
 
-    eventually(orphan_gone)
+    eventually("the orphan is gone", orphan_gone)
 
 
 def test_sigterm_reaches_the_main_process_only(bell: Bell) -> None:
     bell.start(FAMILY)
-    eventually(lambda: len(bell.log()) == 2)
+    eventually("both have said so", lambda: len(bell.log()) == 2)
     bell.supervisor.stop()
     assert "main SIGTERM" in bell.log()
     assert "child SIGTERM" not in bell.log()
@@ -107,15 +107,15 @@ def test_sigterm_reaches_the_main_process_only(bell: Bell) -> None:
 
 def test_a_process_that_ends_before_it_answers_shows_its_last_words(bell: Bell) -> None:
     bell.start("raise SystemExit('no such table')")
+    eventually("it ends", lambda: not bell.supervisor.children["bell"].alive)
     with pytest.raises(StackError, match=r"(?s)bell .* ended with code 1.*no such table"):
-        while True:
-            bell.supervisor.await_answers(["bell"], seconds=30)
+        bell.supervisor.await_answers(["bell"], seconds=30)
 
 
 def test_the_log_of_the_last_start_is_kept_beside_the_new_one(bell: Bell, tmp_path: Path) -> None:
     for word in ("first", "second"):
         bell.start(f"print({word!r}, flush=True); import time; time.sleep(300)")
-        eventually(lambda: bell.log())
+        eventually("it speaks", lambda: bell.log())
         bell.supervisor.stop()
     assert (tmp_path / "bell.log").read_text() == "second\n"
     assert (tmp_path / "bell.log.1").read_text() == "first\n"

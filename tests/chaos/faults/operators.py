@@ -172,14 +172,14 @@ def _resume(run: Run) -> None:
 
 def _nothing_arrives(scene: Scene, since: str, stop: Callable[[], None]) -> None:
     """FCM is so slow meanwhile that a chunk would take half a minute."""
-    scene.stage.fcm.slow_down(600)
+    scene.stage.fcm.change(latency_ms=600)
     time.sleep(1)
     stop()
     time.sleep(BITES_WITHIN)
     before = arrived(scene)
     time.sleep(2)
     late = arrived(scene) - before
-    scene.stage.fcm.slow_down(50)
+    scene.stage.fcm.change(latency_ms=50)
     assert not late, f"{late} arrived more than {BITES_WITHIN:.0f} s after {since}"
 
 
@@ -204,7 +204,7 @@ def rotated(scene: Scene) -> None:
     """A 404 for what was sent before an address was registered again does not cost it."""
     mortal = _rename_some(scene)
     scene.stage.fcm.script("answer", answer="dead", prefix=ROTATED)
-    scene.stage.fcm.slow_down(1_500)  # so that their windows are open when they register
+    scene.stage.fcm.change(latency_ms=1_500)  # so that their windows are open when they register
     scene.launch()
     with _slow_for(scene, 3):
         renewed = timezone.now()
@@ -238,4 +238,4 @@ def _rename_some(scene: Scene) -> list[int]:
 def _slow_for(scene: Scene, seconds: float) -> Iterator[None]:
     time.sleep(seconds)
     yield
-    scene.stage.fcm.slow_down(50)
+    scene.stage.fcm.change(latency_ms=50)

@@ -188,7 +188,7 @@ def cut_off(scene: Scene) -> None:
     try:
         scene.launch()
         scene.until(0.2)
-        scene.stage.fcm.slow_down(1_000)  # so that a window outlasts the lease
+        scene.stage.fcm.change(latency_ms=1_000)  # so that a window outlasts the lease
         time.sleep(2)
         relay.cut()
         (ends,) = query(LEASES_END, scene.run.pk)[0]
@@ -196,7 +196,7 @@ def cut_off(scene: Scene) -> None:
         time.sleep(LEASE + 4)
         late = _arrived_after(scene, ends + timedelta(seconds=1.5))
         assert not late, f"{late} requests left after the lease had ended"
-        scene.stage.fcm.slow_down(50)
+        scene.stage.fcm.change(latency_ms=50)
         scene.start("bulk")
         scene.healed()
         # Not to the end: cut off in the middle of a write, it still holds its chunk's row, and the

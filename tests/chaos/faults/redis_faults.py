@@ -12,8 +12,9 @@ from campaigns.run import Run
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
-from tests.chaos.process import eventually
-from tests.chaos.scene import Scene, flush_all
+from tests.chaos.scene import Scene
+from tests.forgetting import flush_all
+from tests.waiting import eventually
 
 PROMPT = 1.0  # seconds a page may take while Redis hangs
 PAGES = ("/admin/", "/admin/campaigns/run/", "/admin/campaigns/campaign/", "/healthz")

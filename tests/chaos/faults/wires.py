@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,16 +29,18 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 )
 def slow(scene: Scene) -> None:
     """It finishes, with no more in flight than there are connections, and no memory for it."""
-    scene.stage.fcm.slow_down(2_000)
+    scene.stage.fcm.change(latency_ms=2_000)
     scene.launch()
     scene.until(0.1, seconds=90)
-    before, most = _memory(scene), 0
-    while not scene.ended():
-        most = max(most, _memory(scene))
-        if scene.share() > 0.9:
-            scene.finish()
-        time.sleep(0.1)
-    peak, grown = scene.stage.fcm.counts()["peak_in_flight"], most - before
+    sizes = [_memory(scene)]
+
+    def nearly_done() -> bool:
+        sizes.append(_memory(scene))
+        return scene.share() > 0.9
+
+    scene.wait("nine tenths are settled", nearly_done, seconds=90)
+    scene.finish()
+    peak, grown = scene.stage.fcm.counts()["peak_in_flight"], max(sizes) - sizes[0]
     assert peak <= POOL * MANY, f"{peak} requests were in flight"
     assert grown < GROWTH, f"a worker grew by {grown / 1e6:.0f} MB"
 

@@ -1,0 +1,15 @@
+"""Waiting for what other processes do, with an end: a test may fail, never hang."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def eventually(what: str, condition: Callable[[], object], *, seconds: float = 30) -> float:
+    """Wait for it; how long that took. Raises AssertionError that names what did not happen."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.05)
+    return time.monotonic() - began
