@@ -90,7 +90,8 @@ class ContactPage(Page):
         return super().log_change(request, nameless(obj), message)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        return super().log_deletions(request, [nameless(row) for row in queryset])
+        nobody: Any = [nameless(row) for row in queryset]
+        return super().log_deletions(request, nobody)
 
     # --- The list ------------------------------------------------------------------------------
 
