@@ -53,7 +53,7 @@ class Kind:
 
 def search(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
     """Instead of Unfold's. For the dialog the answer alone; opened as a page, all around it."""
-    term = request.GET.get("s", "").replace("\x00", "").strip()[:LONGEST]
+    term = request.GET.get("s", "").strip()[:LONGEST]
     context = {"term": term, "kinds": list(kinds(request, term)) if term else []}
     context |= admin.site.each_context(request)
     if request.htmx:  # type: ignore[attr-defined]

@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.language.Language",
+    "config.typed.Typed",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

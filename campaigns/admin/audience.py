@@ -175,8 +175,8 @@ class AudiencePage(Page):
 
     def values_view(self, request: HttpRequest) -> JsonResponse:
         field, typed = request.GET.get("field", ""), request.GET.get("typed", "")
-        known = is_field(field) and "\x00" not in typed
-        found = builder.suggestions(_project_id(request), field, typed) if known else []
+        of = _project_id(request)
+        found = builder.suggestions(of, field, typed) if is_field(field) else []
         return JsonResponse({"values": found})
 
 

@@ -89,7 +89,6 @@ def test_values_are_suggested_from_the_people_of_the_project(desk: Desk, project
     assert values(desk, project, "attributes.plan") == ["pro"]
     assert values(desk, project, "attributes.plan", "x") == []
     assert values(desk, project, "password") == []
-    assert values(desk, project, "attributes.plan", "\x00") == []
 
 
 def test_who_is_not_logged_in_learns_nothing(client: Client, project: Project) -> None:
@@ -212,5 +211,4 @@ def test_who_is_in_without_a_device_is_not_promised_anything(desk: Desk, project
 def test_a_person_of_another_project_is_nobody_here(desk: Desk, project: Project) -> None:
     make_contact(make_project(), external_id="theirs")
     assert "“theirs” is nobody" in ask(desk, "person", project, {"all": []}, person="theirs")
-    assert "nobody" in ask(desk, "person", project, {"all": []}, person="\x00")
     assert "Type the external id" in ask(desk, "person", project, {"all": []}, person=" ")
