@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isinf
 from typing import Any, NoReturn
 
 from django import forms
@@ -12,6 +13,9 @@ from django.forms.fields import InvalidJSONInput
 from django.utils.translation import gettext as _
 
 from notifications.admin.widgets import CodeArea
+from notifications.nesting import MAX_DEPTH, too_deep
+
+MOST_SAID = 20  # digits of a number that is refused
 
 
 class JSONText(forms.JSONField):
@@ -29,7 +33,9 @@ class JSONText(forms.JSONField):
         if self.disabled or not isinstance(value, str) or value.strip() in self.empty_values:
             return super().to_python(value)
         try:
-            parsed = json.loads(value, parse_constant=_refuse)
+            parsed = json.loads(
+                value, parse_constant=_refuse, parse_int=_whole, parse_float=_fraction
+            )
         except json.JSONDecodeError as error:
             said = _("line %(line)s, column %(column)s: %(problem)s.")
             said %= {
@@ -38,6 +44,10 @@ class JSONText(forms.JSONField):
                 "problem": _in_plain_words(error.msg),
             }
             raise ValidationError(said) from error
+        except RecursionError as error:
+            raise _deep() from error
+        if too_deep(parsed):
+            raise _deep()
         _check_texts(parsed)
         return parsed
 
@@ -54,6 +64,29 @@ class JSONText(forms.JSONField):
 def _refuse(name: str) -> NoReturn:
     said = _("%(name)s is not a number JSON knows; use null or leave it out.")
     raise ValidationError(said % {"name": name})
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError as error:  # Python reads 4,300 digits, PostgreSQL some more
+        raise _too_large(digits) from error
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise _too_large(text)
+    return number
+
+
+def _too_large(number: str) -> ValidationError:
+    shown = number if len(number) <= MOST_SAID else f"{number[:MOST_SAID]}…"
+    return ValidationError(_("%(number)s is too large a number.") % {"number": shown})
+
+
+def _deep() -> ValidationError:
+    return ValidationError(_("Nested deeper than %(most)s levels.") % {"most": MAX_DEPTH})
 
 
 def _check_texts(value: Any) -> None:

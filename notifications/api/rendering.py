@@ -15,8 +15,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-# Deeper than anything we take, and shallow enough for every recursion that looks at a value later.
-MAX_DEPTH = 32
+from notifications.nesting import MAX_DEPTH, too_deep
 
 
 class TooLarge(APIException):
@@ -66,7 +65,7 @@ class OrjsonParser(BaseParser):
             value = orjson.loads(stream.read())
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not JSON: {error}") from error
-        if _deeper_than(MAX_DEPTH, value):
+        if too_deep(value):
             raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
         return value
 
@@ -79,21 +78,6 @@ def refuse_unreadable(request: Request) -> None:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if length.isdecimal() and int(length) > limit:
         raise TooLarge(f"The body may have at most {limit:,} bytes; send it in parts.")
-
-
-def _deeper_than(limit: int, value: Any) -> bool:
-    """Level by level, because a recursive look would fail on the very thing it looks for."""
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        if not level:
-            return False
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
-    return bool(level)
 
 
 class AlwaysJson(BaseContentNegotiation):

@@ -11,8 +11,10 @@ from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from notifications.audit import AuditEntry
 from notifications.project import Project
+from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_contact, make_people, make_project
+from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
 PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
@@ -62,6 +64,10 @@ def test_empty_rules_mean_everyone(desk: Desk, project: Project) -> None:
         ('{"all": [{"field": "list", "op": "eq", "value": 7}]}', "there is no static list 7"),
         ('{"all": [NaN]}', "NaN is not a number"),
         ('{"all": ["\\u0000"]}', "cannot be stored"),
+        ('{"all": [1e999]}', "1e999 is too large a number"),
+        ('{"all": [' + "9" * 5_000 + "]}", "too large a number"),
+        ("[" * 2_000, "Nested deeper than 32 levels"),
+        ("[" * 500 + "]" * 500, "Nested deeper than 32 levels"),
         ("[]", "must be an object"),
     ],
 )
@@ -141,6 +147,22 @@ def test_counting_wrong_rules_says_what_is_wrong(desk: Desk, project: Project) -
     assert "cannot be counted yet" in text and "unknown key “al”" in text
     assert "Choose a project first" in text_of(desk.post("audience_count", rules="{}"))
     assert desk.client.get("/admin/campaigns/audience/count/").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("[" * 2_000, "Nested deeper than 32 levels"),
+        ("9" * 5_000, "too large a number"),
+        ('{"field": "attributes.points", "op": "gt", "value": -1e999}', "-1e999 is too large"),
+    ],
+)
+def test_whatever_a_viewer_has_counted_is_answered_with_words(
+    project: Project, rules: str, said: str
+) -> None:
+    desk = Desk(logged_in(Role.VIEWER))
+    reply = desk.post("audience_count", project=project.pk, kind="rules", rules=rules)
+    assert (reply.status_code, said in text_of(reply)) == (200, True)
 
 
 def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project: Project) -> None:
