@@ -87,8 +87,9 @@ async def until_new(tokens: AccessTokens, gateway: FcmGateway, _: str) -> dict[s
     """Send and send, until the token is another one."""
     first = await tokens.current()
     total: Counter[str] = Counter()
-    while await tokens.current() == first:
-        total.update(await send(tokens, gateway, "5"))
+    async with asyncio.timeout(30):
+        while await tokens.current() == first:
+            total.update(await send(tokens, gateway, "5"))
     return dict(total)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.emulator.running import Response, RunningEmulator
+from tests.waiting import eventually
 
 KINDS = pytest.mark.parametrize("kind", ["token", "fid"])
 
@@ -127,14 +128,11 @@ def test_a_silent_address_keeps_the_connection_and_accepts_nothing(
     emulator: RunningEmulator,
 ) -> None:
     connection = asked(emulator, "hang-1")
-    while emulator.counts()["in_flight"] == 0:
-        pass
+    eventually("it is on its way", lambda: emulator.counts()["in_flight"])
     assert emulator.counts()["by_answer"] == {"SILENCE": 1}
     assert emulator.witnessed() == []
     connection.close()
-    # A client that gives up takes its request out of the flight.
-    while emulator.counts()["in_flight"]:
-        pass
+    eventually("who gave up is out of the flight", lambda: not emulator.counts()["in_flight"])
 
 
 def test_a_slow_address_is_accepted_in_the_end(emulator: RunningEmulator) -> None:

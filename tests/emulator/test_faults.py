@@ -13,6 +13,7 @@ from emulator import fault
 from emulator.catalogue import CATALOGUE
 from emulator.faults import SEND, Faults
 from tests.emulator.running import Response, RunningEmulator
+from tests.waiting import eventually
 
 NOON = 1_790_000_000.0
 
@@ -122,7 +123,7 @@ def test_a_connection_is_closed_after_its_answer(emulator: RunningEmulator) -> N
 def test_an_idle_connection_is_closed(emulator: RunningEmulator) -> None:
     script(emulator, kind="idle", seconds=0.05)
     with emulator.open_socket() as idle:
-        while True:  # until the fault has come into force
+        for _ in range(30):  # until the fault has come into force
             idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert idle.recv(4096).startswith(b"HTTP/1.1 200")
             idle.settimeout(0.3)
@@ -131,6 +132,8 @@ def test_an_idle_connection_is_closed(emulator: RunningEmulator) -> None:
             except TimeoutError:
                 continue
             break
+        else:
+            pytest.fail("it stays open")
 
 
 def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulator) -> None:
@@ -146,8 +149,7 @@ def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulat
 
     sender = threading.Thread(target=wait_for_an_answer)
     sender.start()
-    while not emulator.counts()["in_flight"]:
-        pass
+    eventually("it is on its way", lambda: emulator.counts()["in_flight"])
     outage = script(emulator, kind="outage")
     sender.join(10)
     assert len(lost) == 1
@@ -164,7 +166,7 @@ def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulat
 def test_a_stall_leaves_a_connection_without_a_handshake(emulator: RunningEmulator) -> None:
     script(emulator, kind="stall", **{"for": 1.0})
     impatient = ssl.create_default_context(cafile=emulator.folder / "ca.pem")
-    while True:  # until the fault has come into force
+    for _ in range(300):  # until the fault has come into force
         connection = http.client.HTTPSConnection(
             "127.0.0.1", emulator.port, context=impatient, timeout=0.3
         )
@@ -175,6 +177,8 @@ def test_a_stall_leaves_a_connection_without_a_handshake(emulator: RunningEmulat
             break
         finally:
             connection.close()
+    else:
+        pytest.fail("it answers as ever")
     assert emulator.ask("GET", "/healthz").status == 200  # it waits until the stall is over
 
 

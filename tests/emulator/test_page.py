@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.emulator.running import RunningEmulator
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -51,5 +52,8 @@ def test_a_wrong_fault_is_explained_where_it_was_scripted(page: Page) -> None:
 def test_settings_change_from_the_page(page: Page, emulator: RunningEmulator) -> None:
     page.get_by_label("Quota a minute").fill("6000")
     page.get_by_role("button", name="Change").click()
-    while emulator.ask("GET", "/admin/settings").json["quota_per_minute"] != 6000:
-        pass
+
+    def quota() -> int:
+        return int(emulator.ask("GET", "/admin/settings").json["quota_per_minute"])
+
+    eventually("the quota is changed", lambda: quota() == 6000)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
+from tests.waiting import eventually
 
 Event = tuple[str, str]
 
@@ -44,8 +45,7 @@ class Platform:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait_for(self, *events: Event) -> None:
-        while not set(events) <= set(self.heard):
-            pass
+        eventually(f"{events} are heard", lambda: set(events) <= set(self.heard))
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def test_a_notification_is_received_shown_and_opened(
     phones.send(shown("1:1"))
     platform.wait_for(("1:1", "opened"))
     assert sorted(event for _, event in platform.heard) == ["displayed", "opened", "received"]
-    while phones.counts()["beacon"] != {"told": 3, "waiting": 0}:
-        pass
+    told = {"told": 3, "waiting": 0}
+    eventually("all answers are back", lambda: phones.counts()["beacon"] == told)
     assert phones.counts()["phones"] == {"received": 1, "displayed": 1, "opened": 1}
 
 
@@ -171,8 +171,7 @@ def test_a_beacon_the_platform_refuses_is_given_up(
 ) -> None:
     platform.statuses = [404]
     phones.send({"token": "a", "data": {"carillon_id": "1:1"}})
-    while phones.counts()["beacon"].get("refused") != 1:
-        pass
+    eventually("it is given up", lambda: phones.counts()["beacon"].get("refused") == 1)
     assert platform.heard == []
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator, run_to_its_end
+from tests.waiting import eventually
 
 PROCESSES = 3
 
@@ -162,8 +163,7 @@ def test_followers_end_when_their_leader_is_killed(start: Start) -> None:
     serving = children(emulator)
     emulator.process.kill()
     emulator.process.communicate(timeout=10)
-    while any(map(is_running, serving)):
-        pass
+    eventually("the followers end", lambda: not any(map(is_running, serving)))
 
 
 def test_a_port_that_somebody_shares_is_taken_all_the_same(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import REPOSITORY, run_to_its_end
+from tests.waiting import eventually
 
 PRIVATE = ("ca.key", "server.key", "service-account.json", "wrong-account.json")
 
@@ -128,8 +129,7 @@ def test_a_silent_address_does_not_hold_up_the_end(start: Start) -> None:
             b"Authorization: Bearer %b\r\nContent-Length: %d\r\n\r\n%b"
             % (token.encode(), len(body), body)
         )
-        while emulator.counts()["in_flight"] == 0:
-            pass
+        eventually("it is on its way", lambda: emulator.counts()["in_flight"])
         assert emulator.stop() == (0, "")
 
 

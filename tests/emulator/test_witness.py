@@ -5,6 +5,7 @@ import signal
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
+from tests.waiting import eventually
 
 
 def send(emulator: RunningEmulator, address: str, message_id: str) -> str:
@@ -41,8 +42,7 @@ def test_every_accepted_message_leaves_one_line(start: Start) -> None:
 
 def test_lines_reach_the_file_while_it_runs(emulator: RunningEmulator) -> None:
     send(emulator, "device-1", "7:1")
-    while not emulator.witness_file():
-        pass
+    eventually("a line is written", lambda: emulator.witness_file())
     assert [record["id"] for record in emulator.witness_file()] == ["7:1"]
 
 
@@ -88,8 +88,7 @@ def test_a_reset_empties_memory_and_file(emulator: RunningEmulator) -> None:
 def test_a_restart_appends_and_closes_a_torn_line(start: Start) -> None:
     first = start()
     send(first, "a", "7:1")
-    while not first.witness_file():
-        pass
+    eventually("a line is written", lambda: first.witness_file())
     first.stop(signal.SIGKILL)
     file = first.folder / "witness.jsonl"
     file.write_bytes(file.read_bytes() + b'{"at": 17')
