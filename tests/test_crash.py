@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -60,19 +61,41 @@ def test_under_hold_the_ambiguous_are_unknown_and_never_sent(project: Project, f
     assert len(fcm.witness()) == 3
 
 
-def test_a_zombie_that_wakes_after_its_lease_writes_nothing(project: Project, fcm: Fcm) -> None:
+def claim_again(run: Run) -> None:
+    engine.advance(run.pk, now=timezone.now())
+    assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is not None
+
+
+def everything_written(run: Run) -> list[object]:
+    deliveries = Delivery.objects.filter(run_id=run.pk)
+    return [list(rows.values()) for rows in (deliveries, run.chunks.all(), Window.objects.all())]
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        pytest.param(claim_again, id="while another worker is at it"),
+        pytest.param(take_over, id="when another worker has done it all"),
+    ],
+)
+def test_a_zombie_that_wakes_after_its_lease_writes_nothing(
+    project: Project, fcm: Fcm, meanwhile: Callable[[Run], object]
+) -> None:
     make_people(project, 2)
     run = make_run(project)
     zombie = die_with_a_window_open(run, [1])
-    take_over(run)
-    before = list(Delivery.objects.filter(run_id=run.pk).values())
+    window = Window.objects.get()
+    one, two = sending.whom(zombie)
+    finals = [Final(left, Status.SKIPPED, Reason.EXPIRED, requested=False) for left in (one, two)]
+    meanwhile(run)
+    before = everything_written(run)
 
     with pytest.raises(Fenced):
         zombie.renew()
     with pytest.raises(Fenced):
-        settling.settle(zombie, None, {}, [])
+        settling.settle(zombie, window, {}, [], finals)
 
-    assert list(Delivery.objects.filter(run_id=run.pk).values()) == before
+    assert everything_written(run) == before
 
 
 def test_a_chunk_that_kills_every_worker_is_quarantined_and_the_run_asks_a_person(
