@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.utils import timezone
@@ -187,11 +188,15 @@ def test_a_dead_workers_lease_does_not_hide_that_the_other_doorbells_are_lost(
 def test_with_all_workers_down_doorbells_are_rung_ever_more_rarely(project: Project) -> None:
     make_people(project, 1)
     run = make_run(project)
-    now = timezone.now()
-    for minute in range(60):
-        engine.advance(run.pk, now=now + timedelta(minutes=minute))
+    now, minute = timezone.now(), timedelta(minutes=1)
+    for passed in range(60):
+        engine.advance(run.pk, now=now + passed * minute)
 
-    assert run.waves.count() < 12
+    rung = list(run.waves.order_by("number").values_list("rung_at", flat=True))
+    silences = [later - earlier for earlier, later in pairwise(rung[1:])]  # the first by make_run
+    assert len(silences) > 5, "it is rung again and again"
+    assert silences == sorted(silences)
+    assert engine.LONGEST_SILENCE <= silences[-1] <= engine.LONGEST_SILENCE + minute
 
 
 def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: Project) -> None:
