@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -143,7 +144,10 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
     schedule = given.pop("schedule", anytime)
     for name, value in {**DEFAULTS, **given, **schedule}.items():
         setattr(campaign, name, value)
-    save(campaign)
+    try:
+        save(campaign)
+    except ValidationError as error:
+        raise ValidationError(schedules.placed(error.message_dict)) from error
     return campaign
 
 
@@ -163,7 +167,7 @@ class CampaignLaunch(ApiView):
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "It cannot be launched as it stands; see errors.",
                 kind="not-ready",
-                errors=error.problems,
+                errors=schedules.placed(error.problems),
             ) from error
         except Campaign.AlreadyLaunched as error:
             raise Problem(

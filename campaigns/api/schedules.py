@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
 from rest_framework import serializers
@@ -13,6 +14,8 @@ from campaigns.campaign import Campaign
 from notifications.api.fields import StrictSerializer
 from notifications.zones import validate_zone
 
+Found = TypeVar("Found")
+
 TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
@@ -20,6 +23,11 @@ YEARS = range(2000, 2101)
 TAKEN = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
 KIND_OF = {"at": "at", "repeat": "recurring", "until": "recurring"}
 NEVER = {"at": None, "repeat": "", "until": None}
+# What a program calls a campaign's own fields.
+PLACES = {
+    "schedule_kind": "schedule.kind",
+    **{name: f"schedule.{name}" for name in (*NEVER, "timezone")},
+}
 
 
 class ScheduleSerializer(StrictSerializer):
@@ -70,6 +78,11 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     names = TAKEN[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
+
+
+def placed(problems: Mapping[str, Found]) -> dict[str, Found]:
+    """A campaign's problems by the fields that a program wrote."""
+    return {PLACES.get(name, name): found for name, found in problems.items()}
 
 
 def _moment(name: str, text: str, zone: str | None) -> datetime:

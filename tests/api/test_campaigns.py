@@ -89,7 +89,7 @@ def test_a_time_is_given_with_an_offset_or_with_a_zone(
                 "repeat": "daily",
                 "until": "2030-05-30T09:00:00Z",
             },
-            "until",
+            "schedule.until",
         ),
         ({"kind": "at", "at": "2030-05-31T09:00:00Z", "repeat": "daily"}, "schedule.repeat"),
         ({"kind": "sometimes"}, "schedule.kind"),
@@ -141,6 +141,7 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     moved = {**intent, "schedule": {**weekly, "repeat": "daily"}}
     refused = alice.put(f"campaigns/{made.json()['id']}", moved)
     assert refused.status_code == 400
+    assert fields_at_fault(refused) == ["schedule.kind"]
     assert "Stop it first" in refused.json()["errors"][0]["message"]
 
 

@@ -70,7 +70,7 @@ def test_a_campaign_that_is_not_ready_says_why_and_leaves_no_run(
     campaign = make_campaign(ours, template=broken, schedule_kind="at", at=late)
     refused = alice.post(f"campaigns/{campaign.pk}/launch")
     assert refused.status_code == 422
-    assert sorted(fields_at_fault(refused)) == ["at", "template"]
+    assert sorted(fields_at_fault(refused)) == ["schedule.at", "template"]
     assert not Run.objects.exists()
     assert not AuditEntry.objects.exists()
 
