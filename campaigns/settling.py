@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
-from psycopg.types.json import Json
+from psycopg.types.json import Jsonb
 
 from campaigns.chunk import Claim, Fenced
 from campaigns.judging import Final, judge
@@ -49,27 +49,23 @@ def settle(
         elif judged is not None:
             retries.append(judged)
     copies = sum(outcome.verdict in MAY_HAVE_RUNG for outcome in outcomes)
-    patiently(_once(claim, finals, lambda: _write(claim, window, finals, retries, copies, now)))
-    # After the commit: a write that is tried again must not count twice.
-    claim.chunk.reasons = _reasons(claim, finals)
+    reasons = Counter(str(final.reason) for final in finals if final.reason)
+
+    def write() -> None:
+        with transaction.atomic():
+            moment = _add_up(claim, window, finals, reasons, copies, now)
+            _append(claim, finals, moment)
+            _reschedule(claim, finals, retries)
+
+    patiently(_once(claim, window, finals, write))
+    # What this worker saw, for the breakers. A write that is tried again must not count it twice.
+    claim.chunk.reasons = dict(reasons + Counter(claim.chunk.reasons))
     return Counter(final.status.value for final in finals)
 
 
-def _write(
-    claim: Claim,
-    window: Window | None,
-    finals: list[Final],
-    retries: list[Retry],
-    copies: int,
-    now: datetime,
-) -> None:
-    with transaction.atomic():
-        moment = _add_up(claim, window, finals, copies, now)
-        _append(claim, finals, moment)
-        _reschedule(claim, finals, retries)
-
-
-def _once(claim: Claim, finals: list[Final], write: Callable[[], None]) -> Callable[[], None]:
+def _once(
+    claim: Claim, window: Window | None, finals: list[Final], write: Callable[[], None]
+) -> Callable[[], None]:
     """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
 
     Meanwhile the lease is kept if it can be: a full disk may take no deliveries, and yet let others
@@ -79,7 +75,7 @@ def _once(claim: Claim, finals: list[Final], write: Callable[[], None]) -> Calla
 
     def write_if_new() -> None:
         nonlocal tried
-        if tried and _written(claim, finals):
+        if tried and _written(claim, window, finals):
             return  # the commit had taken; only its answer was lost
         if tried:
             claim.renew()
@@ -89,7 +85,9 @@ def _once(claim: Claim, finals: list[Final], write: Callable[[], None]) -> Calla
     return write_if_new
 
 
-def _written(claim: Claim, finals: list[Final]) -> bool:
+def _written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
+    if window:
+        return Window.objects.filter(pk=window.pk, settled_at__isnull=False).exists()
     seqs = [final.left.seq for final in finals]
     ours = Delivery.objects.filter(run_id=claim.run.pk, attempt=claim.chunk.attempt, seq__in=seqs)
     return ours.exists()
@@ -112,7 +110,16 @@ WITH added AS (
     UPDATE campaigns_chunk SET
         accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
         skipped = skipped + %(skipped)s, unknown = unknown + %(unknown)s,
-        copies = copies + %(copies)s, reasons = %(reasons)s,
+        copies = copies + %(copies)s,
+        -- Added to what stands there: a person may have decided on some of them meanwhile.
+        reasons = CASE WHEN %(reasons)s = '{}'::jsonb THEN reasons ELSE (
+            SELECT jsonb_object_agg(reason, times) FROM (
+                SELECT reason, sum(count::int) AS times FROM (
+                    SELECT * FROM jsonb_each_text(reasons)
+                    UNION ALL SELECT * FROM jsonb_each_text(%(reasons)s)
+                ) AS each (reason, count) GROUP BY reason
+            ) AS sums
+        ) END,
         -- It is getting on: earlier deaths were not this chunk's fault.
         lapses = CASE WHEN %(finals)s > 0 THEN 0 ELSE lapses END
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
@@ -127,7 +134,12 @@ SELECT count(*), least(%(now)s, statement_timestamp()) FROM added
 
 
 def _add_up(
-    claim: Claim, window: Window | None, finals: list[Final], copies: int, now: datetime
+    claim: Claim,
+    window: Window | None,
+    finals: list[Final],
+    reasons: Counter[str],
+    copies: int,
+    now: datetime,
 ) -> datetime:
     """First in the transaction: it checks the fence and locks the chunk until the commit.
 
@@ -137,18 +149,13 @@ def _add_up(
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
     values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": copies}
     values |= {"finals": len(finals), "window": window and window.pk, "now": now}
-    values["reasons"] = Json(_reasons(claim, finals))
+    values["reasons"] = Jsonb(reasons)
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
         held, moment = cursor.fetchone()
     if not held:
         raise Fenced
     return moment  # type: ignore[no-any-return]
-
-
-def _reasons(claim: Claim, finals: list[Final]) -> dict[str, int]:
-    fresh = Counter(str(final.reason) for final in finals if final.reason)
-    return dict(Counter(claim.chunk.reasons) + fresh)
 
 
 COPY = """

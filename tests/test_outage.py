@@ -143,6 +143,23 @@ def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(
     assert len(fcm.witness()) == 5
 
 
+def test_a_commit_whose_answer_is_lost_counts_once_what_must_be_tried_again(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is a delivery yet, so only the window says that it was written."""
+    make_people(project, ["lost-1:x", "lost-2:x"])
+    run = make_run(project, on_unknown="resend")
+
+    def twice(write: Callable[[], None]) -> None:
+        write()
+        write()
+
+    monkeypatch.setattr(settling, "patiently", twice)
+    sending.send(run.pk, 1, run.epoch)
+
+    assert (run.chunks.get().copies, run.retries.count()) == (2, 2)
+
+
 def test_whoever_waits_for_postgresql_with_answers_in_hand_keeps_the_lease(
     project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, reports, sending, unknowns
+from campaigns import chunk, control, engine, reports, sending, settling, unknowns
+from campaigns.judging import Final
 from campaigns.ledger import Delivery, Retry, Window
+from campaigns.left import Left, left_to_send
+from campaigns.reasons import Reason
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
@@ -98,6 +101,27 @@ def test_who_is_let_be_stays_unknown_and_nobody_is_asked_again(finished: Run) ->
     assert reports.reasons_of(finished) == {"let_be": 3}
     assert reports.recount(finished).unknown == 3
     assert control.send_again(finished, by="user:alice") == 0
+
+
+def test_what_a_person_decides_beside_a_worker_at_the_same_chunk_stands(project: Project) -> None:
+    make_people(project, 4)
+    run = make_run(project, on_unknown="hold")
+    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted is not None
+    one, two, three, four = left_to_send(granted)
+    settling.settle(granted, None, {}, [], [lost(one), lost(two)])
+
+    assert control.let_be(run, by="user:alice") == 2
+    settling.settle(granted, None, {}, [], [lost(three)])
+    assert control.send_again(run, by="user:alice") == 1
+    settling.settle(granted, None, {}, [], [lost(four)])
+
+    assert unknowns.undecided(run) == 1
+    assert reports.reasons_of(run) == {"let_be": 2, "unanswered": 1}
+
+
+def lost(left: Left) -> Final:
+    return Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
 
 
 def test_a_cancelled_run_sends_to_nobody_again(project: Project, fcm: Fcm) -> None:
