@@ -79,7 +79,7 @@ def test_from_the_ninetieth_label_of_a_day_a_person_is_told_and_nobody_is_stoppe
     used(make_project(), 50, at=now, start=900)  # another project's
     campaign = make_campaign(project, name="New")
     [said] = campaign.warnings(now) or [""]
-    assert said.startswith(words) or words in said
+    assert words in said
     assert bool(said) == bool(words)
     assert campaign.launch(by="user:alice", now=now).analytics_label == campaign.label
 

@@ -252,7 +252,8 @@ def test_a_clock_that_goes_back_gives_nothing_twice_and_closes_nothing(clock_cha
     assert 700 <= after - before <= 800 + 80
 
 
-def test_heard_adds_up() -> None:
+def test_what_two_windows_heard_is_one_report_with_the_longest_wait() -> None:
     told: Callable[[Heard, Heard], Heard] = Heard.__add__
+    assert told(Heard(1, 2, 3, 4.0), Heard(10, 20, 30, 9.0)) == Heard(11, 22, 33, 9.0)
     assert told(Heard(1, 2, 3, 4.0), Heard(10, 20, 30)) == Heard(11, 22, 33, 4.0)
     assert told(NOTHING, NOTHING) == NOTHING
