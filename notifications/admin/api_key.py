@@ -66,7 +66,8 @@ class ApiKeyPage(Page):
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return found if ApiKey.objects.filter(pk=object_id, revoked_at=None).exists() else []
+        key = self.get_object(request, object_id)
+        return found if key is not None and key.revoked_at is None else []
 
     # --- Making one ----------------------------------------------------------------------------
 

@@ -134,7 +134,8 @@ class DevicePage(Page):
         return self.get_fields(request, obj) if obj else []
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        active = Device.objects.filter(pk=object_id, retired_at__isnull=True).exists()
+        device = self.get_object(request, object_id)
+        active = device is not None and device.active
         hidden = "restore" if active else "retire"
         found = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [item for item in found if not item.action_name.endswith(hidden)]

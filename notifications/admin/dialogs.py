@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.messages import success
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
@@ -18,6 +18,8 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin.unfolded import BaseDialogForm
+
+DRAWN = "unfold/helpers/dialog.html"
 
 
 class Dialog(BaseDialogForm):
@@ -51,6 +53,14 @@ class Final(Dialog):
     danger = True
 
 
+class Gone(Dialog):
+    """There is nothing left to ask about."""
+
+    @property
+    def possible(self) -> bool:
+        return False
+
+
 def ask(
     title: str | Promise,
     *,
@@ -70,6 +80,12 @@ def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
 def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
     """Stay in the dialog and say why; nothing was changed."""
     form.add_error(None, why)
-    return render(
-        request, "unfold/helpers/dialog.html", {"form": form, "dialog": {"title": _("Not done")}}
-    )
+    return render(request, DRAWN, {"form": form, "dialog": {"title": _("Not done")}})
+
+
+def gone(request: Any) -> HttpResponse:
+    """Of a row that is not there. In a page the dialog says so: 404 would be swapped in nowhere."""
+    if not request.htmx:
+        raise Http404
+    said = {"title": _("No longer there"), "description": _("It was deleted meanwhile.")}
+    return render(request, DRAWN, {"form": Gone(request), "dialog": said})

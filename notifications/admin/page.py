@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django import forms
@@ -19,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from notifications import audit, changes
 from notifications.admin.chosen import chosen, within
+from notifications.admin.dialogs import gone
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
@@ -118,6 +120,20 @@ class Page(ModelAdmin):
             messages.info(request, _("Make a project first: all else belongs to one."))
             return HttpResponseRedirect(reverse("admin:notifications_project_add"))
         return super().add_view(request, form_url, extra_context)
+
+    # --- Verbs ---------------------------------------------------------------------------------
+
+    def _get_instance_method(self, method_name: str) -> Callable[..., Any]:
+        """Where Unfold finds a verb: none of them, and no dialog, meets a row that is gone."""
+        verb: Callable[..., Any] = super()._get_instance_method(method_name)  # type: ignore[misc]
+
+        @wraps(verb)
+        def of_a_row(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if "object_id" in kwargs and self.get_object(request, kwargs["object_id"]) is None:
+                return gone(request)
+            return verb(request, *args, **kwargs)
+
+        return of_a_row
 
     # --- Roles ---------------------------------------------------------------------------------
 
