@@ -11,6 +11,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import aiohttp
 import orjson
@@ -97,9 +98,7 @@ class FcmGateway:
         batch = Batch(messages, permit)
         self._batches.append(batch)
         for _ in range(min(len(messages), self._most_lanes - len(self._lanes))):
-            lane = asyncio.create_task(self._drive())
-            self._lanes.add(lane)  # a task that nobody holds may be collected
-            lane.add_done_callback(self._lanes.discard)
+            self._lanes.add(asyncio.create_task(self._drive()))
         try:
             return await batch.answers()
         finally:
@@ -132,6 +131,8 @@ class FcmGateway:
                 batch.fail(error)
             else:
                 batch.answer(outcome)
+        # Here and not when the task is done: whoever is woken before that would count on this lane.
+        self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _attempt(
         self, message: Message, permit: Permit, *, fresh_token_allowed: bool

@@ -138,6 +138,25 @@ def test_a_name_that_is_never_resolved_stops_everything_before_it_leaves(
     assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
 
 
+def test_with_one_socket_a_batch_follows_the_other(fcm: Fcm) -> None:
+    async def connected() -> list[list[Outcome]]:
+        gateway = FcmGateway(
+            endpoint=fcm.url,
+            firebase_project_id="carillon-demo",
+            tokens=tokens_of(fcm),
+            connections=1,
+            ca_file=str(fcm.ca_file),
+        )
+        try:
+            async with asyncio.timeout(10):
+                return [await gateway.send([message(each)], Permit(60)) for each in range(3)]
+        finally:
+            await gateway.close()
+
+    answers = asyncio.run(connected())
+    assert [outcome.verdict for (outcome,) in answers] == [Verdict.ACCEPTED] * 3
+
+
 def test_an_installation_id_travels_as_one(fcm: Fcm) -> None:
     send(fcm, [message(1, kind="fid", address="cGxlYXNlLXJpbmc")])
     assert fcm.witness()[0]["kind"] == "fid"
