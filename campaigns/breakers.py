@@ -23,6 +23,7 @@ from campaigns.run import Run
 from notifications import device
 from notifications.device import Device
 from notifications.gateway import Outcome, Verdict
+from notifications.outage import patiently
 
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)
@@ -217,7 +218,7 @@ def _never_worked(run: Run, platform: str) -> bool:
         return False
     of_platform = Device.objects.filter(platform=platform).values("pk")
     accepted = Delivery.objects.filter(run_id=run.pk, status=Delivery.Status.ACCEPTED)
-    return not accepted.filter(device_id__in=of_platform).exists()
+    return not patiently(accepted.filter(device_id__in=of_platform).exists)
 
 
 # --- The rows -------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ def give_up(run_id: int, error: Exception) -> None:
 def _send_on(run: Run, now: datetime) -> Ring | None:
     free_lapsed(run)
     _free_unheard(run, now)
+    _free_held(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
@@ -119,6 +120,12 @@ def _free_unheard(run: Run, now: datetime) -> None:
     if not worked_on(run):
         lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
         run.chunks.filter(pk__in=unlocked(lost)).update(state=Chunk.State.WAITING)
+
+
+def _free_held(run: Run) -> None:
+    """A worker that had not heard of the resume may have handed its chunk back as held."""
+    if not run.held_platforms:
+        run.chunks.filter(state=Chunk.State.HELD).update(state=Chunk.State.WAITING)
 
 
 def _patience(run: Run) -> timedelta:

@@ -16,6 +16,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import connection
@@ -223,7 +224,7 @@ class Sending:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
         platforms = breakers.platforms_to_hold(self.run, by_reference, outcomes, self.refused)
         for platform in platforms:
-            self.run.hold_back(platform)
+            patiently(partial(self.run.hold_back, platform))  # with answers in hand
         if not platforms:
             return []
         self.left = deque(left for left in self.left if left.reader.platform not in platforms)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
-from campaigns import control, reports
+from campaigns import chunk, control, reports, sending
 from campaigns.ledger import Delivery
+from campaigns.left import rest_of
 from notifications.device import Device
 from notifications.project import Project
+from tests import beside
 from tests.builders import addresses, make_people, make_run
 from tests.by_hand import work
 from tests.fcm import Fcm
@@ -84,6 +87,45 @@ def test_a_person_who_knows_better_than_the_one_odd_phone_is_believed(
 
     assert run.state == "finished"
     assert reports.reasons_of(run) == {"platform_key": 1}
+
+
+def test_a_chunk_handed_back_by_a_worker_that_missed_the_resume_goes_out(
+    project: Project, fcm: Fcm
+) -> None:
+    make_phones(project, "ios", 3)
+    run = make_run(project)
+    run.hold_back("ios")
+    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted
+    control.pause(run, by="user:alice")
+    control.resume(run, by="user:alice")
+    granted.hand_back(rest_of(granted), opens_at=None)
+    assert run.chunks.get().state == "held"
+
+    run = work(run)
+
+    assert (run.state, run.accepted) == ("finished", 3)
+
+
+def test_a_platform_is_held_back_though_the_runs_row_is_taken_for_a_while(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    """As while a large part of the audience is frozen; the answers in hand must not be lost."""
+    make_phones(project, "ios", addresses(thirdparty=20))
+    make_people(project, 5)
+    run = make_run(project)
+    with beside.connected() as freezing:
+        freezing.execute("SELECT FROM campaigns_run FOR NO KEY UPDATE")
+        free = threading.Timer(4, freezing.rollback)
+        free.start()
+
+        settled = sending.send(run.pk, 1, run.epoch)
+
+        free.join()
+    assert settled == {"accepted": 5}
+    assert len(fcm.witness()) == 5
+    run.refresh_from_db()
+    assert run.held_platforms == ["ios"]
 
 
 def test_a_cancelled_run_closes_what_it_held_back(project: Project, fcm: Fcm) -> None:

@@ -18,6 +18,7 @@ from campaigns import chunk, engine, reports, sending, settling, tasks
 from campaigns.ledger import Delivery, Window
 from notifications import outage
 from notifications.project import Project
+from tests import beside
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
 from tests.waiting import eventually
@@ -192,7 +193,7 @@ def test_a_chunk_whose_row_a_vanished_worker_still_holds_holds_up_no_other(
     for number in (1, 2):
         assert chunk.claim(run.pk, number, run.epoch, task_id=None)
     run.chunks.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
-    with psycopg.connect(**address_of_the_database()) as vanished:
+    with beside.connected() as vanished:
         vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
 
         engine.advance(run.pk, now=timezone.now())
@@ -207,7 +208,7 @@ def test_a_doorbell_that_finds_postgresql_gone_waits_until_it_is_back(
     """Lost, it would be rung again only after a quarter of a minute."""
     make_people(project, 5)
     run = make_run(project)
-    with psycopg.connect(**address_of_the_database()) as somebody:
+    with beside.connected() as somebody:
         somebody.execute(HANG_UP)
 
     assert sending.send(run.pk, 1, run.epoch) == {"accepted": 5}
@@ -258,7 +259,7 @@ def test_a_claim_does_not_wait_for_whoever_hangs_on_its_row(
 ) -> None:
     make_people(project, 5)
     run = make_run(project)
-    with psycopg.connect(**address_of_the_database()) as vanished:
+    with beside.connected() as vanished:
         vanished.execute("SELECT FROM campaigns_chunk FOR UPDATE")
         began = time.monotonic()
 
@@ -273,14 +274,9 @@ def test_a_waiting_chunk_that_a_vanished_worker_holds_keeps_no_other_from_its_tu
     make_people(project, 2_500)
     run = make_run(project)
     run.chunks.update(state="waiting", queued_at=None)
-    with psycopg.connect(**address_of_the_database()) as vanished:
+    with beside.connected() as vanished:
         vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
 
         released = engine.advance(run.pk, now=timezone.now())
 
     assert released and released.chunks == [2, 3]
-
-
-def address_of_the_database() -> dict[str, Any]:
-    params = connection.get_connection_params()
-    return {key: params[key] for key in ("dbname", "user", "password", "host", "port")}
