@@ -153,8 +153,11 @@ class Run(OfProject):
 
     @property
     def freezing(self) -> bool:
-        """Sending, while the rest of the audience is still being frozen."""
-        return self.state == Run.State.SENDING and self.frozen_through is not None
+        """Begun, while the rest of the audience is still being frozen. A pause does not hold that
+        up: who is in was decided by the launch, not by how long somebody thought about it.
+        """
+        begun = self.state in (Run.State.SENDING, Run.State.PAUSED)
+        return begun and self.frozen_through is not None and self.cause != Cause.BROKEN
 
     @property
     def reference(self) -> str:

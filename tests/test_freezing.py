@@ -147,12 +147,13 @@ def test_a_crash_costs_the_part_and_nothing_before_it(
     assert run.planned == 10
 
 
-def test_a_pause_stops_the_freezing_and_a_resume_goes_on_with_it(project: Project) -> None:
+def test_a_pause_changes_nobody_who_is_in(project: Project) -> None:
     make_people(project, 6)
     run = make_run(project)
     control.pause(run, by="user:alice")
     advanced(run)
-    assert run.planned == 4
+    make_people(project, 3)
+    assert (run.state, run.planned, run.freezing) == ("paused", 6, False)
 
     control.resume(run, by="user:alice")
     advanced(run)
