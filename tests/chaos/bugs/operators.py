@@ -16,14 +16,14 @@ def _looks_then_launches() -> None:
     from campaigns.campaign import Campaign
     from campaigns.run import Run
 
-    freeze = Campaign._freeze
+    freeze = Campaign._make_run
 
     def freeze_again(campaign: Campaign, by: str, now: datetime) -> Run:
         run = freeze(campaign, by, now)
         Run.objects.filter(pk=run.pk).update(occurrence=str(uuid4()))
         return run
 
-    patch(Campaign, "_freeze", freeze_again)
+    patch(Campaign, "_make_run", freeze_again)
 
 
 @bug("text as it is now", fault="F50")
