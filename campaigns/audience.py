@@ -9,7 +9,8 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import rules
+from campaigns import recurrence, rules
+from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from notifications.contact import Contact
 from notifications.device import Device
@@ -58,6 +59,33 @@ class Audience(OfProject):
             return {"field": "list", "op": "eq", "value": self.pk}
         return dict(self.rules)
 
+    def used_by(self) -> list[models.Model]:
+        """What needs it: campaigns, and of a list the rules that name it, of audiences and runs."""
+        return [*self.campaigns.all(), *self.named_by(), *self._asked_by()]
+
+    def named_by(self) -> list[Audience]:
+        """Audiences whose rules name this list."""
+        if self.kind != self.Kind.LIST:
+            return []
+        others = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
+        return [other for other in others if self.pk in rules.lists_named(other.rules)]
+
+    def _asked_by(self) -> list[Run]:
+        """What was launched with its name in the rules, whatever the audience says by now."""
+        if self.kind != self.Kind.LIST:
+            return []
+        runs = recurrence.going_on(self.project_id)
+        return [run for run in runs if self.pk in rules.lists_named(run.rules)]
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Raises ProtectedError while anything needs it. No foreign key looks into rules, and
+        without a list everybody whom it left out is in."""
+        with transaction.atomic():
+            Audience.objects.select_for_update().filter(pk=self.pk).first()  # see `hold_lists`
+            if users := self.used_by():
+                raise models.ProtectedError(f"{self} is still used.", set(users))
+            return super().delete(*args, **kwargs)
+
     def duplicate(self) -> Audience:
         """With everybody on it, if it is a list."""
         with transaction.atomic():
@@ -99,6 +127,19 @@ class Member(models.Model):
 def validate_rules(tree: Any, *, project_id: int) -> None:
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
+
+
+def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
+    """The lists in the rules that are gone. Those that are there stay until the transaction ends;
+    whoever wants to delete one sees then what was done with it."""
+    named = rules.lists_named(tree)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM campaigns_audience"
+            " WHERE project_id = %s AND kind = 'list' AND id = ANY(%s) FOR KEY SHARE",
+            [project_id, list(named)],
+        )
+        return named - {row[0] for row in cursor.fetchall()}
 
 
 def count(

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from campaigns.run import Run
 
@@ -119,6 +121,16 @@ def stopped(run: Run) -> bool:
     """Whether somebody cancelled the series' last run before it began: that ends the series."""
     unbegun = run.state == Run.State.CANCELLED and run.started_at is None
     return unbegun and not left_out(run)
+
+
+def going_on(project_id: int) -> list[Run]:
+    """The unfinished runs, and the last one of each series that goes on: the next copies it."""
+    runs = Run.objects.filter(project=project_id).select_related("campaign")
+    goes_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
+    repeating = runs.filter(goes_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
+    last = repeating.order_by("campaign_id", "-scheduled_at", "-pk").distinct("campaign_id")
+    due_again = [run for run in last if not run.unfinished and not stopped(run)]
+    return [*runs.filter(finished_at=None), *due_again]
 
 
 def repeated(run: Run, at: datetime) -> Run:

@@ -7,7 +7,7 @@ come from closed lists, and depth and size are bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -209,10 +209,18 @@ def _is_id(value: Any) -> bool:
 
 
 def _unknown_lists(leaves_seen: list[dict[str, Any]], lists: Container[int]) -> list[str]:
-    asked = [leaf["value"] for leaf in leaves_seen if leaf["field"] == "list"]
-    ids = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
     said = gettext("there is no static list %(id)s in this project.")
-    return [f"rules: {said % {'id': pk}}" for pk in ids if pk not in lists]
+    return [f"rules: {said % {'id': pk}}" for pk in _lists_of(leaves_seen) if pk not in lists]
+
+
+def _lists_of(checked: Iterable[dict[str, Any]]) -> list[int]:
+    asked = [leaf["value"] for leaf in checked if leaf["field"] == "list"]
+    return [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
+
+
+def lists_named(tree: dict[str, Any]) -> set[int]:
+    """The ids of the static lists that a checked tree asks."""
+    return set(_lists_of(leaves(tree)))
 
 
 def moment(value: Any) -> datetime | date | None:

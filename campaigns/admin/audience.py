@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count
+from django.db.models import Count, Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
@@ -18,7 +18,8 @@ from campaigns.admin import builder, inquiry, membership
 from campaigns.admin.audience_form import AudienceForm, last_saved
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
-from campaigns.rules import is_field, leaves
+from campaigns.rules import is_field
+from campaigns.run import Run
 from notifications.admin.dialogs import Dialog, ask, done
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, actor, page_url
@@ -28,6 +29,7 @@ from notifications.project import Project
 SHOWN_MEMBERS = 20
 MOST_SAID = 110  # letters of an audience's rules in the list: two lines
 MOST_ASKED = 100
+MOST_USERS = 20
 
 
 @admin.register(Audience)
@@ -110,12 +112,7 @@ class AudiencePage(Page):
             messages.info(request, f"{obj}: {done}")
 
     def used_by(self, obj: Audience) -> list[str]:
-        campaigns = [
-            _("the campaign “%(name)s”") % {"name": campaign}
-            for campaign in obj.campaigns.all()[:10]
-        ]
-        said = _("the rules of the audience “%(name)s”")
-        return [*campaigns, *(said % {"name": one} for one in _naming(obj))]
+        return [_named(user) for user in obj.used_by()[:MOST_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
@@ -142,7 +139,7 @@ class AudiencePage(Page):
         audience = context.get("original")
         if audience is not None:
             context["campaigns"] = audience.campaigns.order_by("-pk")[:10]
-            context["naming"] = list(_naming(audience))
+            context["naming"] = audience.named_by()
             context["newest_of_mine"] = last_saved(audience, by=actor(request))
             if audience.kind == Audience.Kind.LIST:
                 members = Member.objects.filter(audience=audience).select_related("contact")
@@ -186,14 +183,10 @@ def _project_id(request: HttpRequest) -> int:
     return asked if Project.objects.filter(pk=asked).exists() else 0
 
 
-def _naming(audience: Audience) -> list[Audience]:
-    """Audiences whose rules name this list."""
-    if audience.kind != Audience.Kind.LIST:
-        return []
-    others = Audience.objects.filter(project=audience.project_id, kind=Audience.Kind.RULES)
-    return [other for other in others if _names_list(other, audience.pk)]
-
-
-def _names_list(audience: Audience, pk: int) -> bool:
-    asked = (leaf.get("value") for leaf in leaves(audience.rules) if leaf["field"] == "list")
-    return any(pk in (value if isinstance(value, list) else [value]) for value in asked)
+def _named(user: Model) -> str:
+    if isinstance(user, Run):
+        return _("run %(number)d") % {"number": user.pk}
+    said = _("the campaign “%(name)s”")
+    if isinstance(user, Audience):
+        said = _("the rules of the audience “%(name)s”")
+    return said % {"name": user}

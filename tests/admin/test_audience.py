@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from campaigns import control
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from notifications.audit import AuditEntry
@@ -168,10 +170,12 @@ def test_whatever_a_viewer_has_counted_is_answered_with_words(
 def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project: Project) -> None:
     audience = make_list(project)
     make_audience(project, name="Both", rules={"field": "list", "op": "eq", "value": audience.pk})
-    make_campaign(project, name="Spring", audience=audience)
+    campaign = make_campaign(project, name="Spring", audience=audience)
+    run = control.launch(campaign, by="user:ada", now=timezone.now())
 
     page = desk.save("campaigns_audience_delete", audience.pk, post="yes")
     assert "the campaign “Spring”" in page and "the rules of the audience “Both”" in page
+    assert f"run {run.pk}" in page
     assert Audience.objects.filter(pk=audience.pk).exists()
 
 
