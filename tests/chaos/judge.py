@@ -32,7 +32,8 @@ class Verdict:
     kills: int = 0
     recovered: float | None = None
     within: float | None = None
-    played: bool = False  # to the end, and judged; else the stage broke
+    played: bool = False  # to the end, and judged; else the stage broke, or it was skipped
+    skipped: str = ""  # why it cannot be played on this machine: nothing held, and nothing broke
     troubles: list[str] = field(default_factory=list)
 
     @property

@@ -40,13 +40,16 @@ def play_planted(stage: Stage, faults: Iterable[Fault]) -> list[Verdict]:
     for each, id in pairs:
         found = play(stage, _with(each, ALL[id]))
         print(line(found), flush=True)
+        if found.skipped:
+            verdicts.append(Verdict(id, each.name, skipped=found.skipped))
+            continue
         # A stage that broke is no proof of anything.
         caught = found.played and not found.ok
         escaped = [] if caught else [f"the planted bug {each.name} was not caught"]
         verdicts.append(Verdict(id, each.name, troubles=escaped))
         print(f"      {each.name}: {'ESCAPED' if escaped else 'caught'}", flush=True)
-    total = sum(verdict.ok for verdict in verdicts)
-    print(f"{total} of {len(verdicts)} planted bugs were caught.", flush=True)
+    caught_ones = [verdict for verdict in verdicts if verdict.ok and not verdict.skipped]
+    print(f"{len(caught_ones)} of {len(verdicts)} planted bugs were caught.", flush=True)
     return verdicts
 
 

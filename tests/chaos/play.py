@@ -42,7 +42,7 @@ def play(stage: Stage, fault: Fault) -> Verdict:
         except DidNotHappen:
             continue
         except CannotBePlayed as why:
-            return Verdict(fault.id, f"skipped: {why}")
+            return Verdict(fault.id, fault.what, skipped=str(why))
         except AssertionError as failed:
             troubles = [str(failed)]
         except Exception:

@@ -11,6 +11,8 @@ HEAD = f"{'':5} {'fault':44} {'people':>7} {'lost':>5} {'twice':>6} {'unknown':>
 
 def line(verdict: Verdict) -> str:
     """One fault; what broke stands below it."""
+    if verdict.skipped:
+        return f"{verdict.id:5} {verdict.what[:44]:44} skipped: {' '.join(verdict.skipped.split())}"
     if verdict.recovered is None:
         recovery = ""
     else:
@@ -26,11 +28,18 @@ def line(verdict: Verdict) -> str:
 
 def summary(verdicts: Iterable[Verdict]) -> str:
     every = list(verdicts)
+    skipped = [verdict.id for verdict in every if verdict.skipped]
     failed = [verdict.id for verdict in every if not verdict.ok]
     worst = max((verdict.recovered or 0.0 for verdict in every), default=0.0)
+    if skipped:
+        faults = f"{len(every) - len(skipped)} of {len(every)} faults played"
+        faults += f" (skipped: {', '.join(skipped)})"
+    else:
+        faults = f"{len(every)} faults"
+    held = "Every invariant held in these." if skipped else "Every invariant held."
     return (
-        f"{len(every)} faults, {sum(v.messages for v in every):,} messages,"
+        f"{faults}, {sum(v.messages for v in every):,} messages,"
         f" {sum(v.lost for v in every)} lost, {sum(v.twice for v in every):,} twice"
         f" (of at most {sum(v.bound for v in every):,}), worst recovery {worst:.1f} s. "
-        + (f"Failed: {', '.join(failed)}." if failed else "Every invariant held.")
+        + (f"Failed: {', '.join(failed)}." if failed else held)
     )
