@@ -3,7 +3,7 @@
 --quick          the few that `make test` plays
 --only F3 F21    these, by id
 --seed N         of what the harness itself draws (the failpoints' dice are the workers' own)
---planted        with the bugs of planted.py: each must be caught by its fault
+--planted        with the bugs of bugs/: each must be caught by its fault
 --keep           leave the folder with the logs
 --storm          instead: one run of --recipients N, and a fault by chance --every SECONDS
 """
@@ -51,7 +51,6 @@ def _arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--full", action="store_true", help="everything, which is the default")
     parser.add_argument("--only", nargs="+", default=[], metavar="ID")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--planted", action="store_true")

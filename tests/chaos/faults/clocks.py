@@ -1,4 +1,4 @@
-"""F15–F19: beat away, or there twice; clocks wrong or changed; a database of yesterday."""
+"""F15–F18: beat away, or there twice; clocks wrong or changed."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def _state(run: Run) -> str:
 
 @fault("F15", "beat away at the hour, and for too long", people=1_000, workers=("bulk", "control"))
 def beat_away(scene: Scene) -> None:
-    """A little late it starts once. Two hours late it asks a person, and so does an old dump
-    that was restored (F19)."""
+    """A little late it starts once. A run that was due long ago asks a person."""
     soon, old = _scheduled(scene, 1), _scheduled(scene, 1)
     Run.objects.filter(pk=old.pk).update(scheduled_at=timezone.now() - timedelta(hours=2))
     door = scene.door()
