@@ -6,11 +6,14 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.core.exceptions import ValidationError
 from django.utils.dateformat import format as written
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
+# Nobody means another one, and near the ends of Python's calendar not every zone has a time.
+YEARS = range(2000, 2101)
 UNITS = (86_400, 3_600, 60, 1)
 SPELLINGS = {
     "s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3_600, "hour": 3_600,
@@ -69,7 +72,7 @@ def _counted(count: int, size: int) -> str:
 
 def seconds_of(text: str) -> int | None:
     """“15 min”, “1 h 30 min”, “2 days” or plain seconds; None when it says no duration."""
-    if text.strip().isdecimal():
+    if re.fullmatch(r"\s*\d{1,9}\s*", text):
         return int(text)
     parts = re.findall(r"(\d{1,9})\s*([a-z가-힣]+)", text.lower())
     rest = re.sub(r"(\d{1,9})\s*([a-z가-힣]+)", "", text.lower())
@@ -77,6 +80,12 @@ def seconds_of(text: str) -> int | None:
     if not parts or rest.strip(" ,and") or None in sizes:
         return None
     return sum(int(count) * (size or 0) for (count, _), size in zip(parts, sizes, strict=True))
+
+
+def validate_year(moment: datetime) -> None:
+    if moment.year not in YEARS:
+        said = _("Choose a year from %(first)s to %(last)s.")
+        raise ValidationError(said % {"first": YEARS[0], "last": YEARS[-1]})
 
 
 class NoSuchTime(ValueError):

@@ -16,7 +16,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.widgets import WallClockInput
-from notifications.moments import NoSuchTime, comes_twice, on_the_clock
+from notifications.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
 from notifications.project import Project
 from notifications.rules import MAX_TTL
 from notifications.zones import known_zones
@@ -28,6 +28,7 @@ class WallClock(forms.DateTimeField):
     """What a clock on the wall shows; the zone is another field's business."""
 
     widget = WallClockInput
+    default_validators = [validate_year]
 
     def to_python(self, value: Any) -> Any:
         moment = super().to_python(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -126,7 +127,8 @@ class LaunchDialog(Dialog):
     def clean_number(self) -> str:
         typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")
         devices = self.reach.devices
-        close = typed.isdecimal() and abs(int(typed) - devices) <= devices * TOLERANCE
+        number = int(typed) if re.fullmatch(r"\d{1,15}", typed) else None
+        close = number is not None and abs(number - devices) <= devices * TOLERANCE
         if not close:
             self["number"].help_text = ""  # the refusal says the same
             raise ValidationError(_("Type %(number)s to launch.") % {"number": f"{devices:,}"})

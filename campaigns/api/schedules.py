@@ -12,6 +12,7 @@ from rest_framework import serializers
 
 from campaigns.campaign import Campaign
 from notifications.api.fields import StrictSerializer
+from notifications.moments import YEARS
 from notifications.zones import validate_zone
 
 Found = TypeVar("Found")
@@ -19,7 +20,6 @@ Found = TypeVar("Found")
 TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
-YEARS = range(2000, 2101)
 TAKEN = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
 KIND_OF = {"at": "at", "repeat": "recurring", "until": "recurring"}
 NEVER = {"at": None, "repeat": "", "until": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -17,7 +18,7 @@ from notifications.access import ApiKey, Scope
 from notifications.admin.dialogs import Dialog, Final, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
-from notifications.moments import in_zone
+from notifications.moments import in_zone, validate_year
 
 
 class ApiKeyForm(ModelForm):
@@ -35,6 +36,12 @@ class ApiKeyForm(ModelForm):
             "name": gettext_lazy("Which program will use it, e.g. “shop backend”."),
             "expires_at": gettext_lazy("In UTC. Empty: it works until it is revoked."),
         }
+
+    def clean_expires_at(self) -> datetime | None:
+        moment: datetime | None = self.cleaned_data["expires_at"]
+        if moment is not None:
+            validate_year(moment)
+        return moment
 
 
 @admin.register(ApiKey)
