@@ -26,13 +26,16 @@ HELD = _("{count} devices wait: {platforms}.")
 STUCK = _("{count} chunks are left.")
 MINUTES_LATE = _("It was due {count} min ago.")
 HOURS_LATE = _("It was due {count} h ago.")
+LIST_GONE = _(
+    "Its rules name a list that was deleted: {lists}. Cancel it and launch its campaign again."
+)
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 BY_HAND = _("It was {who}.")
 
 # By hand last: anybody's name could be “due 3 h ago”.
 SENTENCES = (
     *(UNREADABLE, FOREIGN, REFUSED, DYING, UNUSUAL, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
-    *(MINUTES_LATE, HOURS_LATE, LEFT_OUT, BY_HAND),
+    *(MINUTES_LATE, HOURS_LATE, LIST_GONE, LEFT_OUT, BY_HAND),
 )
 
 

@@ -11,9 +11,11 @@ from datetime import datetime
 
 from django.db import connection
 
-from campaigns import ledger
+from campaigns import details, ledger
+from campaigns.audience import hold_lists
 from campaigns.chunk import SIZE, Chunk
 from campaigns.failpoints import hit
+from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 
@@ -33,6 +35,11 @@ class Part:
 
 def begin(run: Run, *, now: datetime) -> None:
     """Freeze the first part, which is everybody of all but the largest projects; start sending."""
+    if gone := hold_lists(run.project_id, run.rules):
+        # Nobody is on it now: whoever was left out by it would get the message.
+        lists = ", ".join(map(str, sorted(gone)))
+        run.pause(Cause.BROKEN, details.LIST_GONE.format(lists=lists))
+        return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
     part = _freeze(run, after=0, known=0)
