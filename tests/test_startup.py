@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -30,13 +31,14 @@ def test_a_proper_setting_has_no_trouble() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [["worker", "-Q", "control", "-c", "1"], ["beat", "--pidfile="]]
+    "program", ["worker -Q control -c 1", "beat --pidfile= -s {folder}/schedule"]
 )
 def test_nothing_starts_beside_a_redis_that_evicts(
-    program: list[str], evicting_redis: None
+    program: str, tmp_path: Path, evicting_redis: None
 ) -> None:
+    arguments = program.format(folder=tmp_path).split()
     done = subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "config", *program],
+        [sys.executable, "-m", "celery", "-A", "config", *arguments],
         capture_output=True, text=True, timeout=60, env=dict(os.environ),
     )  # fmt: skip
     assert done.returncode != 0
