@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -49,18 +50,25 @@ def settle(
         elif judged is not None:
             retries.append(judged)
     copies = sum(outcome.verdict in MAY_HAVE_RUNG for outcome in outcomes)
-    reasons = Counter(str(final.reason) for final in finals if final.reason)
-
-    def write() -> None:
-        with transaction.atomic():
-            moment = _add_up(claim, window, finals, reasons, copies, now)
-            _append(claim, finals, moment)
-            _reschedule(claim, finals, retries)
-
+    write = partial(_write, claim, window, finals, retries, copies, now)
     patiently(_once(claim, window, finals, write))
     # What this worker saw, for the breakers. A write that is tried again must not count it twice.
-    claim.chunk.reasons = dict(reasons + Counter(claim.chunk.reasons))
+    claim.chunk.reasons = dict(_reasons(finals) + Counter(claim.chunk.reasons))
     return Counter(final.status.value for final in finals)
+
+
+def _write(
+    claim: Claim,
+    window: Window | None,
+    finals: list[Final],
+    retries: list[Retry],
+    copies: int,
+    now: datetime,
+) -> None:
+    with transaction.atomic():
+        moment = _add_up(claim, window, finals, copies, now)
+        _append(claim, finals, moment)
+        _reschedule(claim, finals, retries)
 
 
 def _once(
@@ -137,7 +145,6 @@ def _add_up(
     claim: Claim,
     window: Window | None,
     finals: list[Final],
-    reasons: Counter[str],
     copies: int,
     now: datetime,
 ) -> datetime:
@@ -149,13 +156,17 @@ def _add_up(
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
     values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": copies}
     values |= {"finals": len(finals), "window": window and window.pk, "now": now}
-    values["reasons"] = Jsonb(reasons)
+    values["reasons"] = Jsonb(_reasons(finals))
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
         held, moment = cursor.fetchone()
     if not held:
         raise Fenced
     return moment  # type: ignore[no-any-return]
+
+
+def _reasons(finals: list[Final]) -> Counter[str]:
+    return Counter(str(final.reason) for final in finals if final.reason)
 
 
 COPY = """

@@ -92,19 +92,11 @@ def _forget_what_was_in_flight() -> None:
 
 @bug("no intent", fault="F3 F3n")
 def _no_intent() -> None:
-    """Requests leave without an open window, which is only written when it is settled."""
-    from campaigns import settling
-    from campaigns.ledger import Window
+    """Requests leave, and no window says to whom."""
+    from campaigns.chunk import Claim
 
-    write = settling._write
-
-    def write_late(claim: Any, window: Window | None, *rest: Any) -> None:
-        if window is not None:
-            window.save()
-        write(claim, window, *rest)
-
-    patch(Window.objects, "create", lambda **values: Window(**values))
-    patch(settling, "_write", write_late)
+    nowhere = -1
+    patch(Claim, "open_window", lambda claim, seqs, now: nowhere if claim.renew() else None)
 
 
 @bug("settle per chunk", fault="F4")
