@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin import builder, inquiry, membership
 from campaigns.admin.audience_form import AudienceForm, last_saved
+from campaigns.admin.audience_list import AudienceList
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field
@@ -27,7 +28,6 @@ from notifications.admin.unfolded import action, display
 from notifications.project import Project
 
 SHOWN_MEMBERS = 20
-MOST_SAID = 110  # letters of an audience's rules in the list: two lines
 MOST_ASKED = 100
 MOST_USERS = 20
 
@@ -81,16 +81,12 @@ class AudiencePage(Page):
 
     # --- The list ------------------------------------------------------------------------------
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AudienceList]:
+        return AudienceList
+
     @display(description=gettext_lazy("who"))
-    def says(self, obj: Audience) -> str:
-        if obj.kind == Audience.Kind.LIST:
-            count = obj.members.count()
-            said = ngettext(
-                "%(count)s person, listed by hand", "%(count)s people, listed by hand", count
-            )
-            return said % {"count": f"{count:,}"}
-        text = sentence(obj.rules, project_id=obj.project_id)
-        return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID].rsplit(' ', 1)[0]} …"
+    def says(self, obj: Any) -> str:
+        return str(obj.said)
 
     @display(description=gettext_lazy("in words"))
     def in_words(self, obj: Audience) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audience import Audience
 from campaigns.durations import parse_duration
-from campaigns.rules import leaves
+from campaigns.rules import lists_named
 from notifications.moments import in_words
 
 SAID = {
@@ -62,11 +62,20 @@ FIELDS = {
 SHOWN_VALUES = 6
 
 
-def sentence(tree: dict[str, Any], *, project_id: int) -> str:
-    """The whole tree; names of static lists are looked up once."""
-    asked = {pk for leaf in leaves(tree) if leaf["field"] == "list" for pk in _values(leaf)}
+Names = dict[int, str]
+
+
+def sentence(tree: dict[str, Any], *, project_id: int, lists: Names | None = None) -> str:
+    """The whole tree; names of static lists are looked up once, or were for many trees."""
+    names = names_of_lists(tree, project_id=project_id) if lists is None else lists
+    return _said(tree, names, outermost=True)
+
+
+def names_of_lists(*trees: dict[str, Any], project_id: int) -> Names:
+    """What the static lists in these rules are called."""
+    asked = set().union(*map(lists_named, trees))
     found = Audience.objects.filter(project=project_id, pk__in=asked) if asked else ()
-    return _said(tree, {row.pk: row.name for row in found}, outermost=True)
+    return {row.pk: row.name for row in found}
 
 
 def label_of(field: str) -> str:
@@ -74,7 +83,7 @@ def label_of(field: str) -> str:
     return str(FIELDS.get(field) or name.replace("_", " "))
 
 
-def _said(tree: dict[str, Any], lists: dict[int, str], *, outermost: bool = False) -> str:
+def _said(tree: dict[str, Any], lists: Names, *, outermost: bool = False) -> str:
     joined = (("all", _("{} and {}"), _("everyone")), ("any", _("{} or {}"), _("nobody")))
     for word, joiner, empty in joined:
         if word in tree:
@@ -96,7 +105,7 @@ def _joined(parts: list[str], joiner: str) -> str:
     return whole
 
 
-def _leaf(leaf: dict[str, Any], lists: dict[int, str], *, turned: bool = False) -> str:
+def _leaf(leaf: dict[str, Any], lists: Names, *, turned: bool = False) -> str:
     name, op = leaf["field"], leaf["op"]
     if name == "list":
         unnamed = _("list {id}")

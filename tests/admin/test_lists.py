@@ -12,11 +12,19 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from campaigns.audience import Audience
 from notifications.admin import keyset
 from notifications.contact import Contact
 from notifications.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_contact, make_people, make_project, make_run
+from tests.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_people,
+    make_project,
+    make_run,
+)
 
 pytestmark = pytest.mark.django_db
 PAGES = [
@@ -151,3 +159,29 @@ def test_the_campaign_list_says_the_state_and_the_next_step(desk: Desk, project:
     assert "Review and launch" in desk.open("campaigns_campaign_changelist")
     make_run(project)
     assert "Watch it" in desk.open("campaigns_campaign_changelist")
+
+
+def test_the_audiences_are_counted_and_named_for_the_page_at_once(
+    desk: Desk, project: Project
+) -> None:
+    def audiences(count: int) -> None:
+        for number in range(count):
+            staff = make_audience(project, name=f"Staff {number}", kind="list")
+            staff.members.create(contact=make_contact(project))
+            on_it = {"field": "list", "op": "eq", "value": staff.pk}
+            make_audience(project, name=f"Rules {number}-{staff.pk}", rules=on_it)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            desk.open("campaigns_audience_changelist")
+        return len(asked)
+
+    audiences(1)
+    desk.open("index")  # the first click is noted in the session
+    with_two = queries()
+    Audience.objects.all().delete()
+    audiences(6)
+    assert queries() == with_two
+    page = desk.open("campaigns_audience_changelist")
+    assert page.count("1 person, listed by hand") == 6
+    assert all(f"is on the list “Staff {number}”" in page for number in range(6))
