@@ -28,6 +28,7 @@ from notifications import audit
 log = logging.getLogger(__name__)
 
 AT_ONCE = 20
+SOON = timedelta(seconds=10)  # two sweeps, in case one is lost
 COUNTED = 1_000  # missed occurrences; nobody wants a larger number
 
 
@@ -47,6 +48,13 @@ class Tick(models.Model):
     def age(cls, now: datetime) -> timedelta | None:
         tick = cls.objects.filter(pk=1).first()
         return now - tick.at if tick else None
+
+
+def due_soon(now: datetime) -> list[datetime]:
+    """When something starts before the next sweeps come by: worth a doorbell of its own."""
+    soon = Run.objects.filter(scheduled_at__gt=now, scheduled_at__lte=now + SOON)
+    times = soon.filter(state=Run.State.SCHEDULED).values_list("scheduled_at", flat=True)
+    return list(times.order_by("scheduled_at").distinct()[:AT_ONCE])
 
 
 def start_due(now: datetime) -> list[int]:

@@ -1,9 +1,11 @@
-"""Doorbells: four tasks that carry ids only. Ringing one twice, late or never changes no result."""
+"""Doorbells: five tasks that carry ids only. Ringing one twice, late or never changes no result."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from celery import Task, chord, group, shared_task
@@ -11,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from campaigns import engine, sending
+from campaigns import engine, schedule, sending
 from campaigns.chunk import Chunk, Fenced
 from campaigns.failpoints import hit
 from campaigns.run import Wave
@@ -19,6 +21,8 @@ from campaigns.schedule import Tick
 from notifications.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
+
+A_MOMENT = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
 def ring(run_id: int) -> None:
@@ -41,7 +45,17 @@ def sweep() -> None:
     for run_id in patiently(lambda: engine.sweep(now), seconds=0):
         hit("sweep")
         advance.delay(run_id=run_id)
+    for at in patiently(lambda: schedule.due_soon(now), seconds=0):
+        start.apply_async(eta=at + A_MOMENT)
     Tick.record(now)
+
+
+@shared_task
+def start() -> None:
+    """Something is due at this moment. It shall not wait for the next sweep."""
+    with suppress(*DATABASE_TROUBLE):  # then it does
+        for run_id in patiently(lambda: schedule.start_due(timezone.now()), seconds=0):
+            advance.delay(run_id=run_id)
 
 
 @shared_task

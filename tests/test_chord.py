@@ -133,6 +133,20 @@ def test_beat_starts_a_scheduled_run_and_nothing_leaves_before(
     assert_balanced(run, fcm)
 
 
+def test_a_run_that_is_due_between_two_sweeps_starts_at_its_time(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 10)
+    due = timezone.now() + timedelta(seconds=4)
+    run = launch(project, schedule_kind="at", at=due, timezone="Asia/Seoul")
+
+    tasks.sweep.delay()
+    eventually("the run ends without another sweep", lambda: ended(run))
+
+    assert run.started_at is not None and run.started_at >= due
+    assert_balanced(run, fcm)
+
+
 def test_an_emptied_redis_costs_time_and_nobody(
     project: Project, fcm: Fcm, workers: Workers
 ) -> None:
