@@ -11,10 +11,12 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import cast
+from contextvars import ContextVar
+from typing import Any, cast
 
 import aiohttp
 import orjson
+from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -29,6 +31,24 @@ LONGEST_CLOSURE = 3600.0
 # Before `total`: a name that is never resolved shall not look like an answer that never came.
 TIMEOUT = aiohttp.ClientTimeout(total=15, connect=10, sock_connect=5)
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
+
+
+PERMIT: ContextVar[Permit] = ContextVar("permit")  # of the request that asks for a socket
+
+
+class TooLate(Exception):
+    """The permit ended while the request waited for its socket."""
+
+
+class Sockets(aiohttp.TCPConnector):
+    """Asks for the permit once the socket is there: a new one takes a name, TCP and TLS first."""
+
+    async def connect(self, *args: Any, **more: Any) -> Connection:
+        socket = await super().connect(*args, **more)
+        if not PERMIT.get().valid:
+            socket.release()
+            raise TooLate
+        return socket
 
 
 class Batch:
@@ -86,7 +106,7 @@ class FcmGateway:
         self._most_lanes = connections
         tls = ssl.create_default_context(cafile=ca_file)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, ssl=tls, keepalive_timeout=60),
+            connector=Sockets(limit=connections, ssl=tls, keepalive_timeout=60),
             timeout=TIMEOUT,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -139,11 +159,14 @@ class FcmGateway:
     ) -> Outcome:
         try:
             token = await self._tokens.current()
-            # Asked last: a slot and a token may take their time.
+            # Asked late: a token may take its time.
             closed_for = self._closed_until - time.monotonic()
             if not permit.valid or closed_for > 0:
                 return _outcome(message, Verdict.UNSENT, "", retry_after=max(0.0, closed_for))
+            PERMIT.set(permit)
             status, headers, body = await self._post(payload.encode(message), token)
+        except TooLate:
+            return _outcome(message, Verdict.UNSENT, "", retry_after=0.0)
         except BadCredentials as error:
             # Not raised: the answers of the requests beside this one must not be lost with it.
             return _outcome(message, Verdict.UNAUTHORISED, "bad_credentials", detail=str(error))

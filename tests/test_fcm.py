@@ -100,6 +100,25 @@ def test_without_a_permit_nothing_leaves(fcm: Fcm) -> None:
     assert fcm.counts()["requests"] == 0
 
 
+def test_a_permit_that_ends_while_a_socket_is_opened_lets_nothing_leave(
+    fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name, TCP and TLS can take seconds; a pause must not wait for them."""
+    resolve = aiohttp.DefaultResolver.resolve
+
+    async def slowly(*args: object, **more: object) -> list[aiohttp.abc.ResolveResult]:
+        await asyncio.sleep(1)
+        return await resolve(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", slowly)
+    monkeypatch.setattr(fcm, "url", fcm.url.replace("127.0.0.1", "localhost"))
+
+    outcomes = send(fcm, [message(1), message(2)], seconds=0.5)
+
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.UNSENT] * 2
+    assert fcm.counts()["requests"] == 0
+
+
 def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm) -> None:
     async def connected() -> list[Outcome]:
         gateway = FcmGateway(
