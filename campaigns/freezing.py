@@ -55,7 +55,7 @@ def begin(run: Run, *, now: datetime) -> None:
 
 
 def go_on(run: Run) -> None:
-    """Freeze the next part of a run that is sending already."""
+    """Freeze the next part of a run that has begun."""
     known, people = run.planned or 0, run.people or 0
     part = _freeze(run, after=run.frozen_through or 0, known=known)
     run.planned, run.people = known + part.recipients, people + part.people
