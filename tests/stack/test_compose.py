@@ -41,6 +41,15 @@ def test_the_worker_can_be_scaled(compose: dict[str, Any]) -> None:
     assert not {"container_name", "ports", "hostname"} & compose["services"]["worker"].keys()
 
 
+def test_all_processes_together_are_said_apart_from_those_of_one_worker(
+    compose: dict[str, Any],
+) -> None:
+    """Or each of four workers would take the share of a quarter as many."""
+    service = compose["services"]["worker"]
+    assert service["command"][service["command"].index("-c") + 1] == "${PROCESSES:-4}"
+    assert service["environment"]["WORKERS"] == "${WORKERS:-${PROCESSES:-4}}"
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_missing_secret_stops_the_start(name: str) -> None:
     uses = re.findall(rf"\${{{name}(.*?)}}", TEXT)
