@@ -24,7 +24,7 @@ def load_running_stack(env_file: Path) -> None:
 def env_text(name: str, default: str | None = None) -> str:
     value = os.environ.get(name, "") or default
     if value is None:
-        raise ImproperlyConfigured(f"{name} is not set. `make run` sets it; see README, Settings.")
+        raise ImproperlyConfigured(f"{name} is not set. `make run` sets it; see docs/operating.md.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""All settings, in boot order; every one can be set from the environment (see README)."""
+"""All settings, in boot order; every one can be set from the environment (see docs/operating.md)."""
 
 from __future__ import annotations
 
