@@ -9,7 +9,7 @@ EXEC := $(PY) -m config.stack exec --
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 
-.PHONY: run test check bench chaos lock clean runtime development peers chromium python
+.PHONY: run test check bench chaos lock clean messages runtime development peers chromium python
 
 run: runtime
 	@$(PY) -m config.stack run
@@ -61,7 +61,7 @@ runtime: python
 development: python
 	@$(PYTHON) config/stack/bootstrap.py requirements-dev.txt
 
-# The official SDK, on top of the runtime; only the benchmark needs it.
+# What Carillon is measured beside, on top of the runtime; only the benchmark needs it.
 peers: python
 	@$(PYTHON) config/stack/bootstrap.py requirements-bench.txt
 

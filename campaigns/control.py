@@ -1,5 +1,4 @@
-"""The verbs of a run, for every door: launch, pause, resume, cancel, change
-the rate. Each leaves an audit entry.
+"""The verbs of a run and of a series, for every door. Each leaves an audit entry.
 
 The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
 """

@@ -18,8 +18,9 @@ from django.db.models import Max, Q, QuerySet
 from campaigns import breakers, cancelling, details, freezing, reports
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
-from campaigns.run import Run, Wave, moment_of_end
+from campaigns.run import Run, moment_of_end
 from campaigns.schedule import plan_series, start_due
+from campaigns.wave import Wave
 from notifications import pacing
 from notifications.device import Device
 
@@ -71,7 +72,7 @@ def freezes_on(run_id: int) -> bool:
 
 
 def give_up(run_id: int, error: Exception) -> None:
-    """What a step could not do twice it will not do at the third: a person has to look."""
+    """An error that is not PostgreSQL's trouble would come again: a person has to look."""
     detail = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     with suppress(Run.InvalidMove):
         Run.objects.get(pk=run_id).pause(Cause.BROKEN, detail)

@@ -1,7 +1,9 @@
 """The ledger's rows: who was in the snapshot, what was about to leave, what became of each one.
 
-Recipient and Delivery are partitioned by run (dropping an old one is instant) and append-only:
-nothing is ever updated per recipient, and “who has no outcome yet” is an anti-join.
+Recipient and Delivery are partitioned by run, so dropping an old one is instant. A recipient is
+never changed; a delivery is appended, and “who has no outcome yet” is an anti-join. Only
+`unknowns.py` takes a delivery back or relabels it, and only a retry, of which there are few, is
+rewritten.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Recipient(models.Model):
 
 
 class Delivery(models.Model):
-    """What finally happened to this recipient? Appended once."""
+    """What finally happened to this recipient?"""
 
     class Status(models.TextChoices):
         ACCEPTED = "accepted", _("Accepted")

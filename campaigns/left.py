@@ -23,7 +23,8 @@ class Left:
     reader: Reader
     tries: int
     first_tried_at: datetime | None
-    copies: int  # requests of which nobody knows whether they arrived
+    # Requests of which nobody knows whether they arrived; of a retry's, 2 is “more than one”.
+    copies: int
     gone: bool
     released: bool = False  # by a person, though ambiguous
 

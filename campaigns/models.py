@@ -12,6 +12,6 @@ from campaigns.ledger import Retry as Retry
 from campaigns.ledger import Window as Window
 from campaigns.revision import TemplateRevision as TemplateRevision
 from campaigns.run import Run as Run
-from campaigns.run import Wave as Wave
-from campaigns.schedule import Tick as Tick
 from campaigns.template import Template as Template
+from campaigns.tick import Tick as Tick
+from campaigns.wave import Wave as Wave

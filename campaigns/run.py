@@ -268,23 +268,3 @@ STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
 def moment_of_end(now: datetime) -> datetime:
     """No earlier than its last row, which may have been written since `now` was asked."""
     return max(now, timezone.now())
-
-
-class Wave(models.Model):
-    """Which chunks were rung together as one chord, and what did its callback bring back?"""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waves")
-    number = models.PositiveIntegerField()
-    chunks = models.PositiveIntegerField()
-    rung_at = models.DateTimeField()
-    # Empty when the callback was lost: the sweep went on without it.
-    called_back_at = models.DateTimeField(null=True)
-    tally = models.JSONField(default=dict, help_text=_("Sums of what the chord's tasks returned."))
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "number"], name="one_wave_per_number")
-        ]
-
-    def __str__(self) -> str:
-        return f"wave {self.number} of run {self.run_id}"

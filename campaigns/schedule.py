@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
 
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
 from campaigns import details
@@ -30,24 +30,6 @@ log = logging.getLogger(__name__)
 AT_ONCE = 20
 SOON = timedelta(seconds=10)  # two sweeps, in case one is lost
 COUNTED = 1_000  # missed occurrences; nobody wants a larger number
-
-
-class Tick(models.Model):
-    """When did beat last reach us? One row; readiness and the metrics ask it."""
-
-    at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"last tick at {self.at}"
-
-    @classmethod
-    def record(cls, now: datetime) -> None:
-        cls.objects.update_or_create(pk=1, defaults={"at": now})
-
-    @classmethod
-    def age(cls, now: datetime) -> timedelta | None:
-        tick = cls.objects.filter(pk=1).first()
-        return now - tick.at if tick else None
 
 
 def due_soon(now: datetime) -> list[datetime]:

@@ -16,8 +16,8 @@ from kombu.exceptions import OperationalError
 from campaigns import engine, schedule, sending
 from campaigns.chunk import Chunk, Fenced
 from campaigns.failpoints import hit
-from campaigns.run import Wave
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
+from campaigns.wave import Wave
 from notifications.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)

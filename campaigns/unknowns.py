@@ -1,6 +1,6 @@
 """What nobody can know: whether the phone rang. A person sends again, or lets it be.
 
-The only place where a delivery is taken back: an unknown outcome is no outcome yet.
+The only place where a delivery is taken back or relabelled: an unknown outcome is no outcome yet.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError
 
 from campaigns.admin.live import COMING_BACK
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from config import celery, health
 from config.celery_settings import QUEUES
 from notifications.admin.chosen import chosen

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from prometheus_client import CollectorRegistry, generate_latest
 
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from config.metrics import Metrics
 
 STALE_TICK_SECONDS = 60

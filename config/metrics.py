@@ -17,7 +17,7 @@ from campaigns.chunk import LEASE, Chunk
 from campaigns.ledger import Delivery
 from campaigns.repairs import repairs, stalled
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from config.celery_settings import PRIORITY_STEPS, QUEUES
 
 RECENT = timedelta(days=1)

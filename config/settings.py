@@ -1,4 +1,4 @@
-"""All settings, in boot order; every one can be set from the environment (see docs/operating.md)."""
+"""All settings, in boot order; each can be set from the environment (docs/operating.md)."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def check(info: Mapping[str, Any], project: Project) -> None:
         said = gettext(
             "must be %(known)s, not “%(given)s”. Download the file again instead of correcting it."
         )
-        known = gettext("{} or {}").format(*sorted(allowed)) if allowed[1:] else allowed[0]
+        known = gettext("{} or {}").format(*allowed) if allowed[1:] else allowed[0]
         said %= {"known": known, "given": info["token_uri"][:100]}
         raise ValidationError(f"token_uri: {said} {GET_ONE}")
     _check_private_key(info["private_key"])

@@ -74,7 +74,11 @@ class Heard:
 
     @property
     def closes_for(self) -> float:
-        """Seconds for which nothing may leave. A few 429s among many answers only slow us down."""
+        """Seconds for which nothing may leave.
+
+        A 429 always names a time, a minute when FCM does not (`verdicts.py`); of those that say 0,
+        only a flood closes the gate.
+        """
         if self.retry_after:
             return min(self.retry_after, LONGEST_CLOSURE)
         spent = self.pushed_back >= FEW and self.pushed_back > self.answered

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from campaigns.chunk import claim
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from notifications.project import Project
 from tests.builders import make_people, make_run
 from tests.test_send import send_everything

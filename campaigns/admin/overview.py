@@ -17,8 +17,8 @@ from campaigns.admin.quota import quotas
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from campaigns.schedule import Tick
 from campaigns.template import Template
+from campaigns.tick import Tick
 from notifications.admin.chosen import chosen
 from notifications.admin.keyset import size_in_words
 from notifications.contact import Contact

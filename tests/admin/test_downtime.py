@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from config import downtime
 from notifications.project import Project
 from notifications.team import Role

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from notifications.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people, make_run

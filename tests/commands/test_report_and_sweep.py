@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns import engine
 from campaigns.chunk import Chunk
 from campaigns.run import Run
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from config.celery import app
 from notifications.project import Project
 from tests.api.caller import Caller

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.chunk import Chunk
-from campaigns.schedule import Tick
+from campaigns.tick import Tick
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
 from notifications.project import Project

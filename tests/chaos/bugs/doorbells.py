@@ -78,7 +78,7 @@ def _a_callback_counts_once() -> None:
     from django.utils import timezone
 
     from campaigns import engine, tasks
-    from campaigns.run import Wave
+    from campaigns.wave import Wave
 
     step = tasks.wave_done.run
 
