@@ -163,8 +163,7 @@ class FcmGateway:
             closed_for = self._closed_until - time.monotonic()
             if not permit.valid or closed_for > 0:
                 return _outcome(message, Verdict.UNSENT, "", retry_after=max(0.0, closed_for))
-            PERMIT.set(permit)
-            status, headers, body = await self._post(payload.encode(message), token)
+            status, headers, body = await self._post(payload.encode(message), token, permit)
         except TooLate:
             return _outcome(message, Verdict.UNSENT, "", retry_after=0.0)
         except BadCredentials as error:
@@ -192,7 +191,10 @@ class FcmGateway:
             self._closed_until = max(self._closed_until, until)
         return _outcome(message, verdict, reason, detail=words, retry_after=wait)
 
-    async def _post(self, body: bytes, token: str) -> tuple[int, Mapping[str, str], bytes]:
+    async def _post(
+        self, body: bytes, token: str, permit: Permit
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        PERMIT.set(permit)
         # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
         reply = await self._session.post(
             self._url, data=body, headers=self._headers_with(token), allow_redirects=False

@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy
 from notifications import dispatch, payload
 from notifications.credentials import ServiceAccount
 from notifications.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Message
+from notifications.gateway import BadCredentials, Message, Permit
 from notifications.minting import Minter, TokenUnavailable
 from notifications.project import Project
 from notifications.tokens import AccessTokens
@@ -110,7 +110,7 @@ class _ProbingGateway(FcmGateway):
 
     async def ask(self) -> Reply:
         body = orjson.dumps({"validateOnly": True, "message": payload.as_fcm(MESSAGE)})
-        status, _, answer = await self._post(body, await self._tokens.current())
+        status, _, answer = await self._post(body, await self._tokens.current(), Permit(60))
         return read(status, answer)
 
 
