@@ -49,7 +49,7 @@ def text(rows: list[dict[str, float]]) -> str:
         "workers", "recipients", "seconds", "whole/s", "steady/s", "of (a)", "CPU µs", "first s",
         "peak MB", "witness",
     )  # fmt: skip
-    lines = ["".join(f"{column:>12}" for column in columns)]
+    lines = [_line(columns), "|" + " ---: |" * len(columns)]
     for row in rows:
         cells = (
             f"{row['workers']:.0f}", f"{row['recipients']:,.0f}", f"{row['seconds']:.1f}",
@@ -58,5 +58,9 @@ def text(rows: list[dict[str, float]]) -> str:
             f"{row['first_request_seconds']:.2f}", f"{row['peak_mb']:.0f}",
             "yes" if row["witness_agrees"] else "NO",
         )  # fmt: skip
-        lines.append("".join(f"{cell:>12}" for cell in cells))
+        lines.append(_line(cells))
     return "\n".join(lines)
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(f"{cell:>10}" for cell in cells) + " |"

@@ -1,4 +1,4 @@
-"""The figures as text: what a message costs each sender, and what a launch was like."""
+"""The figures as Markdown: what a message costs each sender, and what a launch was like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ SENDERS = {
     "sdk_async_http1": "(c) firebase-admin send_each_async, HTTP/1.1",
 }
 COLUMNS = (
-    "messages/s", "of (a)", "workers µs", "PostgreSQL", "Valkey", "others", "emulator", "peak MB",
+    "messages/s", "of (a)", "workers µs", "PostgreSQL", "Valkey", "others", "sum µs", "emulator",
+    "peak MB",
 )  # fmt: skip
 OFFICIAL = ("sdk_threads", "sdk_async_http2", "sdk_async_http1")
 ASYNC_FIREBASE = ("async_firebase_http1", "async_firebase_http2")
@@ -31,10 +32,10 @@ def table(results: dict[str, Any]) -> str:
 
 
 def _costs(senders: dict[str, Numbers]) -> list[str]:
-    lines = [_line("CPU of an accepted message", COLUMNS)]
+    lines = [row("CPU of an accepted message", COLUMNS), rule(COLUMNS)]
     for key, name in SENDERS.items():
         if numbers := senders.get(key):
-            lines.append(_line(name, _cells(numbers)))
+            lines.append(row(name, _cells(numbers)))
     return lines
 
 
@@ -45,13 +46,18 @@ def _cells(numbers: Numbers) -> tuple[str, ...]:
         f"{numbers['share']:.2f}",
         f"{numbers['cpu_us']:.0f}",
         *(f"{numbers[group]:.0f}" if group in numbers else "" for group in groups),
+        f"{numbers.get('product_cpu_us', numbers['cpu_us']):.0f}",
         f"{numbers['emulator_cpu_us']:.0f}",
         f"{numbers['peak_mb']:.0f}",
     )
 
 
-def _line(name: str, cells: tuple[str, ...]) -> str:
-    return f"{name:<46}" + "".join(f"{cell:>11}" for cell in cells)
+def row(name: str, cells: tuple[str, ...], width: int = 11) -> str:
+    return " | ".join([f"| {name:<46}", *(f"{cell:>{width}}" for cell in cells)]) + " |"
+
+
+def rule(cells: tuple[str, ...]) -> str:
+    return "| --- " + "| ---: " * len(cells) + "|"
 
 
 def _refusals(senders: dict[str, Numbers]) -> list[str]:
@@ -78,7 +84,9 @@ def _launch(senders: dict[str, Numbers]) -> list[str]:
         ("Largest worker process", f"{launched['peak_mb']:.0f} MB", "under 180 MB"),
         ("Witness agrees with the totals", "yes" if launched["witness_agrees"] else "NO", "yes"),
     ]
-    return [f"{name:<46} {value:>22}   {aim}" for name, value, aim in rows]
+    head = ("found", "wanted")
+    cells = [row(name, (value, aim), width=22) for name, value, aim in rows]
+    return [row("The product", head, width=22), rule(head), *cells]
 
 
 def _times(senders: dict[str, Numbers], names: tuple[str, ...]) -> str:
