@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.forms import Field
 from django.utils.translation import gettext as _
 
@@ -97,7 +98,7 @@ def _in_words(field: Field, value: str) -> str:
 
 def _read(text: str) -> dict[str, Any] | None:
     with suppress(ValueError):
-        seen = json.loads(text)
+        seen = orjson.loads(text)
         if isinstance(seen, dict) and isinstance(seen.get("was"), dict) and "at" in seen:
             return seen
     return None

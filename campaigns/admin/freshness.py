@@ -7,6 +7,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import orjson
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import WHEN, Campaign
@@ -28,7 +29,7 @@ def changed(campaign: Campaign, seen: str) -> list[str]:
     """What is not any more as it was looked at, and who changed it, in sentences."""
     was: Any = None
     with suppress(ValueError):
-        was = json.loads(seen)
+        was = orjson.loads(seen)  # what a browser sent: any depth of brackets, any number
     if not isinstance(was, dict):
         return []
     now = json.loads(marks(campaign))

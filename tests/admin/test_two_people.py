@@ -186,3 +186,16 @@ def test_a_rule_on_an_attribute_that_vanished_says_which_and_what_to_do(
     everybody = make_campaign(project, audience=make_audience(project, rules={"not": gone}))
     for page in ("campaign_review", "campaigns_campaign_launch"):
         assert "Nobody has the attribute “vip”" in desk.open(page, everybody.pk)
+
+
+@pytest.mark.parametrize("nonsense", ["[" * 5_000 + "]" * 5_000, "9" * 5_000, '{"was": [', "7"])
+def test_what_no_page_of_ours_would_send_is_no_memory_of_anything(
+    desk: Desk, project: Project, nonsense: str
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project, name="Spring", timezone="Asia/Seoul")
+    reply = desk.post(CHANGE, campaign.pk, **form(campaign, name="Summer", seen=nonsense))
+    assert reply.status_code == 302
+    assert Campaign.objects.get().name == "Summer"
+    desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=nonsense)
+    assert Run.objects.get().campaign == campaign
