@@ -15,7 +15,7 @@ run: runtime
 	@$(PY) -m config.stack run
 
 test: chromium check
-	@$(EXEC) $(PY) -m pytest -n 2 --dist loadfile
+	@$(EXEC) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: development
 	@$(PY) -m ruff check .

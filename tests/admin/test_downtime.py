@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from django.utils import timezone
 from campaigns.run import Run
 from campaigns.tick import Tick
 from config import downtime
+from notifications import pacing
 from notifications.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
@@ -31,9 +33,12 @@ POLLS = re.compile(r'hx-trigger="[^"]*\bevery\b')
 
 
 @pytest.fixture
-def without_redis(settings: LazySettings) -> None:
+def without_redis(settings: LazySettings) -> Iterator[None]:
+    pacing._script.cache_clear()  # a process keeps the client it has
     settings.BROKER_URL = settings.RESULTS_URL = settings.GATE_URL = NOWHERE
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
+    yield
+    pacing._script.cache_clear()
 
 
 @pytest.fixture
