@@ -21,7 +21,7 @@ class Reason(TextChoices):
     PLATFORM_KEY = "platform_key", _("Firebase lacks a valid APNs or web push key")
     THROTTLED = "throttled", _("Still throttled by FCM after the last try")
     DEVICE_THROTTLED = "device_throttled", _("The device still gets too many pushes, says FCM")
-    UNAVAILABLE = "unavailable", _("FCM still unavailable after the last try")
+    UNAVAILABLE = "unavailable", _("FCM was out of service, and may have taken it")
     SERVER_ERROR = "server_error", _("FCM still failing after the last try")
     UNREACHABLE = "unreachable", _("FCM could not be reached, after the last try")
     UNKNOWN_ANSWER = "unknown_answer", _("FCM gave an answer we do not know")

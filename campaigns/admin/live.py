@@ -33,7 +33,7 @@ BARS = (
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
-UNKNOWN = (Reason.UNANSWERED, Reason.INTERRUPTED, Reason.LET_BE)
+UNKNOWN = (Reason.UNANSWERED, Reason.UNAVAILABLE, Reason.INTERRUPTED, Reason.LET_BE)
 LABELS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),

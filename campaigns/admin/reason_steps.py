@@ -19,7 +19,7 @@ STEPS = {
     Reason.PLATFORM_KEY: _("Upload the APNs key or web push certificate in the Firebase console."),
     Reason.THROTTLED: _("Send slower, or ask Google for a larger quota."),
     Reason.DEVICE_THROTTLED: _("Push these people less often for a while."),
-    Reason.UNAVAILABLE: _("Send a duplicate later: FCM was out of service for longer than we try."),
+    Reason.UNAVAILABLE: _("Nobody knows whether the phone rang. Sending again may ring it twice."),
     Reason.SERVER_ERROR: _("Send a duplicate later: FCM failed for longer than we try."),
     Reason.UNREACHABLE: _("Check the workers' way to the internet, then send a duplicate."),
     Reason.UNKNOWN_ANSWER: _("Show the detail to an engineer."),
