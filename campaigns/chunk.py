@@ -22,9 +22,11 @@ from campaigns.run import Run
 SIZE = 1_000
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
+A_MOMENT = timedelta(seconds=1)  # in which whoever lives says so
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
 LOCKED_SECONDS = 0.5
+LAST_HEARD = F("lease_until") - LEASE
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -49,6 +51,7 @@ class Chunk(models.Model):
     not_before = models.DateTimeField(null=True, help_text=_("Its next retry is due then."))
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
+    doubted_at = models.DateTimeField(null=True, help_text=_("When its worker was found silent."))
     lapses = models.PositiveIntegerField(default=0, help_text=_("Leases lost to a dying worker."))
     task_id = models.UUIDField(null=True, help_text=_("Its last task, as Flower knows it."))
     accepted = models.PositiveIntegerField(default=0)
@@ -254,9 +257,13 @@ def unlocked(chunks: models.QuerySet[Chunk]) -> list[int]:
 def free_lapsed(run: Run) -> int:
     """Take chunks from workers that died or hang. What they had in flight is ambiguous now.
 
-    One that was cut off while it wrote may still hold its row: the others must not wait for it.
+    Not at the first look: while PostgreSQL takes no writes nobody can prolong a lease, and all of
+    them seem over when it is back. One that was cut off while it wrote may still hold its row: the
+    others must not wait for it.
     """
+    _doubt(run)
     over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
+    over = over.filter(doubted_at__gt=LAST_HEARD, doubted_at__lt=Now() - A_MOMENT)
     lapsed = over.filter(pk__in=unlocked(over))
     freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1
@@ -264,3 +271,12 @@ def free_lapsed(run: Run) -> int:
     return freed + lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
     )
+
+
+def _doubt(run: Run) -> None:
+    """Note who is silent for longer than the living are, well before their lease is over."""
+    silent = run.chunks.filter(
+        state=Chunk.State.LEASED, lease_until__lt=Now() + LEASE - RENEWED_WITHIN
+    )
+    new = silent.filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
+    new.filter(pk__in=unlocked(new)).update(doubted_at=Now())

@@ -15,7 +15,7 @@ from notifications.audit import AuditEntry
 from notifications.device import Device
 from notifications.project import Project
 from tests.builders import addresses, make_people, make_run
-from tests.by_hand import work
+from tests.by_hand import let_leases_lapse, work
 from tests.fcm import Fcm
 
 
@@ -176,7 +176,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
             run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=list(range(1, 101)),
             opened_at=timezone.now(),
         )  # fmt: skip
-        run.chunks.update(lease_until=timezone.now() - timedelta(hours=1))
+        let_leases_lapse()
         engine.advance(run.pk, now=timezone.now())
     chunk.claim(run.pk, 1, run.epoch, task_id=None)
 

@@ -15,6 +15,7 @@ from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
+from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm
 from tests.forgetting import flush_all
 from tests.waiting import eventually
@@ -182,7 +183,7 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
 
     fresh_workers.kill("bulk")
     fcm.change(latency_ms=5)
-    run.chunks.filter(state="leased").update(lease_until=timezone.now())
+    let_leases_lapse()
     fresh_workers.start("bulk")
 
     eventually("the run ends", lambda: swept_to_the_end(run), seconds=90)

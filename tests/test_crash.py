@@ -17,6 +17,7 @@ from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_people, make_run
+from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm
 
 
@@ -27,13 +28,43 @@ def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
     Window.objects.create(
         run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=seqs, opened_at=timezone.now()
     )
-    Chunk.objects.update(lease_until=timezone.now() - timedelta(hours=1))
+    let_leases_lapse()
     return claim
 
 
 def take_over(run: Run) -> dict[str, int]:
     engine.advance(run.pk, now=timezone.now())
     return sending.send(run.pk, 1, run.epoch)
+
+
+def test_a_lease_that_ended_while_nothing_could_be_written_is_its_workers_still(
+    project: Project,
+) -> None:
+    """PostgreSQL took no writes for a while: who looks first afterwards finds all leases over."""
+    make_people(project, 2)
+    run = make_run(project)
+    worker = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert worker is not None
+    run.chunks.update(lease_until=timezone.now() - timedelta(seconds=3))
+
+    engine.advance(run.pk, now=timezone.now())
+    engine.advance(run.pk, now=timezone.now())
+
+    assert worker.renew()
+    engine.advance(run.pk, now=timezone.now())
+    assert run.chunks.get().state == "leased"
+
+
+def test_a_worker_found_silent_before_its_lease_ended_loses_it_then(project: Project) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    assert chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    found_silent, ended = timezone.now() - timedelta(seconds=4), timezone.now()
+    run.chunks.update(lease_until=ended, doubted_at=found_silent)
+
+    engine.advance(run.pk, now=timezone.now())
+
+    assert run.chunks.get().lapses == 1
 
 
 def test_under_resend_the_ambiguous_are_sent_again_and_marked(project: Project, fcm: Fcm) -> None:

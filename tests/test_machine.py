@@ -28,6 +28,7 @@ from campaigns.reasons import Cause
 from campaigns.run import MOVES, Run
 from notifications.gateway import Message, Outcome, Permit, Verdict
 from tests.builders import make_people, make_project, make_run
+from tests.by_hand import let_leases_lapse
 
 # `make chaos` asks for the full profile.
 EXAMPLES, STEPS = (500, 50) if os.environ.get("PROFILE") == "full" else (30, 30)
@@ -139,8 +140,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def leases_lapse(self) -> None:
-        long_ago = timezone.now() - timedelta(hours=1)  # before this very transaction began
-        Chunk.objects.filter(state="leased").update(lease_until=long_ago)
+        let_leases_lapse()
 
     @rule()
     def time_passes(self) -> None:

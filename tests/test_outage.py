@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -20,6 +19,7 @@ from notifications import outage
 from notifications.project import Project
 from tests import beside
 from tests.builders import make_people, make_run
+from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm
 from tests.waiting import eventually
 
@@ -192,7 +192,7 @@ def test_a_chunk_whose_row_a_vanished_worker_still_holds_holds_up_no_other(
     run = make_run(project)
     for number in (1, 2):
         assert chunk.claim(run.pk, number, run.epoch, task_id=None)
-    run.chunks.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
+    let_leases_lapse()
     with beside.connected() as vanished:
         vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
 

@@ -16,6 +16,7 @@ from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
 from tests.builders import make_people, make_run
+from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm
 
 
@@ -69,7 +70,7 @@ def test_a_worker_that_dies_on_them_again_does_not_get_another_try(finished: Run
         run=finished, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1, 2],
         opened_at=timezone.now(),
     )  # fmt: skip
-    finished.chunks.update(lease_until=timezone.now() - timedelta(hours=1))
+    let_leases_lapse()
     engine.advance(finished.pk, now=timezone.now())
 
     work(finished)

@@ -23,6 +23,20 @@ def _no_patience() -> None:
     patch(settling, "patiently", give_up)
 
 
+@bug("a lease is over at the first look", fault="F27l")
+def _at_the_first_look() -> None:
+    """Whoever could not prolong it, because nobody could write, is taken for dead."""
+    from django.db.models.functions import Now
+
+    from campaigns import chunk
+
+    def doubt_at_once(run: Any) -> None:
+        leased = run.chunks.filter(state="leased", lease_until__lt=Now())
+        leased.update(doubted_at=Now() - 2 * chunk.A_MOMENT)
+
+    patch(chunk, "_doubt", doubt_at_once)
+
+
 @bug("sends what cannot be recorded", fault="F27 F28 F29 F32")
 def _sends_what_cannot_be_recorded() -> None:
     """Requests leave, whether or not window, lease and outcome can be written."""

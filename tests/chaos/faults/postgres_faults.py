@@ -10,9 +10,11 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from campaigns import tasks
 from campaigns.sending import IN_FLIGHT, WINDOW
 from notifications.outage import PATIENCE_SECONDS
 from tests.builders import make_campaign
@@ -97,6 +99,21 @@ def read_only(scene: Scene) -> None:
     assert after - before <= WHAT_WAS_OUT, f"{after - before} sent that could not be recorded"
     assert answers[0].status == 503, f"the launch was answered {answers[0].status}"
     assert answers[1].status in (200, 503), f"the page was answered {answers[1].status}"
+    scene.finish()
+
+
+@fault("F27l", "no writes for longer than a lease", people=6_000, within=10)
+def read_only_for_long(scene: Scene) -> None:
+    """All leases have ended when it is back, and somebody looks before their workers can say so."""
+    run = scene.launch()
+    scene.until(0.2)
+    alter("default_transaction_read_only = on")
+    try:
+        time.sleep(settings.LEASE_SECONDS + 3)
+    finally:
+        reset("default_transaction_read_only")
+    tasks.advance.delay(run_id=run.pk)
+    scene.healed()
     scene.finish()
 
 
