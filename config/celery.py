@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_init, worker_process_init
+from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
 from config.broker import stop_the_hole
 
@@ -25,6 +25,16 @@ def start_only_when_safe(**signal: Any) -> None:
     from config.startup import refuse_to_start_in_trouble  # it needs the settings
 
     refuse_to_start_in_trouble()
+
+
+@task_prerun.connect
+def keep_the_connection_while_it_works(**signal: Any) -> None:
+    """Its age and health are looked at, as before a request. Celery alone would close it after each
+    task, and a new one costs as much as fifty messages.
+    """
+    from django.db import close_old_connections  # it needs the settings
+
+    close_old_connections()
 
 
 @worker_process_init.connect

@@ -56,6 +56,9 @@ worker_hijack_root_logger = False
 task_soft_time_limit = 150
 task_time_limit = 180
 
+# Never closed by Celery, that is: `config/celery.py` looks after it.
+CELERY_DB_REUSE_MAX = 2**40
+
 # --- The queues: a typo is an error, and direct exchanges survive an emptied Redis
 QUEUES = ("urgent", "bulk", "control")
 task_queues = [Queue(name, routing_key=name) for name in QUEUES]

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from campaigns import control, reports, tasks
@@ -146,6 +147,34 @@ def test_a_run_that_is_due_between_two_sweeps_starts_at_its_time(
 
     assert run.started_at is not None and run.started_at >= due
     assert_balanced(run, fcm)
+
+
+def test_workers_keep_their_connections_and_replace_those_that_broke(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 3_000)
+
+    def sent_by() -> set[int]:
+        run = launch(project)
+        eventually("the run ends", lambda: ended(run))
+        assert_balanced(run, fcm)
+        fcm.reset()
+        with connection.cursor() as cursor:
+            cursor.execute(OTHERS)
+            return {pid for (pid,) in cursor.fetchall()}
+
+    first = sent_by()
+    assert first
+    assert first <= sent_by(), "nobody let go of his"
+    with connection.cursor() as cursor:
+        cursor.execute(OTHERS.replace("SELECT pid", "SELECT pg_terminate_backend(pid)"))
+    assert not sent_by() & first
+
+
+OTHERS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
 
 
 def test_an_emptied_redis_costs_time_and_nobody(
