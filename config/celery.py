@@ -6,7 +6,7 @@ import gc
 import os
 from typing import Any
 
-from celery import Celery
+from celery import Celery, Task
 from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
 from config.broker import stop_the_hole
@@ -28,13 +28,14 @@ def start_only_when_safe(**signal: Any) -> None:
 
 
 @task_prerun.connect
-def keep_the_connection_while_it_works(**signal: Any) -> None:
+def keep_the_connection_while_it_works(sender: Task[Any, Any], **signal: Any) -> None:
     """Its age and health are looked at, as before a request. Celery alone would close it after each
     task, and a new one costs as much as fifty messages.
     """
     from django.db import close_old_connections  # it needs the settings
 
-    close_old_connections()
+    if not sender.request.is_eager:  # in the middle of somebody's transaction, that is
+        close_old_connections()
 
 
 @worker_process_init.connect
