@@ -13,7 +13,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import engine, freezing
+from campaigns import engine, freezing, tasks
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
 from campaigns.campaign import Campaign
@@ -125,6 +125,19 @@ def test_the_end_brings_the_result_and_stops_the_asking(desk: Desk, project: Pro
     assert "FCM accepted 1 of 2: 50 %." in text_of(reply)
     assert "every " not in cells_free(reply.content.decode())
     assert cells_of(reply.content.decode()) == "d"
+
+
+def test_a_wave_counts_only_once_it_called_back(desk: Desk, project: Project) -> None:
+    """Its people are accepted long before: a 0 would contradict the totals above it."""
+    make_people(project, 2)
+    run = make_run(project)
+    engine.advance(run.pk, now=timezone.now())
+    settle(run, 1, "accepted")
+    assert "not yet 1 –" in desk.open("campaigns_run_change", run.pk)
+    tasks.wave_done([{"accepted": 1_200}, {}], run.pk, 1)
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "not yet" not in page
+    assert " 1 1,200 " in page
 
 
 def test_a_run_of_nobody_says_so_when_it_ends(desk: Desk, project: Project) -> None:
