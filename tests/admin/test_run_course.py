@@ -140,6 +140,18 @@ def test_a_wave_counts_only_once_it_called_back(desk: Desk, project: Project) ->
     assert " 1 1,200 " in page
 
 
+def test_a_callback_that_was_lost_is_not_waited_for_for_ever(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    engine.advance(run.pk, now=timezone.now())
+    settle(run, 1, "accepted")
+    run.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "never; a sweep went on 1 –" in page
+    assert "not yet" not in page
+
+
 def test_a_run_of_nobody_says_so_when_it_ends(desk: Desk, project: Project) -> None:
     run = make_run(project)
     assert "Nobody fitted the audience" in desk.open("campaigns_run_change", run.pk)
