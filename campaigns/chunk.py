@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.run import Run
+from campaigns.tick import LONG, Tick
 
 SIZE = 1_000
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
@@ -203,7 +204,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     """
     queued = Chunk.objects.filter(
         Exists(_wanted(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
-    )
+    ).exclude(_rung_in_another_life())
     with transaction.atomic():
         if not _take(queued):
             return None
@@ -240,6 +241,12 @@ def _count_interrupted(chunk: Chunk) -> None:
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
     return Run.objects.filter(pk=run_id, epoch=epoch, state=Run.State.SENDING)
+
+
+def _rung_in_another_life() -> Q:
+    """By a doorbell older than a long absence: its run waits for the sweep to ask a person."""
+    long_ago = Now() - LONG
+    return Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
 
 
 def worked_on(run: Run) -> bool:

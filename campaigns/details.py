@@ -7,6 +7,7 @@ read as it stands. A page finds the sentence and its numbers again.
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from functools import cache
 
 from django.utils.translation import gettext
@@ -26,6 +27,8 @@ HELD = _("{count} devices wait: {platforms}.")
 STUCK = _("{count} chunks are left.")
 MINUTES_LATE = _("It was due {count} min ago.")
 HOURS_LATE = _("It was due {count} h ago.")
+MINUTES_SILENT = _("Nothing happened for {count} min.")
+HOURS_SILENT = _("Nothing happened for {count} h.")
 LIST_GONE = _(
     "Its rules name a list that was deleted: {lists}. Cancel it and launch its campaign again."
 )
@@ -35,8 +38,23 @@ BY_HAND = _("It was {who}.")
 # By hand last: anybody's name could be “due 3 h ago”.
 SENTENCES = (
     *(UNREADABLE, FOREIGN, REFUSED, DYING, UNUSUAL, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
-    *(MINUTES_LATE, HOURS_LATE, LIST_GONE, LEFT_OUT, BY_HAND),
+    *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, LEFT_OUT, BY_HAND),
 )
+
+
+def late_by(time: timedelta) -> str:
+    return _minutes_or_hours(time, MINUTES_LATE, HOURS_LATE)
+
+
+def silent_for(time: timedelta) -> str:
+    return _minutes_or_hours(time, MINUTES_SILENT, HOURS_SILENT)
+
+
+def _minutes_or_hours(time: timedelta, in_minutes: str, in_hours: str) -> str:
+    minutes = int(time.total_seconds() // 60)
+    if minutes < 120:
+        return in_minutes.format(count=minutes)
+    return in_hours.format(count=f"{minutes // 60:,}")
 
 
 def in_words(detail: str) -> str:

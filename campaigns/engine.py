@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns import breakers, cancelling, details, freezing, reports
+from campaigns import absence, breakers, cancelling, details, freezing, reports
 from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, moment_of_end
@@ -44,9 +44,13 @@ class Ring:
 
 def sweep(now: datetime) -> list[int]:
     """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
+    unfinished = Run.objects.filter(finished_at__isnull=True)
+    for run in unfinished.filter(state__in=absence.MOVING):
+        with suppress(Run.InvalidMove):
+            absence.ask(run, now)  # before this tick is recorded, which ends the absence
     plan_series(now)
     start_due(now)
-    moving = Run.objects.filter(finished_at__isnull=True).exclude(state=Run.State.SCHEDULED)
+    moving = unfinished.exclude(state=Run.State.SCHEDULED)
     return list(moving.order_by("pk").values_list("pk", flat=True))
 
 
@@ -58,6 +62,8 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     with transaction.atomic():
         # No key: workers' windows refer to the run, and must not wait for us.
         run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
+        if absence.ask(run, now):
+            return None
         if run.state == Run.State.PREPARING:
             freezing.begin(run, now=now)
         elif run.freezing:

@@ -41,6 +41,10 @@ class Cause(TextChoices):
 
     BY_HAND = "by_hand", _("Paused by a person.")
     LATE = "late", _("Its time passed while the system was down. Resume to send now, or cancel.")
+    AWAY = (
+        "away",
+        _("The system was away for long, or its database was restored. Resume to send the rest."),
+    )
     BAD_CREDENTIALS = "bad_credentials", _("FCM refuses our key. Set a working one, then resume.")
     UNAUTHORISED = "unauthorised", _("FCM refuses our access. Check the key's role, then resume.")
     WRONG_PROJECT = (

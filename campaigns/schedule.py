@@ -58,7 +58,7 @@ def _start(run: Run, now: datetime) -> bool:
         return False
     late = now - run.scheduled_at
     if late > timedelta(seconds=run.max_lateness_seconds):
-        run.pause(Cause.LATE, _since_due(late))
+        run.pause(Cause.LATE, details.late_by(late))
         return False
     run.move_to(Run.State.PREPARING)
     return True
@@ -118,10 +118,3 @@ def _following(last: Run, now: datetime) -> Run | None:
 def _missed(rhythm: Rhythm, since: datetime, now: datetime) -> int:
     passed = takewhile(lambda at: at <= now, rhythm.after(since))
     return sum(1 for _ in islice(passed, COUNTED))
-
-
-def _since_due(late: timedelta) -> str:
-    minutes = int(late.total_seconds() // 60)
-    if minutes < 120:
-        return details.MINUTES_LATE.format(count=minutes)
-    return details.HOURS_LATE.format(count=f"{minutes // 60:,}")

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
+LONG = timedelta(minutes=15)  # without a tick: a person is asked before anything is sent again
+
 
 class Tick(models.Model):
     """When did beat last reach us? One row; readiness and the metrics ask it."""

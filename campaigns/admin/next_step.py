@@ -9,6 +9,10 @@ from campaigns.reasons import Cause
 NEXT_STEP = {
     Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),
     Cause.LATE: _("Resume to send it now, late as it is. Cancel if it makes no sense any more."),
+    Cause.AWAY: _(
+        "If the database was restored, people called waiting here may have got it already: compare "
+        "with what FCM reports, and cancel. If the system was only off, resume."
+    ),
     Cause.BAD_CREDENTIALS: _("Open the project, set a working service account, then resume here."),
     Cause.UNAUTHORISED: _(
         "Give the service account the role “Firebase Cloud Messaging API Admin” in "

@@ -1,4 +1,4 @@
-"""What F15–F18 must notice."""
+"""What F15–F19 must notice."""
 
 from __future__ import annotations
 
@@ -95,3 +95,12 @@ def _a_day_has_24_hours() -> None:
             at += timedelta(days=1)
 
     patch(Rhythm, "after", after)
+
+
+@bug("nobody is ever missing", fault="F19")
+def _nobody_is_ever_missing() -> None:
+    """Whatever the rows call waiting is sent, however long ago they were written."""
+    from campaigns import absence, chunk
+
+    for module in (absence, chunk):
+        patch(module, "LONG", timedelta(days=365))

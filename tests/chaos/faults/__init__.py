@@ -16,13 +16,14 @@ from tests.chaos.faults import (
     postgres_faults,
     redis_faults,
     refusals,
+    restoring,
     several_hosts,
     versions,
     wires,
 )
 
 GROUPS = (
-    *(kills, leaving, doorbells, clocks, redis_faults),
+    *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators, versions),
 )
 
