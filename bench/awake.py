@@ -31,6 +31,7 @@ def measure(folder: Path, messages: int) -> dict[str, Any]:
         shown = visitors.leave()
     found = {"idle": quiet, "sending": shown, "solo_per_second": solo["per_second"]}
     found |= {"busy_per_second": busy["per_second"], "witness_agrees": busy["witness_agrees"]}
+    found["web_cores"] = busy["other_us"] * busy["accepted"] / 1e6 / busy["seconds"]
     return {**found, "text": text(found)}
 
 
@@ -68,5 +69,9 @@ def text(found: dict[str, Any]) -> str:
     lines.append(
         f"Send rate {found['busy_per_second']:,.0f}/s of {found['solo_per_second']:,.0f}/s alone:"
         f" {share:.2f} (0.6 or more); pages' p95: 800 ms at most, no errors"
+    )
+    lines.append(
+        f"Cores meanwhile: {found['web_cores']:.2f} for the web, beat and Flower,"
+        f" {found['sending']['cores']:.2f} for the visitors themselves"
     )
     return "\n".join(lines)

@@ -72,6 +72,7 @@ async def main(url: str, key: str) -> None:
     app = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}, timeout=TIMEOUT)
     print("ready", flush=True)
     pages, calls, watched = Seen(), Seen(), Watched()
+    cpu, began = time.process_time(), time.monotonic()
     busy = [asyncio.create_task(_browse(each, url, watched, pages)) for each in operators]
     busy.append(asyncio.create_task(_follow(app, f"{url}/api/v1/runs", watched)))
     busy.append(asyncio.create_task(_call(app, f"{url}/api/v1/", calls)))
@@ -81,7 +82,9 @@ async def main(url: str, key: str) -> None:
     await asyncio.gather(*busy, return_exceptions=True)
     for session in (*operators, app):
         await session.close()
-    print(json.dumps({"pages": pages.told(), "calls": calls.told()}), flush=True)
+    told = {"pages": pages.told(), "calls": calls.told()}
+    cores = (time.process_time() - cpu) / (time.monotonic() - began)
+    print(json.dumps({**told, "cores": cores}), flush=True)
 
 
 async def _logged_in(url: str) -> aiohttp.ClientSession:
