@@ -63,7 +63,7 @@ def _two_transactions() -> None:
     patch(freezing, "hit", commit_and_hit)
 
 
-@bug("leases never lapse", fault="F2 F6 F6p F7 F26l F32n")
+@bug("leases never lapse", fault="F2 F6 F6l F6p F7 F26l F32n")
 def _leases_never_lapse() -> None:
     """Whoever died keeps the chunk."""
     from campaigns import engine
