@@ -36,6 +36,7 @@ HEARD = {"aria-label", "title", "placeholder", "alt", "aria-valuetext", "aria-de
 # Names and what an engineer types; everything else on a page is a sentence or a label.
 NAMES = re.compile(
     r"Firebase( Cloud Messaging)?( API)?( Admin)?|Google Cloud|Google Authenticator|FCM|APNs|API|"
+    r"car_[\w-]{8}…?|"
     r"JSON|CSV|Redis|PostgreSQL|Flower|Carillon|English|Android|iOS|UTC|Asia/\w+|[Bb]eat\b|"
     r"(?:attributes|notifications|campaigns)\.\w+|[a-z]+_[a-z_]+|https?\S*|\{\{?[^}]*\}\}?|"
     r"APA91b|Aegis|1Password|\bID\b|\bURL\b|QR|manage\.py \w+|user:\w+|\w+@[\w.]+|run \d+|"
@@ -125,6 +126,7 @@ def rows() -> dict[str, int]:
         Run.objects.filter(pk=made.pk).update(**values)
     make_campaign(project, **of, name="가을 세일")
     key, _ = ApiKey.issue(project, "가게 서버")
+    ApiKey.objects.filter(pk=key.pk).update(prefix="car_4-Qxrmhj")  # chance, and yet like a word
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
     return {
         "campaigns_campaign": run.campaign_id,
