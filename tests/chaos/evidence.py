@@ -88,7 +88,10 @@ def gather(scene: Scene) -> Evidence:
 
 
 def recovered(evidence: Evidence) -> float:
-    """Seconds: the longest silence after the harm, or the longest that a dead window lay about."""
+    """Seconds: the longest silence after a harm, or the longest that a dead window lay about.
+
+    Somebody killed while a run recovers is a new harm, with a recovery of its own.
+    """
     return max(_longest_silence(evidence), _longest_orphan(evidence))
 
 
@@ -97,29 +100,28 @@ def _longest_silence(evidence: Evidence) -> float:
     began = evidence.scene.healed_at or run.started_at
     if began is None:
         return 0.0
-    times = sorted({row.at for row in evidence.rows.values() if row.at > began})
-    moments = [began, *times, *([run.finished_at] if run.finished_at else [])]
-    gaps = [(b - a).total_seconds() for a, b in pairwise(moments)]
+    rows = {row.at for row in evidence.rows.values()}
+    end = run.finished_at or max(rows, default=began)
+    signs = {at for at in (*rows, *evidence.scene.stage.killed_at(), end) if began < at <= end}
+    gaps = [(b - a).total_seconds() for a, b in pairwise([began, *sorted(signs)])]
     return max(gaps, default=0.0)
 
 
 def _longest_orphan(evidence: Evidence) -> float:
     """From the opening of a dead worker's window until its chunk is rung again or taken up.
 
-    Not until its people are reached: behind a long queue they wait like everybody else.
+    Not until its people are reached: behind a long queue they wait like everybody else, and
+    whoever took them up may die before he comes to them.
     """
     rung = dict(evidence.run.chunks.values_list("pk", "queued_at"))
     waits = []
     for dead in (window for window in evidence.windows if not window.settled_at):
-        people = set(dead.seqs)
         later = [
             other.opened_at
             for other in evidence.windows
-            if other.chunk_id == dead.chunk_id
-            and other.attempt > dead.attempt
-            and people.intersection(other.seqs)
+            if other.chunk_id == dead.chunk_id and other.attempt > dead.attempt
         ]
-        later += [evidence.rows[seq].at for seq in people if seq in evidence.rows]
+        later += [evidence.rows[seq].at for seq in dead.seqs if seq in evidence.rows]
         rung_at = rung.get(dead.chunk_id)
         if rung_at and rung_at > dead.opened_at:
             later.append(rung_at)

@@ -15,8 +15,6 @@ from campaigns.chunk import Chunk
 from tests.chaos.evidence import Evidence, gather, recovered
 from tests.chaos.scene import Scene, query
 
-SLACK = 2.0  # × the seconds allowed: the machine is loaded by the chaos itself
-
 
 @dataclass
 class Verdict:
@@ -53,9 +51,9 @@ def judge(scene: Scene) -> Verdict:
     verdict.unknown, verdict.bound = evidence.unknown, evidence.bound
     verdict.kills, verdict.recovered = scene.kills, recovered(evidence)
     verdict.troubles = [trouble for check in INVARIANTS for trouble in check(evidence)]
-    limit = fault.within
-    if limit is not None and verdict.recovered > SLACK * limit:
-        verdict.troubles.append(f"recovered in {verdict.recovered:.0f} s, allowed {limit:.0f} s")
+    if fault.within is not None and verdict.recovered > fault.within:
+        late = f"recovered in {verdict.recovered:.1f} s, allowed {fault.within:.0f} s"
+        verdict.troubles.append(late)
     return verdict
 
 

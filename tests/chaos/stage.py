@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from config.stack import exported, postgres, valkey
@@ -132,8 +134,18 @@ class Stage:
 
     def deaths(self) -> int:
         """How many pool children the workers have seen dying since the stage began."""
+        return len(self._said(r"exited with 'signal"))
+
+    def killed_at(self) -> list[datetime]:
+        """When failpoints killed, since the stage began."""
+        said = self._said(r"failpoint \w+ kills at ([\d.]+)")
+        return sorted(datetime.fromtimestamp(float(at), UTC) for at in said)
+
+    def _said(self, pattern: str) -> list[str]:
         logs = self.state.logs.glob("*.log")
-        return sum(log.read_text(errors="replace").count("exited with 'signal") for log in logs)
+        return [
+            found for log in logs for found in re.findall(pattern, log.read_text(errors="replace"))
+        ]
 
     def close(self) -> None:
         for process in (*self.workers.values(), self.valkey, self.postgres):
