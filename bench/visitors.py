@@ -105,8 +105,11 @@ async def _follow(app: aiohttp.ClientSession, runs: str, watched: Watched) -> No
     while True:
         async with app.get(runs) as reply:
             newest = (await reply.json())["results"][:1]
-        run = f"/admin/campaigns/run/{newest[0]['id']}" if newest else ""
-        watched.paths = (f"{run}/change/", f"{run}/live/", f"{run}/course/") if run else ()
+        if newest:
+            run = f"/admin/campaigns/run/{newest[0]['id']}"
+            # As its page asks: what it has shown already is not sent again.
+            live = f"{run}/live/?seen={newest[0]['state']}-0"
+            watched.paths = (f"{run}/change/", live, f"{run}/course/")
         await asyncio.sleep(2)
 
 

@@ -57,10 +57,11 @@ class RunViews(ReadOnlyPage):
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
         """Asked every second. What rarely changes is sent along only when it did."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
-        context = live.picture(run, timezone.now())
         had = request.GET.get("seen", "")
-        if had.partition("-")[0] != run.state:
-            context |= self._everything(request, run) | live.course(run, timezone.now())
+        if had.partition("-")[0] == run.state:
+            context = live.picture(run, timezone.now())
+        else:
+            context = self._everything(request, run) | live.course(run, timezone.now())
             context["state_changed"] = True
         context["spoken"] = had != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)

@@ -35,7 +35,7 @@ def _web(env: Mapping[str, str]) -> Service:
     argv = (
         *(PYTHON, "-m", "granian", "--interface", "wsgi", "config.wsgi:application"),
         *("--host", "127.0.0.1", "--port", env["PORT"]),
-        *("--workers", "1", "--blocking-threads", "8"),
+        *("--workers", "2", "--blocking-threads", "8"),
     )
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
 
