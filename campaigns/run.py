@@ -219,7 +219,11 @@ class Run(OfProject):
         )
 
     def reopen(self) -> None:
-        """A person sends again to whom the outcome is unknown of. A run that moves just goes on."""
+        """A person sends again to whom the outcome is unknown of. A run that moves just goes on.
+
+        In their transaction: until it commits nobody may move the run, to its end for instance.
+        """
+        self.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
         if not self.unfinished:
             self.move_to(Run.State.SENDING, finished_at=None)
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):

@@ -74,10 +74,13 @@ def _take_back(chunk: Chunk) -> int:
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK, values)
         taken = Counter(dict(cursor.fetchall()))
-    opened = When(state=Chunk.State.CLOSED, then=Value(Chunk.State.WAITING))
+    at_rest = When(
+        state__in=(Chunk.State.CLOSED, Chunk.State.HELD), then=Value(Chunk.State.WAITING)
+    )
     if taken:
         Chunk.objects.filter(pk=chunk.pk).update(
-            state=Case(opened, default=F("state")),
+            state=Case(at_rest, default=F("state")),
+            not_before=None,
             unknown=F("unknown") - taken.total(),
             reasons=_without(chunk, taken),
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Thread
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns import chunk, control, engine, reports, sending, settling, unknowns
@@ -136,3 +138,65 @@ def test_a_cancelled_run_sends_to_nobody_again(project: Project, fcm: Fcm) -> No
         control.send_again(run, by="user:alice")
 
     assert control.let_be(run, by="user:alice") == 1
+
+
+def test_who_is_sent_to_again_as_the_run_ends_is_not_lost(project: Project, fcm: Fcm) -> None:
+    make_people(project, ["lost-1:x", ""])
+    run = make_run(project, on_unknown="hold")
+    shown = Run.objects.get(pk=run.pk)
+    work(run)
+
+    assert control.send_again(shown, by="user:alice") == 1
+
+    shown.refresh_from_db()
+    assert (shown.state, shown.finished_at) == ("sending", None)
+    assert reports.totals_of(shown).waiting == 1
+
+
+def test_a_run_cancelled_meanwhile_sends_to_nobody_again(project: Project, fcm: Fcm) -> None:
+    make_people(project, ["lost-1:x", ""])
+    run = make_run(project, on_unknown="hold")
+    sending.send(run.pk, 1, run.epoch)
+    shown = Run.objects.get(pk=run.pk)
+    control.cancel(run, by="user:alice")
+
+    with pytest.raises(Run.InvalidMove):
+        control.send_again(shown, by="user:alice")
+
+    assert unknowns.undecided(run) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_does_not_end_while_a_person_sends_again(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["lost-1:x", ""])
+    run = make_run(project, on_unknown="hold")
+    sending.send(run.pk, 1, run.epoch)
+    ending = Thread(target=advance_beside, args=[run.pk])
+    with transaction.atomic():
+        control.send_again(run, by="user:alice")
+        ending.start()
+        ending.join(0.5)  # it waits for us
+    ending.join()
+
+    run.refresh_from_db()
+    assert (run.state, run.finished_at) == ("sending", None)
+    assert reports.totals_of(run).waiting == 1
+
+
+def advance_beside(run_id: int) -> None:
+    engine.advance(run_id, now=timezone.now())
+    connection.close()
+
+
+@pytest.mark.parametrize("state", ["waiting", "held"])
+def test_whom_a_person_sends_again_to_waits_for_nothing_else(finished: Run, state: str) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    Run.objects.update(state="sending", finished_at=None)
+    finished.chunks.update(state=state, not_before=later)
+    finished.refresh_from_db()
+
+    assert control.send_again(finished, by="user:alice") == 3
+
+    assert (finished.chunks.get().state, finished.chunks.get().not_before) == ("waiting", None)
