@@ -84,10 +84,13 @@ def look(claim: Claim, outcomes: Iterable[Outcome], finals: Iterable[Final]) -> 
 
 
 def look_back(run: Run) -> Trip | None:
-    """Judge the whole run by its rows: what no single window shows."""
+    """Judge the whole run by its rows: what no single window shows.
+
+    They say nothing new to a person who saw it and resumed; the next answers may.
+    """
     evidence = _evidence([run.pk], {})
     found = (_foreign(evidence), _dying_unusually(run, evidence), _storm(run))
-    return next((trip for trip in found if trip and not _overruled(trip, run, evidence)), None)
+    return next((trip for trip in found if trip and trip.cause not in run.overruled), None)
 
 
 def proven(run: Run) -> bool:

@@ -165,6 +165,13 @@ def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm) -> None:
     assert run.cause_detail == "300 requests for 150 recipients may have arrived."
     assert len(fcm.witness()) == 300
 
+    fcm.mend()
+    control.resume(run, by="user:alice")
+    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+    run.chunks.update(not_before=None)
+    assert work(run).state == "finished", "a person saw it, and has said to go on"
+    assert run.accepted == 150
+
 
 def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Project) -> None:
     make_people(project, 150)
