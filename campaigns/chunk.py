@@ -13,8 +13,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import Exists, F, Func, Q, Sum
-from django.db.models.functions import Now
+from django.db.models import Exists, F, Func, Min, Q, Sum
+from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.run import Run
@@ -23,7 +23,7 @@ from campaigns.tick import LONG, Tick
 SIZE = 1_000
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
-A_MOMENT = timedelta(seconds=1)  # in which whoever lives says so
+A_MOMENT = timedelta(seconds=3)  # in which whoever lives says so, once PostgreSQL takes writes
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
 LOCKED_SECONDS = 0.5
@@ -206,14 +206,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         Exists(_wanted(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
     ).exclude(_rung_in_another_life())
     with transaction.atomic():
-        if not _take(queued):
+        leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
+        if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
             return None
-        queued.update(
-            state=Chunk.State.LEASED,
-            attempt=F("attempt") + 1,
-            lease_until=Now() + LEASE,
-            task_id=task_id,
-        )
         chunk = Chunk.objects.select_related("run__project").get(run=run_id, number=number)
         _count_interrupted(chunk)
     return Claim(chunk.run, chunk)
@@ -278,6 +273,16 @@ def free_lapsed(run: Run) -> int:
     return freed + lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
     )
+
+
+def next_lapse(run_id: int) -> timedelta | None:
+    """How soon the first of those found silent has lost its chunk, unless it speaks up."""
+    silent = Chunk.objects.filter(run=run_id, state=Chunk.State.LEASED, doubted_at__gt=LAST_HEARD)
+    lost_at = silent.annotate(lost_at=Greatest("lease_until", F("doubted_at") + A_MOMENT))
+    to_come: timedelta | None = lost_at.filter(lost_at__gt=Now()).aggregate(
+        left=Min(F("lost_at") - Now())
+    )["left"]
+    return to_come
 
 
 def _doubt(run: Run) -> None:

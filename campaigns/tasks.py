@@ -30,9 +30,9 @@ def ring(run_id: int) -> None:
     transaction.on_commit(lambda: _publish(run_id))
 
 
-def _publish(run_id: int) -> None:
+def _publish(run_id: int, *, after: timedelta = timedelta()) -> None:
     try:
-        advance.delay(run_id=run_id)
+        advance.apply_async(kwargs={"run_id": run_id}, countdown=after.total_seconds())
     except OperationalError as error:
         # The row is written; the sweep finds it once Redis is back.
         log.warning("run=%s could not be rung, the sweep will: %s", run_id, error)
@@ -73,8 +73,8 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         ring_wave(released)
-    if engine.freezes_on(run_id):
-        _publish(run_id)
+    if (due := engine.next_look(run_id)) is not None:
+        _publish(run_id, after=due + A_MOMENT if due else due)
 
 
 def ring_wave(released: engine.Ring) -> None:

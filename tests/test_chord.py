@@ -11,11 +11,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import chunk, control, reports, tasks
 from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.project import Project
-from tests.builders import make_campaign, make_people
+from tests.builders import make_campaign, make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm
 from tests.forgetting import flush_all
@@ -228,3 +228,18 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
 def resent_of(run: Run) -> list[int]:
     rows = Delivery.objects.filter(run_id=run.pk, resent=True)
     return list(rows.values_list("seq", flat=True))
+
+
+def test_a_dead_workers_chunk_is_taken_when_its_lease_is_over_not_by_the_next_sweep(
+    project: Project, fcm: Fcm, workers: Workers
+) -> None:
+    make_people(project, 10)
+    run = make_run(project)
+    assert chunk.claim(run.pk, 1, run.epoch, task_id=None), "and dies"
+    run.chunks.update(lease_until=timezone.now() + chunk.LEASE / 2)
+
+    tasks.ring(run.pk)
+
+    eventually("the run ends", lambda: ended(run))
+    assert run.chunks.get().attempt == 2
+    assert_balanced(run, fcm)

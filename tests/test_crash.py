@@ -67,6 +67,22 @@ def test_a_worker_found_silent_before_its_lease_ended_loses_it_then(project: Pro
     assert run.chunks.get().lapses == 1
 
 
+def test_a_run_paused_in_the_midst_of_a_claim_is_not_claimed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+
+    def pause(queued: object) -> bool:
+        run.pause(Cause.BY_HAND)
+        return True
+
+    monkeypatch.setattr(chunk, "_take", pause)
+
+    assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is None
+    assert (run.chunks.get().state, run.chunks.get().attempt) == ("queued", 0)
+
+
 def test_under_resend_the_ambiguous_are_sent_again_and_marked(project: Project, fcm: Fcm) -> None:
     make_people(project, 5)
     run = make_run(project, on_unknown="resend")
