@@ -108,12 +108,13 @@ def _longest_silence(evidence: Evidence) -> float:
 
 
 def _longest_orphan(evidence: Evidence) -> float:
-    """From the opening of a dead worker's window until its chunk is rung again or taken up.
+    """From the death of a window's worker until its chunk is rung again or taken up.
 
     Not until its people are reached: behind a long queue they wait like everybody else, and
     whoever took them up may die before he comes to them.
     """
     rung = dict(evidence.run.chunks.values_list("pk", "queued_at"))
+    deaths = evidence.scene.stage.killed_at()
     waits = []
     for dead in (window for window in evidence.windows if not window.settled_at):
         later = [
@@ -126,6 +127,9 @@ def _longest_orphan(evidence: Evidence) -> float:
         if rung_at and rung_at > dead.opened_at:
             later.append(rung_at)
         if later:
-            since = max(dead.opened_at, evidence.scene.back_at or dead.opened_at)
-            waits.append((min(later) - since).total_seconds())
+            taken_up = min(later)
+            # Without a failpoint nobody told when he died: we count from its opening.
+            died = next((at for at in deaths if dead.opened_at <= at < taken_up), dead.opened_at)
+            since = max(died, evidence.scene.back_at or died)
+            waits.append((taken_up - since).total_seconds())
     return max(waits, default=0.0)

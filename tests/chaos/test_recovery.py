@@ -58,6 +58,13 @@ def test_a_dead_window_lies_about_until_its_chunk_is_taken_up() -> None:
     assert recovered(told) == pytest.approx(11.0)
 
 
+def test_a_window_waits_from_the_death_of_its_worker_not_from_its_opening() -> None:
+    dead, next_one = window(1, 1, 1.0, None, 1), window(1, 2, 12.0, 12.4, 1)
+    others = {seq: float(seq) for seq in range(2, 13)}
+    told = evidence(dead, next_one, rows={**others, 1: 12.4}, rung=0, killed=(2.5, 12.2))
+    assert recovered(told) == pytest.approx(9.5)
+
+
 def test_whoever_took_it_up_may_die_before_he_comes_to_its_people() -> None:
     dead, also_dead = window(1, 1, 1.0, None, 1, 2), window(1, 2, 12.0, None, 3)
     last = window(1, 3, 23.0, 23.5, 1, 2, 3)
