@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import Exists, F, Func, Min, Q, Sum
+from django.db.models import Exists, F, Func, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
@@ -23,11 +23,15 @@ from campaigns.tick import LONG, Tick
 SIZE = 1_000
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
-A_MOMENT = timedelta(seconds=3)  # in which whoever lives says so, once PostgreSQL takes writes
+A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes
+DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt is over
+NEXT_SWEEP = timedelta(seconds=5)
+LOOKS = 100  # at most, between two sweeps
 LAPSES_ALLOWED = 5
 GATHERING = timedelta(seconds=2)
 LOCKED_SECONDS = 0.5
 LAST_HEARD = F("lease_until") - LEASE
+SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -275,20 +279,14 @@ def free_lapsed(run: Run) -> int:
     )
 
 
-def next_lapse(run_id: int) -> timedelta | None:
-    """How soon the first of those found silent has lost its chunk, unless it speaks up."""
-    silent = Chunk.objects.filter(run=run_id, state=Chunk.State.LEASED, doubted_at__gt=LAST_HEARD)
-    lost_at = silent.annotate(lost_at=Greatest("lease_until", F("doubted_at") + A_MOMENT))
-    to_come: timedelta | None = lost_at.filter(lost_at__gt=Now()).aggregate(
-        left=Min(F("lost_at") - Now())
-    )["left"]
-    return to_come
+def lapses_soon() -> list[tuple[int, timedelta]]:
+    """Runs whose silent workers lose chunks before the next sweep comes by, and how soon."""
+    lost_at = Greatest("lease_until", Now() + DOUBTED)
+    soon = Chunk.objects.filter(SILENT, lease_until__lt=Now() + NEXT_SWEEP)
+    return list(soon.values_list("run_id", lost_at - Now()).distinct()[:LOOKS])
 
 
 def _doubt(run: Run) -> None:
     """Note who is silent for longer than the living are, well before their lease is over."""
-    silent = run.chunks.filter(
-        state=Chunk.State.LEASED, lease_until__lt=Now() + LEASE - RENEWED_WITHIN
-    )
-    new = silent.filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
+    new = run.chunks.filter(SILENT).filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
     new.filter(pk__in=unlocked(new)).update(doubted_at=Now())

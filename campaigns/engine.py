@@ -16,10 +16,10 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from campaigns import absence, breakers, cancelling, details, freezing, reports
-from campaigns.chunk import SIZE, Chunk, free_lapsed, next_lapse, unlocked, worked_on
+from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, moment_of_end
-from campaigns.schedule import SOON, plan_series, start_due
+from campaigns.schedule import plan_series, start_due
 from campaigns.wave import Wave
 from notifications import pacing
 from notifications.device import Device
@@ -72,13 +72,9 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return step(run, now) if step else None
 
 
-def next_look(run_id: int) -> timedelta | None:
-    """How soon somebody should look who does not wait for the next sweep: at once while a part of
-    the audience is left to freeze, or when a silent worker has lost its chunk."""
-    if any(run.freezing for run in Run.objects.filter(pk=run_id)):
-        return timedelta()
-    left = next_lapse(run_id)
-    return left if left is not None and left < SOON else None
+def freezes_on(run_id: int) -> bool:
+    """Whether there is a part of the audience left to freeze: worth another look at once."""
+    return any(run.freezing for run in Run.objects.filter(pk=run_id))
 
 
 def give_up(run_id: int, error: Exception) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from campaigns import engine, schedule, sending
-from campaigns.chunk import Chunk, Fenced
+from campaigns.chunk import Chunk, Fenced, lapses_soon
 from campaigns.failpoints import hit
 from campaigns.tick import Tick
 from campaigns.wave import Wave
@@ -30,9 +30,9 @@ def ring(run_id: int) -> None:
     transaction.on_commit(lambda: _publish(run_id))
 
 
-def _publish(run_id: int, *, after: timedelta = timedelta()) -> None:
+def _publish(run_id: int) -> None:
     try:
-        advance.apply_async(kwargs={"run_id": run_id}, countdown=after.total_seconds())
+        advance.delay(run_id=run_id)
     except OperationalError as error:
         # The row is written; the sweep finds it once Redis is back.
         log.warning("run=%s could not be rung, the sweep will: %s", run_id, error)
@@ -47,6 +47,8 @@ def sweep() -> None:
         advance.delay(run_id=run_id)
     for at in patiently(lambda: schedule.due_soon(now), seconds=0):
         start.apply_async(eta=at + A_MOMENT)
+    for run_id, left in patiently(lapses_soon, seconds=0):
+        advance.apply_async(kwargs={"run_id": run_id}, countdown=(left + A_MOMENT).total_seconds())
     Tick.record(now)
 
 
@@ -73,8 +75,8 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         ring_wave(released)
-    if (due := engine.next_look(run_id)) is not None:
-        _publish(run_id, after=due + A_MOMENT if due else due)
+    if engine.freezes_on(run_id):
+        _publish(run_id)
 
 
 def ring_wave(released: engine.Ring) -> None:

@@ -238,7 +238,7 @@ def test_a_dead_workers_chunk_is_taken_when_its_lease_is_over_not_by_the_next_sw
     assert chunk.claim(run.pk, 1, run.epoch, task_id=None), "and dies"
     run.chunks.update(lease_until=timezone.now() + chunk.LEASE / 2)
 
-    tasks.ring(run.pk)
+    call_command("sweep", "--once")
 
     eventually("the run ends", lambda: ended(run))
     assert run.chunks.get().attempt == 2

@@ -37,6 +37,7 @@ class Evidence:
     rows: dict[int, Delivered]
     rows_written: int
     received: dict[int, list[datetime]]
+    rung: set[tuple[int, datetime | None]]
     windows: list[Window]
 
     @property
@@ -80,6 +81,7 @@ def gather(scene: Scene) -> Evidence:
         rows={seq: Delivered(*rest) for seq, *rest in found},
         rows_written=len(found),
         received=received,
+        rung={*scene.rung, *run.chunks.values_list("pk", "queued_at")},
         windows=list(Window.objects.filter(run=run).order_by("pk")),
     )
 
@@ -113,7 +115,6 @@ def _longest_orphan(evidence: Evidence) -> float:
     Not until its people are reached: behind a long queue they wait like everybody else, and
     whoever took them up may die before he comes to them.
     """
-    rung = dict(evidence.run.chunks.values_list("pk", "queued_at"))
     deaths = evidence.scene.stage.killed_at()
     waits = []
     for dead in (window for window in evidence.windows if not window.settled_at):
@@ -123,9 +124,9 @@ def _longest_orphan(evidence: Evidence) -> float:
             if other.chunk_id == dead.chunk_id and other.attempt > dead.attempt
         ]
         later += [evidence.rows[seq].at for seq in dead.seqs if seq in evidence.rows]
-        rung_at = rung.get(dead.chunk_id)
-        if rung_at and rung_at > dead.opened_at:
-            later.append(rung_at)
+        later += [
+            at for pk, at in evidence.rung if pk == dead.chunk_id and at and at > dead.opened_at
+        ]
         if later:
             taken_up = min(later)
             # Without a failpoint nobody told when he died: we count from its opening.

@@ -30,6 +30,7 @@ class Scene:
     `stage` has the servers and workers, `project` the people, `run` the run once launched.
     A fault launches, harms, calls `healed()` when the harm is over, and `finish()`.
     `killed`: pool children whose death the worker's own log cannot tell (their parent died too).
+    `rung`: which chunks were, and when; a chunk knows only its last time.
     `back_at`: when PostgreSQL came back; until then nobody could have recovered anything.
     """
 
@@ -38,6 +39,7 @@ class Scene:
         self.killed = 0
         self.healed_at: datetime | None = None
         self.back_at: datetime | None = None
+        self.rung: set[tuple[int, datetime | None]] = set()
         self._run: Run | None = None
         self._reset()
         self.project = make_project(slug=f"chaos-{time.time_ns()}")
@@ -85,6 +87,7 @@ class Scene:
         reached, since = -1.0, time.monotonic()
         while not tended():
             time.sleep(0.1)
+            self.rung |= set(self.run.chunks.values_list("pk", "queued_at"))
             share, now = self.share(), time.monotonic()
             reached, since = share, since if share == reached else now
             stuck = f"run {self.run.pk} is stuck at {share:.0%}"

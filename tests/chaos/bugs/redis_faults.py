@@ -29,7 +29,7 @@ def _a_launch_needs_its_doorbell() -> None:
     """Whoever launches hears of Redis' trouble, though the launch is recorded."""
     from campaigns import tasks
 
-    patch(tasks, "_publish", lambda run_id, **_: tasks.advance.delay(run_id=run_id))
+    patch(tasks, "_publish", lambda run_id: tasks.advance.delay(run_id=run_id))
 
 
 @bug("starts with any Redis", fault="F23")
