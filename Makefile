@@ -29,9 +29,13 @@ check: development
 bench: peers
 	@$(PY) -m bench $(if $(SCALE),scale) $(if $(MESSAGES),--messages $(MESSAGES)) $(BENCH)
 
-# Every fault, against real processes and servers of its own. CHAOS="--only F3 F21" for some.
+# Every fault, against real processes and servers of its own, then 500 stories of 50 steps each by the
+# state machine. CHAOS="--only F3 F21" for some of the faults alone.
 chaos: development
 	@$(PY) -m tests.chaos $(CHAOS)
+ifndef CHAOS
+	@PROFILE=full $(EXEC) $(PY) -m pytest -q tests/test_machine.py
+endif
 
 # Developers only: resolve requirements*.in again (needs uv).
 lock:

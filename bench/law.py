@@ -1,6 +1,6 @@
 """The scale law: 1, 2 and 4 worker processes, from ten thousand recipients upwards.
 
-More processes than cores gain nothing; beside as many bare loops the table shows where.
+Two for each core, as `make run` has it, is where it ends; each beside as many bare loops.
 """
 
 from __future__ import annotations
