@@ -7,14 +7,15 @@ thousands dead. Whoever was refused for such a reason keeps waiting, and goes ou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
 from campaigns import details
-from campaigns.chunk import Claim
+from campaigns.chunk import IN_FLIGHT, WINDOW, Claim
 from campaigns.judging import Final
 from campaigns.ledger import Delivery
 from campaigns.left import Left
@@ -30,10 +31,15 @@ OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)
 
 ALL_REFUSED = 100  # so many refusals before the first acceptance are no coincidence
 FOREIGN_SHARE, FOREIGN_AT_LEAST = 0.01, 10
-DEAD_SHARE, DEAD_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1 to 2 % a month
-DEAD_TIMES_USUAL, USUAL_FROM, NOT_WORTH_A_PAUSE = 10, 10_000, 0.01
+RETIRED_SHARE, RETIRED_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1 to 2 % a month
+# Of answers; the first campaign of an old list finds 10 to 20 % dead. More than that may be us.
+DEAD_SHARE, DEAD_TIMES_USUAL, MOST_DEAD_SHARE = 0.3, 10, 0.6
+FIRST_ANSWERS, FEW_ANSWERS = 1_000, 20
+ALL_UNKNOWN = 10
 PLATFORM_ALL_REFUSED = 10
 STORM_SHARE, STORM_AT_LEAST = 1.2, 100
+# What one outage, or one restart of everything, may leave in doubt: no storm yet.
+IN_DOUBT = settings.WORKERS * IN_FLIGHT * WINDOW
 
 NO_ACCESS = {
     "bad_credentials": Cause.BAD_CREDENTIALS,
@@ -69,15 +75,18 @@ class Evidence:
 
 def look(claim: Claim, outcomes: Iterable[Outcome], finals: Iterable[Final]) -> Trip | None:
     """Judge a window's answers before they are written. The rows are asked only on suspicion."""
-    outcomes = list(outcomes)
+    outcomes = [outcome for outcome in outcomes if outcome.verdict is not Verdict.UNSENT]
     if trip := _no_access(outcomes):
         return trip
     answers = Counter(outcome.reason for outcome in outcomes)
     answers.update(final.reason for final in finals if final.reason in OUR_TEXT)
-    if not _suspicious(claim, answers):
+    if not _suspicious(answers):
         return None
     evidence = _evidence([claim.run.pk], answers)
-    found = (_unreadable(answers), _foreign(evidence), _refused(evidence), _dying(claim, answers))
+    found = (
+        *(_unreadable(answers), _incomprehensible(claim.run, outcomes)),
+        *(_foreign(evidence), _refused(evidence), _dying(claim, answers, evidence)),
+    )
     return next(
         (trip for trip in found if trip and not _overruled(trip, claim.run, evidence)), None
     )
@@ -89,7 +98,7 @@ def look_back(run: Run) -> Trip | None:
     They say nothing new to a person who saw it and resumed; the next answers may.
     """
     evidence = _evidence([run.pk], {})
-    found = (_foreign(evidence), _dying_unusually(run, evidence), _storm(run))
+    found = (_foreign(evidence), _storm(run))
     return next((trip for trip in found if trip and trip.cause not in run.overruled), None)
 
 
@@ -104,12 +113,12 @@ def _overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:
     return trip.cause in run.overruled and regardless
 
 
-def _suspicious(claim: Claim, answers: Counter[str]) -> bool:
+def _suspicious(answers: Counter[str]) -> bool:
     ours = sum(answers[reason] for reason in OUR_TEXT)
     foreign = answers[Reason.OTHER_PROJECT] > FOREIGN_SHARE * answers.total()
     all_ours = ours and not answers[""]
-    unreadable = answers[Reason.UNREADABLE_MESSAGE]
-    return bool(unreadable or foreign or all_ours or _dying(claim, answers))
+    odd = answers[Reason.UNREADABLE_MESSAGE] or answers[Reason.UNKNOWN_ANSWER]
+    return bool(odd or foreign or all_ours or _many_dead(answers))
 
 
 # --- The rules ------------------------------------------------------------------------------------
@@ -146,32 +155,61 @@ def _refused(evidence: Evidence) -> Trip | None:
     return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
-def _dying(claim: Claim, answers: Mapping[str, int]) -> Trip | None:
-    """FCM's word stands in the rows, but no device is retired on it until a person agrees."""
-    dead = sum(claim.chunk.reasons.get(reason, 0) + answers[reason] for reason in DEAD)
-    if dead < DEAD_AT_LEAST or dead <= DEAD_SHARE * claim.chunk.size:
+def _incomprehensible(run: Run, outcomes: Sequence[Outcome]) -> Trip | None:
+    """A proxy or a firewall answers for everybody: one odd answer is the address's own."""
+    odd = [outcome for outcome in outcomes if outcome.reason == Reason.UNKNOWN_ANSWER]
+    if not odd or len(odd) < len(outcomes):
         return None
-    part = {"dead": f"{dead:,}", "size": f"{claim.chunk.size:,}", "chunk": claim.chunk.number}
-    return Trip(Cause.DEAD_ADDRESSES, details.DYING.format(**part, retired=_retired(claim.run)))
+    # At a low rate each window has few of them.
+    before = patiently(run.retries.filter(reason=Reason.UNKNOWN_ANSWER).count)
+    if before + len(odd) < min(ALL_UNKNOWN, run.planned or 0):
+        return None
+    return Trip(Cause.UNKNOWN_ANSWER, odd[0].detail, (Reason.UNKNOWN_ANSWER,))
 
 
-def _dying_unusually(run: Run, evidence: Evidence) -> Trip | None:
-    # The oldest people come first, and with them most of the dead: a beginning proves nothing.
-    if evidence.answered < min(run.planned or 0, USUAL_FROM):
+def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
+    samples = _samples(claim, answers, evidence)
+    dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
+    if dead < DEAD_SHARE * of or dead < _share_allowed(claim.run) * of:
         return None
-    share = evidence.dead / max(evidence.answered, 1)
-    if evidence.dead < DEAD_AT_LEAST or share <= NOT_WORTH_A_PAUSE:
-        return None
+    words = {"dead": f"{dead:,}", "answered": f"{of:,}", "retired": _retired(claim.run)}
+    return Trip(Cause.DEAD_ADDRESSES, details.DYING.format(**words))
+
+
+def _samples(
+    claim: Claim, answers: Mapping[str, int], evidence: Evidence
+) -> Iterator[tuple[int, int]]:
+    """How many were dead of how many: at the run's beginning, and in a chunk after it."""
+    enough = FIRST_ANSWERS if (claim.run.planned or 0) >= FIRST_ANSWERS else FEW_ANSWERS
+    if enough <= evidence.answered < 2 * FIRST_ANSWERS:
+        yield evidence.dead, evidence.answered
+    yield _dead_of_chunk(claim, answers), FIRST_ANSWERS  # a later outage may call all dead as well
+
+
+def may_retire(claim: Claim) -> bool:
+    """FCM's word stands in the rows; beyond the usual it costs no device until a person agrees."""
+    dead = _dead_of_chunk(claim, {})
+    few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * claim.chunk.size)
+    return few or Cause.DEAD_ADDRESSES in claim.run.overruled
+
+
+def _many_dead(answers: Counter[str]) -> bool:
+    """Of one window. If they are too many of a thousand, they are so in one of its windows."""
+    return sum(answers[reason] for reason in DEAD) >= DEAD_SHARE * answers.total() > 0
+
+
+def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:
+    return sum(claim.chunk.reasons.get(reason, 0) + answers.get(reason, 0) for reason in DEAD)
+
+
+def _share_allowed(run: Run) -> float:
+    """Ten times what is usual in this project, where that is known to be much."""
     earlier = Run.objects.filter(project=run.project_id, state=Run.State.FINISHED)
     usual = _evidence(list(earlier.order_by("-pk").values_list("pk", flat=True)[:10]), {})
-    if usual.answered < USUAL_FROM or share <= DEAD_TIMES_USUAL * usual.dead / usual.answered:
-        return None
-    part = {"share": _percent(share), "usual": _percent(usual.dead / usual.answered)}
-    return Trip(Cause.DEAD_ADDRESSES, details.UNUSUAL.format(**part, retired=_retired(run)))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    if usual.answered < FIRST_ANSWERS:
+        return DEAD_SHARE
+    share = DEAD_TIMES_USUAL * usual.dead / usual.answered
+    return max(DEAD_SHARE, min(share, MOST_DEAD_SHARE))
 
 
 def _retired(run: Run) -> str:
@@ -180,10 +218,15 @@ def _retired(run: Run) -> str:
 
 
 def _storm(run: Run) -> Trip | None:
-    """Whatever the cause, nobody wants to ring the same phones again and again."""
-    copies = run.chunks.aggregate(sum=Sum("copies"))["sum"] or 0
+    """Whatever the cause, nobody wants to ring the same phones again and again.
+
+    Those whom a person sends again to were asked for.
+    """
+    sums = run.chunks.aggregate(copies=Sum("copies"), released=Sum("released"))
+    copies = (sums["copies"] or 0) - (sums["released"] or 0)
     planned = run.planned or 0
-    if copies <= max(STORM_SHARE * planned, planned + STORM_AT_LEAST):
+    once_more = max(STORM_AT_LEAST, min(IN_DOUBT, planned))
+    if copies <= max(STORM_SHARE * planned, planned + once_more):
         return None
     detail = details.STORM.format(copies=f"{copies:,}", planned=f"{planned:,}")
     return Trip(Cause.STORM, detail)

@@ -10,13 +10,15 @@ from django.db.models import F
 
 from campaigns import reports
 from campaigns.chunk import Chunk, free_lapsed
+from campaigns.ledger import COPIES
+from campaigns.reasons import Reason
 from campaigns.run import Run, moment_of_end
 
 AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
-    """Skip everyone whom no request has left for; who was on the way when a worker died is unknown.
+    """Skip everyone whom no request has left for; whose answer was lost is unknown.
 
     Chunks still leased are handed back within two seconds; a later call closes them.
     """
@@ -31,13 +33,12 @@ def close_the_rest(run: Run, now: datetime) -> None:
         )
 
 
-CLOSE = """
+CLOSE = f"""
 WITH left_behind AS (
     SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
     WHERE chunk_id = %(chunk)s AND settled_at IS NULL
     UNION ALL
-    SELECT seq, least(2, greatest(1, tries)) FROM campaigns_retry
-    WHERE chunk_id = %(chunk)s AND ambiguous
+    SELECT seq, {COPIES} FROM campaigns_retry t WHERE chunk_id = %(chunk)s AND ambiguous
 ), interrupted AS (
     SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
 ), closed AS (
@@ -45,7 +46,7 @@ WITH left_behind AS (
         (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at)
     SELECT r.run_id, r.seq, r.device_id,
         CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
-        CASE WHEN i.seq IS NULL THEN 'cancelled' ELSE 'interrupted' END,
+        CASE WHEN i.seq IS NULL THEN '{Reason.CANCELLED}' ELSE '{Reason.CUT_SHORT}' END,
         '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s
     FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
@@ -66,9 +67,9 @@ def _close(run: Run, chunk: Chunk, now: datetime) -> None:
         cursor.execute(CLOSE, values)
         skipped, unknown = cursor.fetchone()
     chunk.retries.all().delete()
-    for reason, count in (("cancelled", skipped), ("interrupted", unknown)):
+    for reason, count in ((Reason.CANCELLED, skipped), (Reason.CUT_SHORT, unknown)):
         if count:
-            chunk.reasons[reason] = chunk.reasons.get(reason, 0) + count
+            chunk.reasons[reason.value] = chunk.reasons.get(reason, 0) + count
     Chunk.objects.filter(pk=chunk.pk).update(
         state=Chunk.State.CLOSED,
         not_before=None,

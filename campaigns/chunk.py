@@ -21,6 +21,8 @@ from campaigns.run import Run
 from campaigns.tick import LONG, Tick
 
 SIZE = 1_000
+WINDOW = 200
+IN_FLIGHT = 3  # windows of one worker
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes
@@ -64,6 +66,9 @@ class Chunk(models.Model):
     skipped = models.PositiveIntegerField(default=0)
     unknown = models.PositiveIntegerField(default=0)
     copies = models.PositiveIntegerField(default=0, help_text=_("Sent, and may have arrived."))
+    released = models.PositiveIntegerField(
+        db_default=0, help_text=_("Whom a person sent again to, though they may have got it.")
+    )
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
 

@@ -18,8 +18,7 @@ from notifications.actors import who
 UNREADABLE = _("{count} requests of one window did not fit FCM's schema.")
 FOREIGN = _("{count} of {answered} addresses are of another project.")
 REFUSED = _("The first {count} were all refused.")
-DYING = _("{dead} of the {size} addresses of chunk {chunk}. {retired}")
-UNUSUAL = _("{share} of the addresses; usual here is {usual}. {retired}")
+DYING = _("{dead} of {answered} addresses. {retired}")
 RETIRED = _("{count} devices were retired before.")
 NONE_RETIRED = _("No device was retired.")
 STORM = _("{copies} requests for {planned} recipients may have arrived.")
@@ -37,7 +36,7 @@ BY_HAND = _("It was {who}.")
 
 # By hand last: anybody's name could be “due 3 h ago”.
 SENTENCES = (
-    *(UNREADABLE, FOREIGN, REFUSED, DYING, UNUSUAL, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
+    *(UNREADABLE, FOREIGN, REFUSED, DYING, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
     *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, LEFT_OUT, BY_HAND),
 )
 

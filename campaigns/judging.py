@@ -1,7 +1,8 @@
 """What an answer makes of a recipient: a final row, another try with its due time, or nothing yet.
 
 Retries as Google advises: nothing is tried again within 10 s unless FCM itself names a shorter
-time; a 429 waits as long as it says, else a minute; after an hour, or at the deadline, it is over.
+time, a 429 waits as long as it says, else a minute. What surely did not arrive is tried until the
+deadline; what may have is sent for at most three times, and then only a person asks for more.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from datetime import datetime, timedelta
 
 from campaigns.ledger import Delivery, Retry
 from campaigns.left import Left
-from campaigns.reasons import Reason
+from campaigns.reasons import NOBODY_KNOWS, Reason
 from campaigns.rendering import Unrenderable
 from campaigns.run import Run
-from notifications.gateway import Outcome, Verdict
+from notifications.gateway import Arrived, Outcome, Verdict
 
 Status = Delivery.Status
 REFUSED = {
@@ -27,10 +28,13 @@ REFUSED = {
 }
 AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
 
+MOST_COPIES = 3  # requests that may have arrived, for anybody, ever
+MOST_BROKEN = 2  # where the connection broke after the request was written: it likely arrived
 GIVE_UP_AFTER = timedelta(minutes=60)
 FIRST_WAIT = 10.0
 A_MINUTE = 60.0
 LONGEST_WAIT = 600.0
+ONE_DEVICE = (Reason.DEVICE_THROTTLED, Reason.UNKNOWN_ANSWER)
 
 
 @dataclass(slots=True)
@@ -50,11 +54,24 @@ class Final:
         return self.left.copies + self.requested > 1
 
 
+def may_be_sent_to(left: Left, run: Run) -> bool:
+    """Under `hold`, not if a request may have arrived. A person's “send again” allows one more."""
+    holds = run.on_unknown == Run.OnUnknown.HOLD and not left.released
+    return left.copies < (1 if holds else MOST_COPIES)
+
+
+def interrupted(left: Left) -> Final:
+    """A worker died over it, and nobody may try again."""
+    return Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False)
+
+
 def unsent(left: Left, problem: Unrenderable) -> Final:
     """No request leaves for this recipient, and this is why."""
-    status = Status.REJECTED if problem.rejected else Status.SKIPPED
     if left.ambiguous:  # whoever may have got it already is neither skipped nor rejected
-        status = Status.UNKNOWN
+        final = _unknown(left, problem.reason, problem.detail)
+        final.requested = False
+        return final
+    status = Status.REJECTED if problem.rejected else Status.SKIPPED
     return Final(left, status, problem.reason, problem.detail, requested=False)
 
 
@@ -66,55 +83,61 @@ def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retr
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
-    if _may_have_arrived(outcome) and run.on_unknown == Run.OnUnknown.HOLD:
-        return Final(left, Status.UNKNOWN, outcome.reason, outcome.detail)
+    if outcome.arrived is Arrived.MAYBE and run.on_unknown == Run.OnUnknown.HOLD:
+        return _unknown(left, outcome.reason, outcome.detail)
     return _again(left, outcome, run, now)
 
 
-def _may_have_arrived(outcome: Outcome) -> bool:
-    """Also a 503: Google's own maintainers say that the message may have been delivered."""
-    return outcome.verdict is Verdict.UNANSWERED or outcome.reason == Reason.UNAVAILABLE
-
-
 def _again(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry:
-    ambiguous = left.ambiguous or _may_have_arrived(outcome)
+    copies = left.copies + (outcome.arrived is Arrived.MAYBE)
     first_tried_at = left.first_tried_at or now
-    due = now + timedelta(seconds=_wait(left.tries, outcome) * random.uniform(1.0, 1.25))
-    too_late = due > first_tried_at + GIVE_UP_AFTER
-    if too_late or due > run.deadline or _is_hopeless(left, outcome):
-        return _given_up(left, outcome, ambiguous, expired=not too_late and due > run.deadline)
+    due = now + _wait(left.tries, outcome)
+    if _is_hopeless(left, outcome, copies, due - first_tried_at) or due > run.deadline:
+        return _given_up(left, outcome, copies, expired=due > run.deadline)
     return Retry(
         seq=left.seq,
         tries=left.tries + 1,
         first_tried_at=first_tried_at,
         not_before=due,
         reason=outcome.reason,
-        ambiguous=ambiguous,
+        ambiguous=copies > 0,
+        copies=copies,
     )
 
 
-def _given_up(left: Left, outcome: Outcome, ambiguous: bool, *, expired: bool) -> Final:
-    if ambiguous:
-        return Final(left, Status.UNKNOWN, outcome.reason, outcome.detail)
+def _is_hopeless(left: Left, outcome: Outcome, copies: int, tried_for: timedelta) -> bool:
+    if outcome.arrived is Arrived.MAYBE:
+        return copies >= (MOST_BROKEN if outcome.verdict is Verdict.UNANSWERED else MOST_COPIES)
+    if outcome.reason == Reason.UNKNOWN_ANSWER:  # asked for once more, late, and then believed
+        return left.tries >= 1
+    limited = outcome.reason == Reason.DEVICE_THROTTLED and (outcome.retry_after or 0.0) <= A_MINUTE
+    return limited and tried_for > GIVE_UP_AFTER
+
+
+def _given_up(left: Left, outcome: Outcome, copies: int, *, expired: bool) -> Final:
+    if copies:
+        return _unknown(left, outcome.reason, outcome.detail)
     if expired:
         return Final(left, Status.SKIPPED, Reason.EXPIRED, f"last answer: {outcome.reason}")
     return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
 
 
-def _is_hopeless(left: Left, outcome: Outcome) -> bool:
-    """An answer nobody understands is asked for once more, late, and then believed."""
-    return outcome.reason == Reason.UNKNOWN_ANSWER and left.tries >= 1
+def _unknown(left: Left, reason: str, detail: str) -> Final:
+    """Always for a reason that says so: what ended it later is a detail beside it."""
+    if reason not in NOBODY_KNOWS:
+        reason, detail = Reason.UNANSWERED, f"at last: {reason}"
+    return Final(left, Status.UNKNOWN, reason, detail)
 
 
-def _wait(tries: int, outcome: Outcome) -> float:
-    """Seconds until the next try: FCM's own word if it gave one, else doubling from 10 s.
+def _wait(tries: int, outcome: Outcome) -> timedelta:
+    """Until the next try: FCM's own word if it gave one, else doubling from 10 s.
 
     Its word too must grow with the tries: “Retry-After: 0” would be asked for without end.
     """
-    if outcome.reason in (Reason.DEVICE_THROTTLED, Reason.UNKNOWN_ANSWER):
-        seconds = max(A_MINUTE, outcome.retry_after or 0.0) * 2.0**tries
-    elif outcome.retry_after is None:
-        seconds = FIRST_WAIT * 2.0**tries
-    else:
-        seconds = max(outcome.retry_after, 2.0**tries)
-    return min(seconds, LONGEST_WAIT)
+    first = A_MINUTE if outcome.reason in ONE_DEVICE else FIRST_WAIT
+    if outcome.retry_after is not None and outcome.reason not in ONE_DEVICE:
+        first = 1.0
+    # Who finds no network is not to blame: the gate asks rarely enough for all of them.
+    longest = A_MINUTE if outcome.reason == Reason.UNREACHABLE else LONGEST_WAIT
+    seconds = max(outcome.retry_after or 0.0, min(first * 2.0 ** min(tries, 20), longest))
+    return timedelta(seconds=seconds + random.uniform(0.0, min(seconds / 4, A_MINUTE)))

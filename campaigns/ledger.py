@@ -116,6 +116,8 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
+    # So many of them. Empty: written by the release before, which kept no count.
+    copies = models.PositiveSmallIntegerField(null=True)
     # The chunk's fence when a person said “send again”, though nobody knows what became of it.
     released = models.PositiveIntegerField(null=True)
 
@@ -124,6 +126,10 @@ class Retry(models.Model):
 
     def __str__(self) -> str:
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
+
+
+# Of a retry `t`, in SQL. The release before kept no count: as many as it may have been.
+COPIES = "CASE WHEN t.ambiguous THEN greatest(1, COALESCE(t.copies, least(2, t.tries))) ELSE 0 END"
 
 
 def partition(table: str, run_id: int) -> str:

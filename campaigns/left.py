@@ -11,6 +11,7 @@ import orjson
 from django.db import connection, transaction
 
 from campaigns.chunk import Claim, Rest
+from campaigns.ledger import COPIES
 from campaigns.rendering import Reader
 
 
@@ -23,7 +24,8 @@ class Left:
     reader: Reader
     tries: int
     first_tried_at: datetime | None
-    # Requests of which nobody knows whether they arrived; of a retry's, 2 is “more than one”.
+    # Requests of which nobody knows whether they arrived. Of whoever was released, as many as leave
+    # one more, and those that left since.
     copies: int
     gone: bool
     released: bool = False  # by a person, though ambiguous
@@ -47,17 +49,21 @@ HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
-    COALESCE(i.windows, 0) + CASE WHEN t.ambiguous THEN least(2, greatest(1, t.tries)) ELSE 0 END,
-    t.released IS NOT NULL AND COALESCE(i.attempt <= t.released, TRUE),
+    COALESCE(i.windows, 0) + {COPIES},
+    t.released IS NOT NULL,
     -- An address that moved to another person since must not carry this person's text.
     d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
 {
     UNSETTLED.format(
         joins='''
 LEFT JOIN (
-    SELECT unnest(seqs) AS seq, max(attempt) AS attempt, count(*) AS windows FROM campaigns_window
-    WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
-    GROUP BY 1
+    SELECT w.seq, count(*) AS windows
+    FROM (
+        SELECT unnest(seqs) AS seq, attempt FROM campaigns_window
+        WHERE chunk_id = %(chunk)s AND attempt < %(fence)s AND settled_at IS NULL
+    ) w LEFT JOIN campaigns_retry t ON t.run_id = %(run)s AND t.seq = w.seq
+    WHERE w.attempt > COALESCE(t.released, 0)
+    GROUP BY w.seq
 ) i ON i.seq = r.seq
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 '''

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 class Reason(TextChoices):
     """Why this recipient was rejected, skipped or is unknown."""
 
-    UNREGISTERED = "unregistered", _("App uninstalled or address expired (device retired)")
-    MALFORMED_ADDRESS = "malformed_address", _("Not a valid FCM address (device retired)")
+    UNREGISTERED = "unregistered", _("App uninstalled or address expired")
+    MALFORMED_ADDRESS = "malformed_address", _("Not a valid FCM address")
     OTHER_PROJECT = "other_project", _("Address belongs to another Firebase project")
     REFUSED_MESSAGE = "refused_message", _("FCM refused the message itself")
     INVALID_MESSAGE = "invalid_message", _("This person's message breaks one of FCM's rules")
@@ -22,7 +22,7 @@ class Reason(TextChoices):
     THROTTLED = "throttled", _("Still throttled by FCM after the last try")
     DEVICE_THROTTLED = "device_throttled", _("The device still gets too many pushes, says FCM")
     UNAVAILABLE = "unavailable", _("FCM was out of service, and may have taken it")
-    SERVER_ERROR = "server_error", _("FCM still failing after the last try")
+    SERVER_ERROR = "server_error", _("FCM failed at work on it, and may have taken it")
     UNREACHABLE = "unreachable", _("FCM could not be reached, after the last try")
     UNKNOWN_ANSWER = "unknown_answer", _("FCM gave an answer we do not know")
     MISSING_VALUE = "missing_value", _("A value the text needs is missing for this person")
@@ -33,7 +33,21 @@ class Reason(TextChoices):
     CANCELLED = "cancelled", _("The run was cancelled first")
     UNANSWERED = "unanswered", _("The request left, but no answer came")
     INTERRUPTED = "interrupted", _("A worker died while the request was on its way")
+    CUT_SHORT = "cut_short", _("The run was cancelled before its lost answer could be made good")
     LET_BE = "let_be", _("Nobody knows, and a person decided to let it be")
+
+
+# Of whom nobody knows whether the phone rang: each of these is always “unknown”, and only they are.
+NOBODY_KNOWS = (
+    Reason.UNANSWERED,
+    Reason.UNAVAILABLE,
+    Reason.SERVER_ERROR,
+    Reason.INTERRUPTED,
+    Reason.CUT_SHORT,
+    Reason.LET_BE,
+)
+# Refused for a trouble of the moment, and surely not rung: worth sending to again.
+OF_THE_MOMENT = (Reason.UNKNOWN_ANSWER, Reason.UNREACHABLE, Reason.THROTTLED)
 
 
 class Cause(TextChoices):
@@ -57,6 +71,10 @@ class Cause(TextChoices):
     )
     REFUSED_MESSAGE = "refused_message", _("FCM refuses this message, whoever it is for.")
     UNREADABLE_MESSAGE = "unreadable_message", _("FCM cannot read what we send.")
+    UNKNOWN_ANSWER = (
+        "unknown_answer",
+        _("FCM gives nothing but answers we do not know. Look at what answers us, then resume."),
+    )
     DEAD_ADDRESSES = "dead_addresses", _("FCM calls unusually many addresses dead.")
     PLATFORM_KEY = (
         "platform_key",
@@ -71,3 +89,12 @@ class Cause(TextChoices):
         "broken",
         _("It could not go on. Show the detail to an engineer, then resume or cancel."),
     )
+
+
+def in_words(code: str) -> str:
+    """During an upgrade the next release writes codes beside us that we do not know."""
+    return str(Reason(code).label) if code in Reason.values else code
+
+
+def cause_in_words(code: str) -> str:
+    return str(Cause(code).label) if code in Cause.values else f"{code}."

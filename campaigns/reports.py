@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Window
-from campaigns.reasons import Reason
+from campaigns.reasons import in_words
 from campaigns.run import Run
 
 RATE_OVER = timedelta(seconds=5)
@@ -119,7 +119,7 @@ def reasons_of(run: Run) -> dict[str, int]:
 
 
 def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:
-    return [(str(Reason(code).label), count) for code, count in reasons.items()]
+    return [(in_words(code), count) for code, count in reasons.items()]
 
 
 def waves_of(run: Run) -> list[dict[str, Any]]:

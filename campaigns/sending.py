@@ -23,9 +23,9 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import breakers, settling
-from campaigns.chunk import Claim, claim
+from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
-from campaigns.judging import Final, Status, unsent
+from campaigns.judging import Final, interrupted, may_be_sent_to, unsent
 from campaigns.ledger import Window
 from campaigns.left import Left, left_to_send, rest_of
 from campaigns.reasons import Cause, Reason
@@ -36,8 +36,6 @@ from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.outage import DATABASE_TROUBLE, patiently
 
-WINDOW = 200
-IN_FLIGHT = 3
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
@@ -67,17 +65,12 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
 
 
 def whom(claim: Claim) -> list[Left]:
-    """Who is tried now. Under `hold`, whom a dead worker may have sent to is unknown instead."""
+    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
     everybody = left_to_send(claim)
-    if claim.run.on_unknown == Run.OnUnknown.RESEND:
-        return everybody
-    ambiguous = [left for left in everybody if left.ambiguous and not left.released]
-    if ambiguous:
-        unknown = [
-            Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False) for left in ambiguous
-        ]
-        settling.settle(claim, None, {}, [], unknown)
-    return [left for left in everybody if not left.ambiguous or left.released]
+    over = [interrupted(left) for left in everybody if not may_be_sent_to(left, claim.run)]
+    if over:
+        settling.settle(claim, None, {}, [], over)
+    return [left for left in everybody if may_be_sent_to(left, claim.run)]
 
 
 class Sending:
@@ -217,7 +210,7 @@ class Sending:
         )
         if trip:
             self._pause(trip.cause, trip.detail)
-        if (window := flight.window) and not (trip and trip.cause is Cause.DEAD_ADDRESSES):
+        if (window := flight.window) and breakers.may_retire(self.claim):
             patiently(lambda: settling.retire_dead(self.run, window, flight.by_reference, believed))
 
     def _hold_back(self, by_reference: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:

@@ -22,10 +22,9 @@ from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import Left
 from campaigns.run import Run
 from notifications import device
-from notifications.gateway import Outcome, Verdict
+from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.outage import patiently
 
-MAY_HAVE_RUNG = {Verdict.ACCEPTED, Verdict.UNANSWERED}
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 
 
@@ -49,7 +48,7 @@ def settle(
             finals.append(judged)
         elif judged is not None:
             retries.append(judged)
-    copies = sum(outcome.verdict in MAY_HAVE_RUNG for outcome in outcomes)
+    copies = sum(outcome.arrived is not Arrived.NO for outcome in outcomes)
     write = partial(_write, claim, window, finals, retries, copies, now)
     patiently(_once(claim, window, finals, write))
     # What this worker saw, for the breakers. A write that is tried again must not count it twice.
@@ -195,7 +194,7 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
 
 
 def _reschedule(claim: Claim, finals: list[Final], retries: list[Retry]) -> None:
-    tried = [final.left.seq for final in finals if final.left.tries]
+    tried = [final.left.seq for final in finals if final.left.first_tried_at]
     if tried:
         Retry.objects.filter(run=claim.run, seq__in=tried).delete()
     for retry in retries:
@@ -204,5 +203,5 @@ def _reschedule(claim: Claim, finals: list[Final], retries: list[Retry]) -> None
         retries,
         update_conflicts=True,
         unique_fields=["run", "seq"],
-        update_fields=["tries", "not_before", "reason", "ambiguous"],
+        update_fields=["tries", "not_before", "reason", "ambiguous", "copies"],
     )

@@ -1,6 +1,7 @@
 """What nobody can know: whether the phone rang. A person sends again, or lets it be.
 
-The only place where a delivery is taken back or relabelled: an unknown outcome is no outcome yet.
+The only place where a delivery is taken back or relabelled: an unknown outcome is no outcome yet,
+and a refusal of the moment need not be the last.
 """
 
 from __future__ import annotations
@@ -9,19 +10,31 @@ from collections import Counter
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.chunk import Chunk
+from campaigns.judging import MOST_COPIES
 from campaigns.ledger import Delivery
-from campaigns.reasons import Reason
+from campaigns.reasons import OF_THE_MOMENT, Reason
 from campaigns.run import Run
 
 
 def undecided(run: Run) -> int:
-    """Recipients whose outcome is unknown and whom no person has looked at."""
-    return sum(chunk.unknown - chunk.reasons.get(Reason.LET_BE, 0) for chunk in _chunks(run))
+    """Recipients whose outcome is unknown and whom no person has looked at.
+
+    Of a cancelled run nobody is asked: it was decided.
+    """
+    if run.state == Run.State.CANCELLED:
+        return 0
+    unknown = run.chunks.filter(unknown__gt=0)
+    return sum(chunk.unknown - chunk.reasons.get(Reason.LET_BE, 0) for chunk in unknown)
+
+
+def refused_for_the_moment(run: Run) -> int:
+    """Recipients whose phones surely did not ring, for a reason that has passed."""
+    return sum(chunk.reasons.get(reason, 0) for chunk in _chunks(run) for reason in OF_THE_MOMENT)
 
 
 def send_again(run: Run) -> int:
@@ -47,44 +60,55 @@ def let_be(run: Run) -> int:
 
 
 def _chunks(run: Run) -> Any:
-    return run.chunks.filter(unknown__gt=0).order_by("number")
+    worth_it = Q(unknown__gt=0) | Q(reasons__has_any_keys=[str(each) for each in OF_THE_MOMENT])
+    return run.chunks.filter(worth_it).order_by("number")
 
 
-# A released recipient may be sent to once more: not if a worker dies on it another time.
+# Whoever may have got it is released for one request more: not if a worker dies on it again.
 TAKE_BACK = """
 WITH taken AS (
     DELETE FROM campaigns_delivery
     WHERE run_id = %(run)s AND seq BETWEEN %(first)s AND %(last)s
-        AND status = 'unknown' AND reason <> 'let_be'
-    RETURNING seq, reason, resent
+        AND (status = 'unknown' AND reason <> 'let_be'
+            OR status = 'rejected' AND reason = ANY(%(of_the_moment)s))
+    RETURNING seq, status, reason, status = 'unknown' OR resent AS ambiguous
 ), waiting AS (
     INSERT INTO campaigns_retry
-        (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, released)
-    SELECT %(run)s, seq, %(chunk)s, CASE WHEN resent THEN 2 ELSE 1 END, now(), now(), reason, TRUE,
-        %(attempt)s
+        (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
+         released)
+    SELECT %(run)s, seq, %(chunk)s, 0, now(), now(), reason, ambiguous,
+        CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
+        CASE WHEN ambiguous THEN %(attempt)s END
     FROM taken
 )
-SELECT reason, count(*) FROM taken GROUP BY reason
+SELECT status, reason, count(*), count(*) FILTER (WHERE ambiguous) FROM taken GROUP BY 1, 2
 """
 
 
 def _take_back(chunk: Chunk) -> int:
-    values = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
+    values: dict[str, Any] = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq}
+    values |= {"one_left": MOST_COPIES - 1, "of_the_moment": [str(each) for each in OF_THE_MOMENT]}
+    statuses, reasons, released = Counter[str](), Counter[str](), 0
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK, values)
-        taken = Counter(dict(cursor.fetchall()))
+        for status, reason, count, ambiguous in cursor.fetchall():
+            statuses[status] += count
+            reasons[reason] += count
+            released += ambiguous
     at_rest = When(
         state__in=(Chunk.State.CLOSED, Chunk.State.HELD), then=Value(Chunk.State.WAITING)
     )
-    if taken:
+    if reasons:
         Chunk.objects.filter(pk=chunk.pk).update(
             state=Case(at_rest, default=F("state")),
             not_before=None,
-            unknown=F("unknown") - taken.total(),
-            reasons=_without(chunk, taken),
+            unknown=F("unknown") - statuses["unknown"],
+            rejected=F("rejected") - statuses["rejected"],
+            released=F("released") + released,
+            reasons=_without(chunk, reasons),
         )
-    return taken.total()
+    return reasons.total()
 
 
 def _leave(chunk: Chunk) -> int:

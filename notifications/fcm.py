@@ -162,34 +162,34 @@ class FcmGateway:
             # Asked late: a token may take its time.
             closed_for = self._closed_until - time.monotonic()
             if not permit.valid or closed_for > 0:
-                return _outcome(message, Verdict.UNSENT, "", retry_after=max(0.0, closed_for))
+                return _outcome(message, verdicts.NOT_STARTED, retry_after=max(0.0, closed_for))
             status, headers, body = await self._post(payload.encode(message), token, permit)
         except TooLate:
-            return _outcome(message, Verdict.UNSENT, "", retry_after=0.0)
+            return _outcome(message, verdicts.NOT_STARTED, retry_after=0.0)
         except BadCredentials as error:
             # Not raised: the answers of the requests beside this one must not be lost with it.
-            return _outcome(message, Verdict.UNAUTHORISED, "bad_credentials", detail=str(error))
+            return _outcome(message, verdicts.NO_TOKEN, detail=str(error))
         except orjson.JSONEncodeError as error:
-            return _outcome(message, Verdict.BAD_MESSAGE, "refused_message", detail=str(error))
+            return _outcome(message, verdicts.NOT_ENCODED, detail=str(error))
         except NEVER_LEFT as error:
-            return _outcome(message, Verdict.TRANSIENT, "unreachable", detail=str(error))
+            return _outcome(message, verdicts.NEVER_LEFT, detail=str(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # Its text, not its repr: that one shows the request's headers, and so our token.
             words = f"{type(error).__name__}: {error}"[:500]
-            return _outcome(message, Verdict.UNANSWERED, "unanswered", detail=words)
+            return _outcome(message, verdicts.NO_ANSWER, detail=words)
         if status == 200:
             return _accepted(message, body)
-        verdict, reason, words = verdicts.classify(status, body)
-        if status == 401 and verdict is Verdict.UNAUTHORISED and fresh_token_allowed:
+        ruling, words = verdicts.classify(status, body)
+        if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and fresh_token_allowed:
             self._tokens.reject(token)
             return await self._attempt(message, permit, fresh_token_allowed=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
-        if reason == "throttled" and wait:
+        if ruling.reason == "throttled" and wait:
             # The whole project was told to wait. What has not left yet would only be refused too,
             # and the gate hears of it when this window has settled.
             until = time.monotonic() + min(wait, LONGEST_CLOSURE)
             self._closed_until = max(self._closed_until, until)
-        return _outcome(message, verdict, reason, detail=words, retry_after=wait)
+        return _outcome(message, ruling, detail=words, retry_after=wait)
 
     async def _post(
         self, body: bytes, token: str, permit: Permit
@@ -215,26 +215,27 @@ class FcmGateway:
 
 
 def _accepted(message: Message, body: bytes) -> Outcome:
-    """A 200 is accepted even when its body is cut short: sending again would repeat it."""
     try:
         name = str(orjson.loads(body)["name"])
     except (ValueError, KeyError, TypeError):
         name = ""
-    return Outcome(reference=message.reference, verdict=Verdict.ACCEPTED, message_id=name)
+    return _outcome(message, verdicts.ACCEPTED, message_id=name)
 
 
 def _outcome(
     message: Message,
-    verdict: Verdict,
-    reason: str,
+    ruling: verdicts.Ruling,
     *,
+    message_id: str = "",
     detail: str = "",
     retry_after: float | None = None,
 ) -> Outcome:
     return Outcome(
         reference=message.reference,
-        verdict=verdict,
-        reason=reason,
+        verdict=ruling.verdict,
+        arrived=ruling.arrived,
+        reason=ruling.reason,
+        message_id=message_id,
         detail=detail,
         retry_after=retry_after,
     )

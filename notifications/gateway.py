@@ -27,6 +27,14 @@ class Verdict(StrEnum):
     UNSENT = "unsent"  # the request never left: sending it later cannot repeat it
 
 
+class Arrived(StrEnum):
+    """Whether the message may be on its way to the phone, whatever the answer was."""
+
+    NO = "no"
+    MAYBE = "maybe"
+    YES = "yes"
+
+
 @dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make
 class Message:
     """One rendered push to one address."""
@@ -52,6 +60,7 @@ class Outcome:
 
     reference: str
     verdict: Verdict
+    arrived: Arrived
     reason: str = ""
     message_id: str = ""
     detail: str = ""

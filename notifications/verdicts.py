@@ -1,8 +1,12 @@
-"""From FCM's answer to a Verdict: one table, read top to bottom, the first row that fits wins.
+"""From FCM's answer to a Verdict, and to whether the message may have arrived.
+
+One table, read top to bottom: the first row that fits wins. Below it stand the ends without an
+answer of FCM's.
 
 FCM speaks in several shapes: FcmError details, ErrorInfo from the API front end (the project's own
 429 is one), a parse error, a bare status, or HTML. Only evidence about the very address may cost a
-device; an ambiguous 400 or a 404 page never does.
+device; an ambiguous 400 or a 404 page never does. And only a refusal proves that a message did not
+arrive: Google's maintainers have seen a 503 for one that did, so no 5xx proves it.
 """
 
 from __future__ import annotations
@@ -10,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from notifications.gateway import Verdict
+from notifications.gateway import Arrived, Verdict
 
 DEFAULT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 
@@ -65,43 +69,69 @@ def _could_not_be_read(answer: Answer) -> bool:
     return not answer.code and answer.text.startswith(("Invalid JSON payload", "Invalid value at"))
 
 
-Row = tuple[Callable[[Answer], bool], Verdict, str]
+def _broke_inside(answer: Answer) -> bool:
+    """FCM, or something in front of it, failed at work on the message; or took it, oddly."""
+    return answer.http >= 500 or answer.http == 408 or answer.http < 300
+
+
+class Ruling(NamedTuple):
+    """What an answer is to us."""
+
+    verdict: Verdict
+    reason: str
+    arrived: Arrived
+
+
+Row = tuple[Callable[[Answer], bool], Verdict, str, Arrived]
+NO, MAYBE = Arrived.NO, Arrived.MAYBE
 
 TABLE: list[Row] = [
-    (lambda a: a.code == "UNREGISTERED", Verdict.DEAD_ADDRESS, "unregistered"),
-    (lambda a: a.apns in APPLE_SAYS_GONE, Verdict.DEAD_ADDRESS, "unregistered"),
-    (lambda a: a.http == 400 and _names_the_address(a), Verdict.BAD_ADDRESS, "malformed_address"),
-    (lambda a: a.code == "SENDER_ID_MISMATCH", Verdict.FOREIGN_ADDRESS, "other_project"),
+    (lambda a: a.code == "UNREGISTERED", Verdict.DEAD_ADDRESS, "unregistered", NO),
+    (lambda a: a.apns in APPLE_SAYS_GONE, Verdict.DEAD_ADDRESS, "unregistered", NO),
+    (lambda a: a.http == 400 and _names_the_address(a), Verdict.BAD_ADDRESS, "malformed_address",
+     NO),
+    (lambda a: a.code == "SENDER_ID_MISMATCH", Verdict.FOREIGN_ADDRESS, "other_project", NO),
     (lambda a: a.http == 403 and "SenderId mismatch" in a.text, Verdict.FOREIGN_ADDRESS,
-     "other_project"),
+     "other_project", NO),
     (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
-     "platform_key"),
-    (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key"),
+     "platform_key", NO),
+    (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key", NO),
     # Whatever Apple says in a 401, our own token was good enough to reach Apple.
-    (lambda a: a.http == 401 and a.apns != "", Verdict.PLATFORM_KEY, "platform_key"),
-    (_says_nothing_known, Verdict.TRANSIENT, "unknown_answer"),
-    (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised"),
-    (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden"),
+    (lambda a: a.http == 401 and a.apns != "", Verdict.PLATFORM_KEY, "platform_key", NO),
+    (lambda a: _says_nothing_known(a) and not _broke_inside(a), Verdict.TRANSIENT,
+     "unknown_answer", NO),
+    (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised", NO),
+    (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden", NO),
     # A 404 without FcmError is a wrong project or URL: every device behind it may be well.
-    (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project"),
+    (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project", NO),
     # One device's own limit says nothing about the project's: its turn comes later, alone.
-    (lambda a: a.http == 429 and _names_the_device(a), Verdict.THROTTLED, "device_throttled"),
-    (lambda a: a.apns == "TooManyRequests", Verdict.THROTTLED, "device_throttled"),
-    (lambda a: a.http == 429, Verdict.THROTTLED, "throttled"),
-    (lambda a: a.http == 400 and _could_not_be_read(a), Verdict.BAD_MESSAGE, "unreadable_message"),
-    (lambda a: a.http == 400, Verdict.BAD_MESSAGE, "refused_message"),
-    (lambda a: a.http == 503, Verdict.TRANSIENT, "unavailable"),
-    (lambda a: a.http in (500, 502, 504, 408), Verdict.TRANSIENT, "server_error"),
-    (lambda a: True, Verdict.TRANSIENT, "unknown_answer"),
+    (lambda a: a.http == 429 and _names_the_device(a), Verdict.THROTTLED, "device_throttled", NO),
+    (lambda a: a.apns == "TooManyRequests", Verdict.THROTTLED, "device_throttled", NO),
+    (lambda a: a.http == 429, Verdict.THROTTLED, "throttled", NO),
+    (lambda a: a.http == 400 and _could_not_be_read(a), Verdict.BAD_MESSAGE, "unreadable_message",
+     NO),
+    (lambda a: a.http == 400, Verdict.BAD_MESSAGE, "refused_message", NO),
+    (lambda a: a.http == 503, Verdict.TRANSIENT, "unavailable", MAYBE),
+    (_broke_inside, Verdict.TRANSIENT, "server_error", MAYBE),
+    (lambda a: True, Verdict.TRANSIENT, "unknown_answer", NO),
 ]  # fmt: skip
 
 
-def classify(http: int, body: bytes) -> tuple[Verdict, str, str]:
-    """(verdict, reason, FCM's own words) of an answer that is not a 200."""
+# A 200 is accepted even when its body is cut short: sending again would repeat it.
+ACCEPTED = Ruling(Verdict.ACCEPTED, "", Arrived.YES)
+NOT_STARTED = Ruling(Verdict.UNSENT, "", NO)
+NEVER_LEFT = Ruling(Verdict.TRANSIENT, "unreachable", NO)
+NO_ANSWER = Ruling(Verdict.UNANSWERED, "unanswered", MAYBE)
+NOT_ENCODED = Ruling(Verdict.BAD_MESSAGE, "refused_message", NO)
+NO_TOKEN = Ruling(Verdict.UNAUTHORISED, "bad_credentials", NO)
+
+
+def classify(http: int, body: bytes) -> tuple[Ruling, str]:
+    """What an answer that is not a 200 means, and FCM's own words."""
     answer = read(http, body)
-    for fits, verdict, reason in TABLE:
+    for fits, verdict, reason, arrived in TABLE:
         if fits(answer):
-            return verdict, reason, answer.text
+            return Ruling(verdict, reason, arrived), answer.text
     raise AssertionError("the table's last row fits everything")
 
 

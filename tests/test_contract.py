@@ -53,7 +53,7 @@ MEANS = {
     "badgateway": OVERLOADED,
     "gatewaytimeout": OVERLOADED,
     "requesttimeout": OVERLOADED,
-    "unspecified": NO_INFORMATION,
+    "unspecified": OVERLOADED,
     "unheardof": NO_INFORMATION,
 }
 

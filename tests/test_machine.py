@@ -26,7 +26,15 @@ from campaigns.chunk import Chunk, Fenced
 from campaigns.ledger import Delivery, Recipient, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import MOVES, Run
-from notifications.gateway import Message, Outcome, Permit, Verdict
+from notifications.gateway import Arrived, Message, Outcome, Permit, Verdict
+from notifications.verdicts import (
+    ACCEPTED,
+    NEVER_LEFT,
+    NO_ANSWER,
+    NOT_STARTED,
+    Ruling,
+    classify,
+)
 from tests.builders import make_people, make_project, make_run
 from tests.by_hand import let_leases_lapse
 
@@ -35,37 +43,42 @@ EXAMPLES, STEPS = (500, 50) if os.environ.get("PROFILE") == "full" else (30, 30)
 PEOPLE = 12
 CHUNK = 4
 CHUNKS = 5  # at most, when frozen in three parts
-ANSWERS = {
-    Verdict.ACCEPTED: "",
-    Verdict.DEAD_ADDRESS: "unregistered",
-    Verdict.FOREIGN_ADDRESS: "other_project",
-    Verdict.PLATFORM_KEY: "platform_key",
-    Verdict.BAD_MESSAGE: "refused_message",
-    Verdict.TRANSIENT: "unavailable",
-    Verdict.THROTTLED: "throttled",
-    Verdict.UNANSWERED: "unanswered",
-    Verdict.UNSENT: "",
-}
+UNAVAILABLE = classify(503, b"")[0]
+RULINGS = [
+    *(ACCEPTED, NOT_STARTED, NO_ANSWER, NEVER_LEFT, UNAVAILABLE, classify(500, b"")[0]),
+    *(classify(429, b"")[0], classify(418, b"")[0], classify(400, b"")[0]),
+    Ruling(Verdict.DEAD_ADDRESS, "unregistered", Arrived.NO),
+    Ruling(Verdict.FOREIGN_ADDRESS, "other_project", Arrived.NO),
+    Ruling(Verdict.PLATFORM_KEY, "platform_key", Arrived.NO),
+]
 
 
 class Witness:
     """A gateway that answers as told and remembers whom a message reached."""
 
-    def __init__(self) -> None:
+    def __init__(self, storms: int) -> None:
+        self.storms = storms  # of ten
         self.received: Counter[str] = Counter()
+        self.may_have_arrived: Counter[str] = Counter()
         self.dice = random.Random(0)
 
     async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
         return [self._answer(message, permit) for message in messages]
 
     def _answer(self, message: Message, permit: Permit) -> Outcome:
-        verdict = self.dice.choice([*ANSWERS, *[Verdict.ACCEPTED] * 4])
-        verdict = verdict if permit.valid else Verdict.UNSENT
-        reached = verdict is Verdict.ACCEPTED
-        if verdict is Verdict.UNANSWERED:
+        ruling = self.dice.choice([*RULINGS, *[ACCEPTED] * 4, *[UNAVAILABLE] * self.storms])
+        ruling = ruling if permit.valid else NOT_STARTED
+        reached = ruling.arrived is Arrived.YES
+        if ruling.arrived is Arrived.MAYBE:
             reached = self.dice.random() < 0.5  # it may have been accepted; nobody can say
         self.received[message.reference] += reached
-        return Outcome(reference=message.reference, verdict=verdict, reason=ANSWERS[verdict])
+        self.may_have_arrived[message.reference] += ruling.arrived is not Arrived.NO
+        return Outcome(
+            reference=message.reference,
+            verdict=ruling.verdict,
+            arrived=ruling.arrived,
+            reason=ruling.reason,
+        )
 
 
 class Life(RuleBasedStateMachine):
@@ -73,19 +86,20 @@ class Life(RuleBasedStateMachine):
 
     policy = "resend"
     people_at_once = PEOPLE  # frozen in one part
+    storms = 0
 
     def __init__(self) -> None:
         super().__init__()
         self.undo = transaction.atomic()
         self.undo.__enter__()
-        self.witness = Witness()
+        self.witness = Witness(self.storms)
         self.now = timezone.now()
         project = make_project()
         make_people(project, PEOPLE)
         self.run_id = make_run(project, on_unknown=self.policy, advanced=False).pk
         self.fences: dict[int, int] = {}
         self.frozen: list[int] = []
-        self.sent_again = False
+        self.sent_again = 0
         self.advance()
 
     def teardown(self) -> None:
@@ -129,6 +143,7 @@ class Life(RuleBasedStateMachine):
         )  # fmt: skip
         for each in left:
             self.witness.received[each.reader.reference] += reached
+            self.witness.may_have_arrived[each.reader.reference] += 1
         self.zombie = claim
 
     @rule(number=st.integers(1, CHUNKS), reached=st.booleans(), seed=st.integers(0, 2**32))
@@ -165,7 +180,7 @@ class Life(RuleBasedStateMachine):
         self._try(lambda: self._note(control.send_again(self.run, by="user:alice")))
 
     def _note(self, count: int) -> None:
-        self.sent_again = self.sent_again or count > 0
+        self.sent_again += count > 0
 
     @rule(chance=st.integers(0, 3))
     def let_be(self, chance: int) -> None:
@@ -223,6 +238,11 @@ class Life(RuleBasedStateMachine):
         assert not twice or self.policy == "resend" or self.sent_again
 
     @invariant()
+    def nobody_is_sent_to_more_often_than_three_times_and_once_more_for_each_click(self) -> None:
+        most = 3 if self.policy == "resend" else 1
+        assert max(self.witness.may_have_arrived.values(), default=0) <= most + self.sent_again
+
+    @invariant()
     def who_got_nothing_is_not_called_accepted(self) -> None:
         accepted = Delivery.objects.filter(run_id=self.run_id, status="accepted")
         assert set(accepted.values_list("seq", flat=True)) <= set(self.received())
@@ -237,13 +257,19 @@ class LifeUnderHold(Life):
     policy = "hold"
 
 
+class LifeInAStorm(Life):
+    """FCM fails at every other request, and has taken half of those."""
+
+    storms = 10
+
+
 class LifeInParts(Life):
     """Frozen in three parts: five people, five, and two."""
 
     people_at_once = 5
 
 
-@pytest.mark.parametrize("life", [Life, LifeUnderHold, LifeInParts])
+@pytest.mark.parametrize("life", [Life, LifeUnderHold, LifeInAStorm, LifeInParts])
 def test_no_order_of_events_loses_anyone_or_hides_a_second_copy(db: None, life: Any) -> None:
     run_state_machine_as_test(
         life,

@@ -9,23 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.judging import Final, judge
+from campaigns.judging import Final, judge, may_be_sent_to
 from campaigns.ledger import Retry
 from campaigns.left import Left
 from campaigns.rendering import Reader
 from campaigns.run import Run
-from notifications.gateway import Outcome, Verdict
+from notifications.gateway import Arrived, Outcome, Verdict
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 READER = Reader("1:1", "u1", {}, "en", "UTC", "token", "live1:x", "android")
 
 
-def left(tries: int = 0, *, first: datetime | None = None, ambiguous: bool = False) -> Left:
-    return Left(1, 1, READER, tries, first, ambiguous, gone=False)
+def left(
+    tries: int = 0, *, first: datetime | None = None, copies: int = 0, released: bool = False
+) -> Left:
+    return Left(1, 1, READER, tries, first, copies, gone=False, released=released)
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
     return Run(started_at=NOON - timedelta(minutes=5), ttl_seconds=ttl, on_unknown=on_unknown)
+
+
+MAY_HAVE_ARRIVED = ("server_error", "unavailable", "unanswered")
 
 
 def answer(reason: str, retry_after: float | None = None) -> Outcome:
@@ -34,8 +39,13 @@ def answer(reason: str, retry_after: float | None = None) -> Outcome:
         "device_throttled": Verdict.THROTTLED,
         "unanswered": Verdict.UNANSWERED,
     }
-    verdict = verdicts.get(reason, Verdict.TRANSIENT)
-    return Outcome(reference="1:1", verdict=verdict, reason=reason, retry_after=retry_after)
+    return Outcome(
+        reference="1:1",
+        verdict=verdicts.get(reason, Verdict.TRANSIENT),
+        arrived=Arrived.MAYBE if reason in MAY_HAVE_ARRIVED else Arrived.NO,
+        reason=reason,
+        retry_after=retry_after,
+    )
 
 
 def wait(outcome: Outcome, person: Left | None = None) -> float:
@@ -68,7 +78,7 @@ def test_retries_are_spread_and_grow(subtests: pytest.Subtests) -> None:
     with subtests.test("two that failed together do not come back together"):
         assert len({wait(answer("server_error")) for _ in range(20)}) > 10
     with subtests.test("each waits about twice as long as the one before"):
-        waits = [wait(answer("server_error"), left(tries)) for tries in range(5)]
+        waits = [wait(answer("throttled", 1.0), left(tries)) for tries in range(5)]
         assert all(1.5 < after / before < 2.6 for before, after in pairwise(waits))
     with subtests.test("FCM's “at once” is not taken at its word for ever"):
         assert wait(answer("unavailable", 0.0), left(6)) >= 60
@@ -80,18 +90,83 @@ def test_an_answer_nobody_knows_is_asked_for_once_more_and_then_believed() -> No
     assert (judged.status, judged.reason) == ("rejected", "unknown_answer")
 
 
-def test_after_an_hour_it_is_given_up_with_its_last_reason() -> None:
+def test_a_device_that_is_throttled_for_an_hour_is_given_up() -> None:
     long_ago = NOON - timedelta(minutes=59)
-    judged = judge(left(3, first=long_ago), answer("server_error"), run(), NOON)
+    judged = judge(left(3, first=long_ago), answer("device_throttled"), run(), NOON)
     assert isinstance(judged, Final)
-    assert (judged.status, judged.reason) == ("rejected", "server_error")
+    assert (judged.status, judged.reason) == ("rejected", "device_throttled")
+
+
+@pytest.mark.parametrize("reason", ["device_throttled", "unavailable", "throttled"])
+def test_a_time_that_fcm_names_is_obeyed_up_to_the_deadline(reason: str) -> None:
+    hours = 3 * 3600.0
+    long_ago = NOON - timedelta(minutes=59)
+
+    assert hours <= wait(answer(reason, hours), left(2, first=long_ago)) <= hours + 60
+
+    judged = judge(left(), answer(reason, hours), run(ttl=3600), NOON)
+    assert isinstance(judged, Final)
+    assert judged.status == ("unknown" if reason == "unavailable" else "skipped")
+
+
+@pytest.mark.parametrize("reason", ["unreachable", "throttled"])
+def test_who_surely_got_nothing_is_tried_until_the_deadline(reason: str) -> None:
+    for_a_day = left(200, first=NOON - timedelta(hours=23))
+
+    assert wait(answer(reason), for_a_day) <= 660
+
+    judged = judge(for_a_day, answer(reason), run(ttl=301), NOON)
+    assert isinstance(judged, Final)
+    assert (judged.status, judged.reason) == ("skipped", "expired")
+    assert reason in judged.detail
+
+
+@pytest.mark.parametrize("reason", ["unavailable", "server_error"])
+def test_after_three_requests_that_may_have_arrived_it_is_unknown(reason: str) -> None:
+    second = judge(left(1, first=NOON, copies=1), answer(reason), run(), NOON)
+    assert isinstance(second, Retry)
+    assert (second.copies, second.ambiguous) == (2, True)
+
+    third = judge(left(2, first=NOON, copies=2), answer(reason), run(), NOON)
+
+    assert isinstance(third, Final)
+    assert (third.status, third.reason, third.resent) == ("unknown", reason, True)
+
+
+def test_after_two_requests_whose_connections_broke_it_is_unknown() -> None:
+    assert isinstance(judge(left(), answer("unanswered"), run(), NOON), Retry)
+
+    second = judge(left(1, first=NOON, copies=1), answer("unanswered"), run(), NOON)
+
+    assert isinstance(second, Final)
+    assert (second.status, second.reason) == ("unknown", "unanswered")
+
+
+def test_a_refusal_between_them_is_not_counted_among_the_three() -> None:
+    judged = judge(left(5, first=NOON, copies=2), answer("throttled", 60), run(), NOON)
+    assert isinstance(judged, Retry)
+    assert (judged.tries, judged.copies) == (6, 2)
+
+
+@pytest.mark.parametrize("reason", MAY_HAVE_ARRIVED)
+def test_under_hold_one_request_that_may_have_arrived_is_the_last(reason: str) -> None:
+    judged = judge(left(), answer(reason), run(on_unknown="hold"), NOON)
+    assert isinstance(judged, Final)
+    assert (judged.status, judged.reason) == ("unknown", reason)
+
+
+@pytest.mark.parametrize("policy", ["hold", "resend"])
+def test_whom_a_person_released_gets_one_request_more_and_no_second(policy: str) -> None:
+    """Counted as two already; one of a dead worker's windows would be the third."""
+    assert may_be_sent_to(left(copies=2, released=True), run(on_unknown=policy))
+    assert not may_be_sent_to(left(copies=3, released=True), run(on_unknown=policy))
 
 
 def test_what_may_have_arrived_is_unknown_when_it_is_given_up() -> None:
-    long_ago = NOON - timedelta(minutes=59)
-    judged = judge(left(3, first=long_ago, ambiguous=True), answer("throttled", 60), run(), NOON)
+    judged = judge(left(3, copies=1), answer("throttled", 60), run(ttl=301), NOON)
     assert isinstance(judged, Final)
-    assert judged.status == "unknown"
+    assert (judged.status, judged.reason) == ("unknown", "unanswered")
+    assert "throttled" in judged.detail
 
 
 def test_a_try_after_the_deadline_is_not_waited_for() -> None:
@@ -102,23 +177,29 @@ def test_a_try_after_the_deadline_is_not_waited_for() -> None:
 
 
 @given(
-    reason=st.sampled_from(
-        ["server_error", "unavailable", "throttled", "device_throttled", "unanswered"]
+    answers=st.lists(
+        st.builds(
+            answer,
+            st.sampled_from([*MAY_HAVE_ARRIVED, "throttled", "device_throttled", "unreachable"]),
+            st.none() | st.floats(0, 1e6),
+        ),
+        min_size=1,
     ),
-    retry_after=st.none() | st.floats(0, 1e6),
     ttl=st.integers(60, 2_419_200),
 )
-def test_whatever_fcm_answers_the_tries_end_within_the_hour_and_the_deadline(
-    reason: str, retry_after: float | None, ttl: int
+def test_whatever_fcm_answers_the_tries_end_at_the_deadline_and_three_may_arrive(
+    answers: list[Outcome], ttl: int
 ) -> None:
-    now, person, its_run = NOON, left(), run(ttl=ttl)
-    for _ in range(50):
-        judged = judge(person, answer(reason, retry_after), its_run, now)
+    now, person, its_run, copies = NOON, left(), run(ttl=ttl), 0
+    for outcome in answers:
+        judged = judge(person, outcome, its_run, now)
+        copies += outcome.arrived is Arrived.MAYBE
+        assert copies <= 3
         if isinstance(judged, Final):
-            break
+            assert (judged.status == "unknown") == (copies > 0)
+            return
         assert isinstance(judged, Retry)
-        assert now < judged.not_before <= min(its_run.deadline, NOON + timedelta(hours=1))
+        assert now < judged.not_before <= its_run.deadline
         now = judged.not_before
-        person = left(judged.tries, first=judged.first_tried_at, ambiguous=judged.ambiguous)
-    else:
-        pytest.fail("it was tried without end")
+        person = left(judged.tries, first=judged.first_tried_at, copies=judged.copies or 0)
+    assert copies < 3

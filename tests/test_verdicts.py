@@ -10,8 +10,16 @@ import pytest
 from campaigns.judging import AGAIN, REFUSED
 from campaigns.reasons import Reason
 from campaigns.settling import RETIRES
-from notifications.gateway import Verdict
-from notifications.verdicts import TABLE, classify, retry_after
+from notifications.gateway import Arrived, Verdict
+from notifications.verdicts import (
+    NEVER_LEFT,
+    NO_ANSWER,
+    NOT_ENCODED,
+    TABLE,
+    Ruling,
+    classify,
+    retry_after,
+)
 
 FCM_ERROR = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
 APNS_ERROR = "type.googleapis.com/google.firebase.fcm.v1.ApnsError"
@@ -111,7 +119,30 @@ NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
 def test_every_shape_of_an_answer_has_its_verdict(
     http: int, answer: bytes, verdict: Verdict
 ) -> None:
-    assert classify(http, answer)[0] is verdict
+    assert classify(http, answer)[0].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"<html></html>", body(500, "UNKNOWN", fcm("NEW_IN_2027"))]
+)
+@pytest.mark.parametrize("http", [201, 204, 408, 500, 501, 502, 503, 504, 520, 599])
+def test_whoever_broke_at_work_on_a_message_may_have_sent_it(http: int, answer: bytes) -> None:
+    ruling, _ = classify(http, answer)
+
+    assert ruling.arrived is Arrived.MAYBE
+    assert ruling.reason in ("server_error", "unavailable"), "which is said of the unknown alone"
+
+
+@pytest.mark.parametrize("answer", [b"", b"<html></html>", body(400, "X", fcm("NEW_IN_2027"))])
+@pytest.mark.parametrize("http", [302, 400, 401, 403, 404, 409, 418, 429])
+def test_whoever_refused_a_message_did_not_send_it(http: int, answer: bytes) -> None:
+    assert classify(http, answer)[0].arrived is Arrived.NO
+
+
+def test_every_refusal_of_an_address_or_a_message_proves_that_it_did_not_arrive() -> None:
+    refused = REFUSED | {Verdict.THROTTLED, Verdict.UNAUTHORISED, Verdict.UNSENT}
+    rulings = [Ruling(*row[1:]) for row in TABLE]
+    assert {ruling.arrived for ruling in rulings if ruling.verdict in refused} == {Arrived.NO}
 
 
 QUOTA_FAILURE = "type.googleapis.com/google.rpc.QuotaFailure"
@@ -150,13 +181,13 @@ QUOTA_FAILURE = "type.googleapis.com/google.rpc.QuotaFailure"
 def test_answers_that_ask_for_different_things_have_different_reasons(
     http: int, answer: bytes, reason: str
 ) -> None:
-    assert classify(http, answer)[1] == reason
+    assert classify(http, answer)[0].reason == reason
 
 
 def test_every_reason_of_the_table_that_can_end_a_recipient_is_in_the_closed_list() -> None:
     final = REFUSED | AGAIN
-    assert {reason for _, verdict, reason in TABLE if verdict in final} <= set(Reason.values)
-    assert {"unreachable", "unanswered"} <= set(Reason.values)
+    rulings = [Ruling(*row[1:]) for row in TABLE] + [NEVER_LEFT, NO_ANSWER, NOT_ENCODED]
+    assert {ruling.reason for ruling in rulings if ruling.verdict in final} <= set(Reason.values)
     assert {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS} == RETIRES
 
 

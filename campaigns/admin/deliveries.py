@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns import recipients
 from campaigns.admin.reason_steps import STEPS
 from campaigns.ledger import Delivery
-from campaigns.reasons import Reason
+from campaigns.reasons import Reason, in_words
 from campaigns.recipients import WAITING, Filters, Row
 from campaigns.run import Run
 from notifications.device import Device, shortened
@@ -53,7 +53,7 @@ def page(run: Run, query: QueryDict) -> dict[str, Any]:
         "statuses": [*Delivery.Status.choices, (WAITING, _("Waiting"))],
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
-        "next_step": STEPS.get(Reason(filters.reason)) if filters.reason else "",
+        "next_step": STEPS.get(filters.reason, ""),
         "asked": asked,
         "first_page": after is None,
         "next_url": f"?{urlencode({**asked, 'after': found[PAGE - 1].seq})}"
@@ -68,7 +68,7 @@ def _shown(row: Row) -> Shown:
     return Shown(
         row,
         status=str(Delivery.Status(row.status).label) if row.status != WAITING else _("Waiting"),
-        reason=str(Reason(row.reason).label) if row.reason else "",
+        reason=in_words(row.reason),
         platform=str(Device.Platform(row.platform).label) if row.platform else "",
         address=shortened(row.address or ""),
     )

@@ -16,8 +16,9 @@ from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP
 from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
+from campaigns.breakers import DEAD
 from campaigns.chunk import Chunk
-from campaigns.reasons import Cause, Reason
+from campaigns.reasons import NOBODY_KNOWS, cause_in_words
 from campaigns.run import Run
 from notifications import device
 from notifications.device import Device
@@ -33,15 +34,14 @@ BARS = (
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
-UNKNOWN = (Reason.UNANSWERED, Reason.UNAVAILABLE, Reason.INTERRUPTED, Reason.LET_BE)
 LABELS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),
     "rate": gettext_lazy("Change the rate"),
     "cancel": gettext_lazy("Cancel"),
     "restore": gettext_lazy("Take back retired devices"),
-    "send_again": gettext_lazy("Send again to the unknown"),
-    "let_be": gettext_lazy("Let the unknown be"),
+    "send_again": gettext_lazy("Send again"),
+    "let_be": gettext_lazy("Keep as unknown"),
     "duplicate": gettext_lazy("Duplicate as a new campaign"),
 }
 
@@ -59,6 +59,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(progress),
+        "dead": _dead(run, progress.reasons),
         "pace": pace.in_plain_words(run, now),
         "elapsed": _elapsed(run, now),
         "left": progress.eta_at - now if progress.eta_at else None,
@@ -114,16 +115,22 @@ def _why_not(progress: reports.Progress) -> dict[str, Any]:
             "words": words,
             "count": count,
             "share": share(count, progress.totals.settled),
-            "step": STEPS[Reason(code)],
+            "step": STEPS.get(code, ""),
         }
         for code, (words, count) in zip(
             progress.reasons, reports.in_plain_words(progress.reasons), strict=True
         )
     ]
     return {
-        "reasons": [reason for reason in found if reason["code"] not in UNKNOWN],
-        "unknowns": [reason for reason in found if reason["code"] in UNKNOWN],
+        "reasons": [reason for reason in found if reason["code"] not in NOBODY_KNOWS],
+        "unknowns": [reason for reason in found if reason["code"] in NOBODY_KNOWS],
     }
+
+
+def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
+    """How many addresses FCM called dead, and how many devices that cost; empty without any."""
+    count = sum(reasons.get(reason, 0) for reason in DEAD)
+    return {"count": count, "retired": device.retired_by(run.reference).count()} if count else {}
 
 
 def verdict(run: Run, progress: reports.Progress) -> str:
@@ -170,12 +177,12 @@ def pause_in_words(run: Run) -> dict[str, str]:
     """What happened, with its detail, and what a person can do now. Empty while nobody has to."""
     if run.state != Run.State.PAUSED:
         return {}
-    cause = Cause(run.cause)
-    happened = str(cause.label).partition(". ")[0].rstrip(".")  # the label's own advice is shorter
+    # Without the label's own advice, which is shorter.
+    happened = cause_in_words(run.cause).partition(". ")[0].rstrip(".")
     return {
         "cause": f"{happened}.",
         "detail": run.detail,
-        "next_step": str(NEXT_STEP[cause]),
+        "next_step": str(NEXT_STEP.get(run.cause, "")),
     }
 
 
@@ -190,10 +197,13 @@ def verbs(run: Run) -> list[str]:
     }.get(state(run.state), [])
     if device.retired_by(run.reference).exists():
         moves = [*moves, "restore"]
-    if run.forgotten_at is None and unknowns.undecided(run):
-        again = run.state in (state.SENDING, state.PAUSED, state.FINISHED)
-        moves = [*moves, *(["send_again"] if again else []), "let_be"]
-    return moves
+    if run.forgotten_at is not None:
+        return moves
+    undecided = unknowns.undecided(run)
+    sends = run.state in (state.SENDING, state.PAUSED, state.FINISHED)
+    if sends and (undecided or unknowns.refused_for_the_moment(run)):
+        moves = [*moves, "send_again"]
+    return [*moves, *(["let_be"] if undecided else [])]
 
 
 def buttons(run: Run, names: list[str]) -> list[tuple[str, str, str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.reasons import Cause
 
-NEXT_STEP = {
+NEXT_STEP: dict[str, str | Promise] = {
     Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),
     Cause.LATE: _("Resume to send it now, late as it is. Cancel if it makes no sense any more."),
     Cause.AWAY: _(
@@ -33,6 +34,10 @@ NEXT_STEP = {
     Cause.UNREADABLE_MESSAGE: _(
         "Show this to an engineer: the request itself is wrong. Nobody was "
         "refused for good; resume once it is mended, or cancel."
+    ),
+    Cause.UNKNOWN_ANSWER: _(
+        "A proxy or a firewall may answer in FCM's place: show the detail to an engineer. Nobody "
+        "was refused for good; resume once it is mended."
     ),
     Cause.DEAD_ADDRESSES: _(
         "It looks like our payload or the Firebase project, or like a very old "

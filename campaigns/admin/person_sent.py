@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from campaigns.admin.reason_steps import STEPS
 from campaigns.admin.words import sentence
 from campaigns.ledger import Delivery
-from campaigns.reasons import Reason
+from campaigns.reasons import in_words
 from campaigns.run import Run
 from campaigns.sent import Sent, sent_to
 from notifications.contact import Contact
@@ -70,15 +70,14 @@ def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
 
 
 def _line(sent: Sent, run: Run, device: Device | None) -> Line:
-    reason = Reason(sent.reason) if sent.reason else None
     return Line(
         sent,
         device=str(device) if device else _("a device removed since"),
         at=_clock(sent.at, run) if sent.at else "",
         status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
         code=sent.status or "waiting",
-        reason=str(reason.label) if reason else "",
-        step=str(STEPS[reason]) if reason else "",
+        reason=in_words(sent.reason),
+        step=str(STEPS.get(sent.reason, "")),
     )
 
 

@@ -17,9 +17,9 @@ from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
+from campaigns.chunk import IN_FLIGHT, WINDOW
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
-from campaigns.sending import IN_FLIGHT, WINDOW
 from notifications.contact import Contact
 from notifications.moments import in_words
 

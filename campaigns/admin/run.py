@@ -60,7 +60,11 @@ class SendAgainDialog(Dialog):
 
     def context(self) -> dict[str, Any]:
         run = Run.objects.get(pk=self.object_id or 0)
-        return {"undecided": unknowns.undecided(run), "expired": not self.possible}
+        return {
+            "undecided": unknowns.undecided(run),
+            "refused": unknowns.refused_for_the_moment(run),
+            "expired": not self.possible,
+        }
 
 
 class LetBeDialog(Dialog):
@@ -223,11 +227,11 @@ class RunPage(RunViews):
         return done(request, said % {"count": f"{restored:,}"}, to=page_url(run))
 
     @action(
-        description=gettext_lazy("Send again to the unknown"),
+        description=gettext_lazy("Send again"),
         icon="replay",
         permissions=MAY,
         dialog=ask(
-            gettext_lazy("Send again to the unknown?"),
+            gettext_lazy("Send to them again?"),
             form=SendAgainDialog,
             button=gettext_lazy("Send again"),
         ),
@@ -237,13 +241,13 @@ class RunPage(RunViews):
         return self._move(request, form, object_id, control.send_again, said)
 
     @action(
-        description=gettext_lazy("Let the unknown be"),
+        description=gettext_lazy("Keep as unknown"),
         icon="done_all",
         permissions=MAY,
         dialog=ask(
-            gettext_lazy("Let the unknown be?"),
+            gettext_lazy("Keep them as unknown?"),
             form=LetBeDialog,
-            button=gettext_lazy("Let them be"),
+            button=gettext_lazy("Keep as unknown"),
         ),
     )
     def let_be(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:

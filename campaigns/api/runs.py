@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import control, reports, tasks
-from campaigns.reasons import Cause
+from campaigns.reasons import Cause, cause_in_words
 from campaigns.reports import Totals
 from campaigns.run import Run
 from notifications.api import idempotency, pages
@@ -74,7 +74,7 @@ class RunSerializer(RunSummarySerializer):
 
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:
-    text = f"{Cause(run.cause).label} {run.detail}".strip() if run.cause else None
+    text = f"{cause_in_words(run.cause)} {run.detail}".strip() if run.cause else None
     return {
         "id": run.pk,
         "campaign": run.campaign_id,

@@ -48,7 +48,7 @@ def test_the_totals_add_up_and_are_shown_to(desk: Desk, project: Project) -> Non
     settle(run, accepted=3, rejected=2, skipped=1, unknown=1)
     text = desk.open("campaigns_run_change", run.pk)
     assert "9 planned = 3 accepted + 2 rejected + 1 skipped + 1 unknown + 2 waiting." in text
-    assert "App uninstalled or address expired (device retired) 2" in text
+    assert "App uninstalled or address expired 2" in text
     assert "A value the text needs is missing for this person 1" in text
     assert "77.8 %" in text
     assert "alice launched it" in text
@@ -233,13 +233,13 @@ def test_the_unknown_can_be_sent_to_again_or_let_be(desk: Desk, project: Project
     run.chunks.update(state=Chunk.State.CLOSED)
     engine.advance(run.pk, now=timezone.now())
     assert "It ended with 2 unknown outcomes." in desk.open("index")
-    assert "Let the unknown be" in desk.open("campaigns_run_change", run.pk)
+    assert "Keep as unknown" in desk.open("campaigns_run_change", run.pk)
 
     desk.confirm("campaigns_run_send_again", run.pk)
 
     run.refresh_from_db()
     assert (run.state, run.chunks.get().waiting) == ("sending", 2)
-    assert "Let the unknown be" not in desk.open("campaigns_run_change", run.pk)
+    assert "Keep as unknown" not in desk.open("campaigns_run_change", run.pk)
 
 
 def test_past_its_deadline_nothing_is_offered_to_be_sent_again(
@@ -267,7 +267,7 @@ def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Proj
 
     said = desk.open("campaigns_run_change", run.pk)
     assert "a person decided to let it be" in said
-    assert "Send again to the unknown" not in said
+    assert "Send again" not in said
     assert "unknown outcomes" not in desk.open("index")
 
 

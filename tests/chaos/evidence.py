@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from campaigns import sending
+from campaigns.chunk import IN_FLIGHT, WINDOW
 from campaigns.ledger import Window
 from campaigns.run import Run
 from tests.chaos.scene import Scene, query
 
-AT_MOST = sending.WINDOW * sending.IN_FLIGHT  # per killed child
+AT_MOST = WINDOW * IN_FLIGHT  # per killed child
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from campaigns.chunk import Chunk
 from tests.chaos.evidence import Evidence, gather, recovered
 from tests.chaos.scene import Scene, query
 
+MOST_COPIES = 3  # the promise, not the product's own constant
+
 
 @dataclass
 class Verdict:
@@ -134,6 +136,12 @@ def _twice_within_bound(evidence: Evidence) -> Iterator[str]:
         yield f"{evidence.twice} got it twice though the run never sends twice"
 
 
+def _nobody_more_than_three_times(evidence: Evidence) -> Iterator[str]:
+    often = [seq for seq, times in evidence.received.items() if len(times) > MOST_COPIES]
+    if often:
+        yield f"{len(often)} got it more than {MOST_COPIES} times ({often[:3]} …)"
+
+
 def _nothing_after_the_end(evidence: Evidence) -> Iterator[str]:
     end = evidence.run.finished_at
     late = sum(1 for row in evidence.rows.values() if end and row.at > end)
@@ -209,6 +217,7 @@ INVARIANTS = (
     _received_is_accepted_or_unknown,
     _twice_only_when_said,
     _twice_within_bound,
+    _nobody_more_than_three_times,
     _nothing_after_the_end,
     _nothing_left_open,
     _open_windows_are_resolved,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from tests.chaos.bug import bug, patch
@@ -30,7 +31,7 @@ def _at_once() -> None:
     """Without waiting, so that an FCM in trouble gets more of the same."""
     from campaigns import judging
 
-    patch(judging, "_wait", lambda tries, outcome: 0.1)
+    patch(judging, "_wait", lambda tries, outcome: timedelta(seconds=0.1))
 
 
 @bug("an answer is an answer", fault="F39 F42")
@@ -46,7 +47,7 @@ def _an_answer() -> None:
     def again_unmarked(left: Any, *rest: Any) -> Any:
         verdict = again(left, *rest)
         if isinstance(verdict, Retry):
-            verdict.ambiguous = False
+            verdict.ambiguous, verdict.copies = False, 0
             return verdict
         return replace(verdict, left=replace(verdict.left, copies=0))
 
@@ -69,12 +70,31 @@ def _sends_again() -> None:
     patch(sending, "claim", claim_for_resending)
 
 
+@bug("only a 503 may have arrived", fault="F66 F66h")
+def _only_a_503() -> None:
+    """Every other failure is taken for proof that nothing arrived."""
+    from notifications import verdicts
+    from notifications.gateway import Arrived
+
+    rows = [(*row[:3], row[3] if row[2] == "unavailable" else Arrived.NO) for row in verdicts.TABLE]
+    patch(verdicts, "TABLE", rows)
+
+
+@bug("never enough", fault="F66")
+def _never_enough() -> None:
+    """However many requests may have arrived, there is another one."""
+    from campaigns import judging
+
+    patch(judging, "MOST_COPIES", 100)
+    patch(judging, "MOST_BROKEN", 100)
+
+
 @bug("no token, no chance", fault="F46")
 def _no_chance() -> None:
     """A token endpoint that does not answer is held against the recipient."""
     from campaigns import judging
 
-    patch(judging, "_is_hopeless", lambda left, outcome: outcome.reason == "unreachable")
+    patch(judging, "_is_hopeless", lambda left, outcome, *more: outcome.reason == "unreachable")
 
 
 @bug("connects without end", fault="F40")

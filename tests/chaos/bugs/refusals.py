@@ -62,7 +62,7 @@ def _keeps_every_answer() -> None:
 def _needs_its_name() -> None:
     """An acceptance that cannot be read is none."""
     from notifications import fcm
-    from notifications.gateway import Outcome, Verdict
+    from notifications.gateway import Arrived, Outcome, Verdict
 
     accepted = fcm._accepted
 
@@ -71,7 +71,10 @@ def _needs_its_name() -> None:
         if outcome.message_id:
             return outcome
         return Outcome(
-            reference=message.reference, verdict=Verdict.TRANSIENT, reason="server_error"
+            reference=message.reference,
+            verdict=Verdict.TRANSIENT,
+            arrived=Arrived.NO,
+            reason="server_error",
         )
 
     patch(fcm, "_accepted", accept_the_named)

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.sending import IN_FLIGHT, WINDOW
+from campaigns.chunk import IN_FLIGHT, WINDOW
 from notifications.outage import PATIENCE_SECONDS
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
