@@ -35,7 +35,7 @@ RETIRED_SHARE, RETIRED_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1
 # Of answers; the first campaign of an old list finds 10 to 20 % dead. More than that may be us.
 DEAD_SHARE, DEAD_TIMES_USUAL, MOST_DEAD_SHARE = 0.3, 10, 0.6
 FIRST_ANSWERS, FEW_ANSWERS = 1_000, 20
-ALL_UNKNOWN = 10
+ALL_UNKNOWN, FEW_UNKNOWN = 10, 3  # of a run that small, everybody
 PLATFORM_ALL_REFUSED = 10
 STORM_SHARE, STORM_AT_LEAST = 1.2, 100
 # What one outage, or one restart of everything, may leave in doubt: no storm yet.
@@ -162,7 +162,7 @@ def _incomprehensible(run: Run, outcomes: Sequence[Outcome]) -> Trip | None:
         return None
     # At a low rate each window has few of them.
     before = patiently(run.retries.filter(reason=Reason.UNKNOWN_ANSWER).count)
-    if before + len(odd) < min(ALL_UNKNOWN, run.planned or 0):
+    if before + len(odd) < min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0)):
         return None
     return Trip(Cause.UNKNOWN_ANSWER, odd[0].detail, (Reason.UNKNOWN_ANSWER,))
 

@@ -1,0 +1,151 @@
+"""What may have arrived is never called refused, and nobody is sent to a fourth time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import chunk, control, engine, reports, sending, unknowns
+from campaigns.ledger import Delivery, Retry, Window
+from campaigns.run import Run
+from notifications.device import Device
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.by_hand import let_leases_lapse
+from tests.fcm import Fcm
+
+
+def work(run: Run) -> None:
+    for _ in range(2):
+        sending.send(run.pk, 1, run.epoch)
+        engine.advance(run.pk, now=timezone.now())
+
+
+BROKEN = [
+    *({"kind": "answer", "answer": {"status": code, "body": ""}} for code in (408, 500, 502, 504)),
+    *({"kind": kind} for kind in ("drop", "cut", "reset")),
+]
+
+
+@pytest.mark.parametrize("fault", BROKEN, ids=str)
+def test_under_hold_whoever_may_have_got_it_gets_no_second(
+    project: Project, fcm: Fcm, fault: dict[str, Any]
+) -> None:
+    """FCM accepts, and then answers as if it had not, or not at all."""
+    make_people(project, 5)
+    run = make_run(project, on_unknown="hold")
+    fcm.script(**fault, accepted=True, times=2)
+
+    work(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("finished", 3, 2)
+    assert len(fcm.witness()) == 5, "each of them once"
+    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists()
+
+
+@pytest.mark.parametrize("fault", BROKEN, ids=str)
+def test_under_resend_whoever_may_have_got_two_is_marked(
+    project: Project, fcm: Fcm, fault: dict[str, Any]
+) -> None:
+    make_people(project, 5)
+    run = make_run(project, on_unknown="resend")
+    fcm.script(**fault, accepted=True, times=2)
+    sending.send(run.pk, 1, run.epoch)
+    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+    run.chunks.update(not_before=None)
+    engine.advance(run.pk, now=timezone.now())
+
+    work(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted) == ("finished", 5)
+    assert len(fcm.witness()) == 5 + 2
+    assert Delivery.objects.filter(run_id=run.pk, resent=True).count() == 2
+    assert reports.sent_too_often(run) == 2
+
+
+def test_an_address_whose_answer_is_always_lost_is_rung_twice_and_asks_a_person(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["deaf:APA91b", *[""] * 4])
+    run = make_run(project, on_unknown="resend")
+    fcm.script("drop", accepted=True, address="deaf:APA91b")
+    for _ in range(6):
+        sending.send(run.pk, 1, run.epoch)
+        Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+        run.chunks.update(not_before=None)
+        engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("finished", 4, 1)
+    assert len(fcm.witness()) == 4 + 2
+    assert unknowns.undecided(run) == 1
+
+
+def test_workers_that_die_over_somebody_leave_three_requests_at_most(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 3)
+    run = make_run(project, on_unknown="resend")
+    for _ in range(3):
+        claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+        assert claim is not None
+        Window.objects.create(
+            run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1],
+            opened_at=timezone.now(),
+        )  # fmt: skip
+        let_leases_lapse()
+        engine.advance(run.pk, now=timezone.now())
+
+    work(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("finished", 2, 1)
+    row = Delivery.objects.get(run_id=run.pk, seq=1)
+    assert (row.status, row.reason, row.resent) == ("unknown", "interrupted", True)
+    assert len(fcm.witness()) == 2, "a fourth request never left"
+
+
+def test_who_was_refused_for_a_trouble_of_the_moment_can_be_sent_to_again(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["unheardof-1:x", "dead-1:x", *[""] * 3])
+    run = make_run(project)
+    for _ in range(2):
+        sending.send(run.pk, 1, run.epoch)
+        Retry.objects.update(not_before=timezone.now() - timedelta(minutes=5))
+        run.chunks.update(not_before=None)
+        engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert (run.state, run.rejected, run.unknown) == ("finished", 2, 0)
+    assert reports.reasons_of(run) == {"unknown_answer": 1, "unregistered": 1}
+
+    assert control.send_again(run, by="user:alice") == 1
+
+    assert reports.totals_of(run) == reports.recount(run)
+    Device.objects.filter(address="unheardof-1:x").update(address="live-now:x")
+    engine.advance(run.pk, now=timezone.now())
+    work(run)
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.rejected) == ("finished", 4, 1)
+    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists(), "the first was refused"
+
+
+def test_a_cancel_says_of_lost_answers_that_it_cut_them_short_and_asks_nobody(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["lost-1:x", *[""] * 2])
+    run = make_run(project, on_unknown="resend")
+    sending.send(run.pk, 1, run.epoch)
+    control.cancel(run, by="user:alice")
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("cancelled", 2, 1)
+    assert reports.reasons_of(run) == {"cut_short": 1}
+    assert unknowns.undecided(run) == 0

@@ -1,0 +1,110 @@
+"""Far more requests than recipients: whatever the cause, the run stops and asks a person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import chunk, control, engine, sending, settling
+from campaigns.judging import Final
+from campaigns.ledger import Delivery, Retry, Window
+from campaigns.left import left_to_send
+from campaigns.reasons import Reason
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.by_hand import let_leases_lapse, work
+from tests.fcm import Fcm
+from tests.forgetting import flush_gate
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "answer", "answer": {"status": status, "body": ""}}
+        for status in (408, 500, 502, 503, 504)
+    ]
+    + [{"kind": "drop"}, {"kind": "cut"}],
+    ids=str,
+)
+def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm, fault: Any) -> None:
+    """FCM takes everything, and every answer is bad or gets lost on its way back."""
+    make_people(project, 30)
+    run = make_run(project, on_unknown="resend")
+    fcm.script(**fault, accepted=True)
+    sending.send(run.pk, 1, run.epoch)
+    assert run.chunks.get().copies == len(fcm.witness()) == 30
+    run.chunks.update(copies=131)
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "storm")
+    assert run.cause_detail == "131 requests for 30 recipients may have arrived."
+
+    fcm.mend()
+    flush_gate()
+    control.resume(run, by="user:alice")
+    Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+    run.chunks.update(not_before=None)
+    assert work(run).state == "finished", "a person saw it, and has said to go on"
+    assert run.accepted == 30
+
+
+def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Project) -> None:
+    make_people(project, 150)
+    run = make_run(project)
+    for _ in range(3):
+        claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+        assert claim is not None
+        Window.objects.create(
+            run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=list(range(1, 121)),
+            opened_at=timezone.now(),
+        )  # fmt: skip
+        let_leases_lapse()
+        engine.advance(run.pk, now=timezone.now())
+    chunk.claim(run.pk, 1, run.epoch, task_id=None)
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "storm")
+
+
+def test_those_whom_a_person_sends_again_to_make_no_storm(project: Project, fcm: Fcm) -> None:
+    make_people(project, 150)
+    run = make_run(project, on_unknown="hold")
+    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted is not None
+    lost = [
+        Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED) for left in left_to_send(granted)
+    ]
+    settling.settle(granted, None, {}, [], lost)
+    run.chunks.update(copies=150)
+    assert granted.close()
+    engine.advance(run.pk, now=timezone.now())
+
+    for _ in range(3):
+        assert control.send_again(run, by="user:alice") == 150
+        fcm.script("cut", times=150)
+        work(run)
+        fcm.mend()
+        flush_gate()
+
+    run.refresh_from_db()
+    assert (run.state, run.unknown, run.cause) == ("finished", 150, "")
+    assert run.chunks.get().copies == 600
+
+
+@pytest.mark.parametrize("answer", ["quota", "vague", {"status": 418, "body": "tea"}], ids=str)
+def test_refusals_make_no_storm(project: Project, fcm: Fcm, answer: Any) -> None:
+    make_people(project, 50)
+    run = make_run(project)
+    fcm.script("answer", answer=answer)
+
+    sending.send(run.pk, 1, run.epoch)
+
+    assert fcm.counts()["requests"] > 0
+    assert run.chunks.get().copies == 0
