@@ -7,12 +7,15 @@
 --             back (slowed), starts at the bottom after a closure, and never passes the full rate.
 --   saved     the part of the level that only urgent messages may have.
 --   fairness  a reference far ahead of one that waits is held to what that one leaves, until it has caught up.
---   own rate  a bucket of each reference that has a limit of its own.
+--   own rate  a bucket of each reference that has a limit of its own. It holds a step and not a second:
+--             “at most 300 a second” is meant of every second, also of the one after a rest.
 --
 -- A lost state (FLUSHALL) is a cold start with an empty bucket: it costs time, never quota.
 
 local BURST = 1         -- seconds of the rate that a bucket holds
 local STEP = 0.25       -- seconds of the rate that are worth a window: no crumbs, no long waits
+local OWN_STEP = 0.2    -- the same of a reference's own rate; what is left of STEP lets it come late
+local ALMOST_ONE = 0.99 -- message that an own bucket holds beyond a step: the slow ones come late too
 local RESERVE = 0.1     -- of the bucket and of the rate: the urgent lane
 local RECOVERY = 60     -- seconds from the floor to the full rate where no ramp is configured
 local MEMORY = 5        -- seconds over which rates and verdicts are averaged
@@ -133,7 +136,7 @@ local function reference()
   local passed = now - ref.at
   ref.used = ref.used * math.exp(-passed / MEMORY)
   if ask.own then
-    ref.level = math.min(math.max(1, BURST * ask.own), ref.level + passed * ask.own)
+    ref.level = math.min(STEP * ask.own + ALMOST_ONE, ref.level + passed * ask.own)
   end
   ref.at = now
   gate.refs[ask.reference] = ref
@@ -159,7 +162,7 @@ local function grant(me)
   local step = math.max(1, STEP * gate.ceiling / (others + 1))
   local own = ask.own and me.level or NEVER
   local worthwhile = math.floor(math.min(ask.wanted, step))
-  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(STEP * ask.own))) end
+  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(OWN_STEP * ask.own))) end
 
   local free = gate.level - gate.saved
   local aside = free - others * step  -- what is left when everyone who waits has a step

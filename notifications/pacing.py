@@ -161,10 +161,8 @@ class Gate:
 
     def _alone(self, wanted: int) -> Grant:
         now = self._clock()
-        rates = {"project": full_rate(self.project)}
-        if self.rate:
-            rates[self.reference] = self.rate
-        granted = self._share.take(wanted, rates, now)
+        own = (self.reference, float(self.rate)) if self.rate else None
+        granted = self._share.take(wanted, now, full=full_rate(self.project), own=own)
         return Grant(granted, max(WAIT_ALONE, self._share.closed_until - now), Limit.LOCAL)
 
     def _clock(self) -> float:

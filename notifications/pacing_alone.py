@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.conf import settings
 
-BURST_SECONDS = 1.0
+BURST = 1.0  # seconds of the project's rate that its bucket holds
+OWN_BURST, ALMOST_ONE = 0.25, 0.99  # and of a run's own rate, as in the gate
 ASK_AGAIN = 1.0  # a Redis that hangs must not cost every window its timeout
 
 
@@ -16,9 +16,9 @@ class Bucket:
     at: float
     level: float = 0.0
 
-    def fill(self, rate: float, now: float) -> float:
+    def fill(self, rate: float, most: float, now: float) -> float:
         passed = max(0.0, now - self.at)
-        self.level = min(max(1.0, rate * BURST_SECONDS), self.level + passed * rate)
+        self.level = min(most, self.level + passed * rate)
         self.at = now
         return self.level
 
@@ -45,19 +45,24 @@ class Share:
     def close(self, until: float) -> None:
         self.closed_until = max(self.closed_until, until)
 
-    def take(self, wanted: int, rates: Mapping[str, float], now: float) -> int:
+    def take(self, wanted: int, now: float, *, full: float, own: tuple[str, float] | None) -> int:
+        """As many as the project's rate allows, and the run's `own`: its name and its rate."""
         if now < self.closed_until:
             return 0
-        buckets = [self.buckets.setdefault(name, Bucket(now)) for name in rates]
-        levels = [
-            bucket.fill(rate / settings.WORKERS, now)
-            for bucket, rate in zip(buckets, rates.values(), strict=True)
-        ]
-        granted = min(wanted, int(min(levels)))
-        for bucket in buckets:
-            bucket.level -= granted
+        rate = full / settings.WORKERS
+        levels = {"": self._bucket("", now).fill(rate, max(1.0, BURST * rate), now)}
+        if own:
+            name, rate = own[0], own[1] / settings.WORKERS
+            most = OWN_BURST * rate + ALMOST_ONE
+            levels[name] = self._bucket(name, now).fill(rate, most, now)
+        granted = max(0, min(wanted, int(min(levels.values()))))
+        for name in levels:
+            self.buckets[name].level -= granted
         self.spent += granted
         return granted
+
+    def _bucket(self, name: str, now: float) -> Bucket:
+        return self.buckets.setdefault(name, Bucket(now))
 
 
 _shares: dict[int, Share] = {}

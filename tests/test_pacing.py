@@ -34,7 +34,7 @@ def test_two_processes_fill_four_fifths_of_the_quota_and_not_more() -> None:
     fleet.add("run:1", count=2)
     fleet.run(120)
     assert fleet.rate(last=60) == pytest.approx(80, rel=0.01)
-    assert fleet.most_in_a_minute() <= 4_800 + 80, "the bucket holds one second's worth"
+    assert fleet.most_in(60) <= 4_800 + 80, "the bucket holds one second's worth"
 
 
 def test_a_rate_of_its_own_binds_a_run_below_the_quota() -> None:

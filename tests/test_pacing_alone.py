@@ -71,7 +71,7 @@ def test_a_redis_that_comes_and_goes_gives_no_second_twice(fleet: Fleet) -> None
         fleet.run(1.0)
         with redis_away():
             fleet.run(1.1)
-    assert fleet.most_in_a_minute() <= 24_000 + 3 * 400
+    assert fleet.most_in(60) <= 24_000 + 3 * 400
 
 
 # --- The page -------------------------------------------------------------------------------------
