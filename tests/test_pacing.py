@@ -109,10 +109,9 @@ def closed_for(fleet: Fleet) -> float:
     ("heard", "seconds"),
     [
         (Heard(answered=150, pushed_back=1, retry_after=20), 20),
-        (Heard(answered=150, failing=1, retry_after=20), 20),
         (Heard(answered=1, pushed_back=9), 60),
     ],
-    ids=["a 429 with Retry-After", "a 503 with Retry-After", "a flood of 429s that say 0"],
+    ids=["a 429 with Retry-After", "a flood of 429s that say 0"],
 )
 def test_one_process_told_to_wait_closes_the_gate_for_all(heard: Heard, seconds: float) -> None:
     fleet = a_fleet()

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from campaigns import sampling
 from campaigns.engine import ONE_WORKER
+from campaigns.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.budget import TooSlow, within
 from notifications.device import Device
@@ -114,8 +114,3 @@ def pace(project: Project, rate_per_second: int | None) -> Pace:
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
     return Pace(rate, said, start, climb)
-
-
-def in_workers(count: int) -> str:
-    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
-    return said % {"count": count}
