@@ -17,6 +17,7 @@ from notifications.project import Project
 from tests.builders import addresses, make_people, make_run
 from tests.by_hand import let_leases_lapse, work
 from tests.fcm import Fcm
+from tests.forgetting import flush_gate
 
 
 def test_a_key_of_another_project_stops_the_run_within_one_trial_window(
@@ -151,11 +152,12 @@ def test_what_a_run_retired_can_be_taken_back_at_once(project: Project, fcm: Fcm
 
 
 def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm) -> None:
-    """FCM takes everything, and every answer gets lost on its way back."""
+    """FCM takes everything, every answer gets lost on its way back, and the gate forgets it."""
     make_people(project, 150)
     run = make_run(project, on_unknown="resend")
     fcm.script("drop", accepted=True)
     for _ in range(2):
+        flush_gate()
         sending.send(run.pk, 1, run.epoch)
         Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
         engine.advance(run.pk, now=timezone.now() + timedelta(minutes=1))
