@@ -1,4 +1,4 @@
--- The gate of one project: how many messages may leave now, and why not more.
+-- The gate of one Firebase project: how many messages may leave now, and why not more.
 --
 -- Atomic, one call per window of messages. What bounds the pace, from the outside in:
 --   closed    FCM said Retry-After: nothing leaves, for any process, until then.

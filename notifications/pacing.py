@@ -1,4 +1,4 @@
-"""The pace: one gate per project in Redis for all processes, asked once per window.
+"""The pace: one gate per Firebase project in Redis for all processes, asked once per window.
 
 The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
 (`pacing_alone.py`), so the sum stays under the limit; the gate is never simply open.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ class Gate:
         self.rate = rate
         self.lane = lane
         self.clock = clock
-        self._share = share_of(project.pk)
+        self._share = share_of(_key(project))
         self._untold = Heard()
         self._tried = False  # our last message was a probe
 
@@ -204,7 +205,7 @@ class Gate:
 
 def full_rate(project: Project) -> float:
     """Messages a second when nothing else limits."""
-    return project.quota_per_minute * HEADROOM / 60
+    return project.lowest_quota * HEADROOM / 60
 
 
 def cold_rate(project: Project) -> float:
@@ -231,18 +232,24 @@ def _question(
         "reference": reference,
         "full": full_rate(project),
         "floor": cold_rate(project),
-        "ramp": project.ramp_seconds,
+        "ramp": project.longest_ramp,
         "own": rate or None,
         "now": clock() if clock else None,
     }
     return {name: value for name, value in question.items() if value is not None}
 
 
+def _key(project: Project) -> str:
+    """FCM's quota is the Firebase project's, however many of ours send to it."""
+    there = f"{project.endpoint} {project.firebase_project_id}"
+    return f"gate:{sha256(there.encode()).hexdigest()}"
+
+
 def _ask(
     project: Project, question: dict[str, Any], *, timeout: float
 ) -> tuple[int, float, Limit, float, float]:
     """(granted, wait, limit, rate allowed now, when the limit ends or 0), by `gate.lua`."""
-    answer = _script(timeout)(keys=[f"gate:{project.pk}"], args=[json.dumps(question)])
+    answer = _script(timeout)(keys=[_key(project)], args=[json.dumps(question)])
     granted, wait, limit, rate, until = answer
     return int(granted), float(wait), Limit(limit.decode()), float(rate), float(until or 0)
 

@@ -137,9 +137,9 @@ class Share:
         return self.buckets.setdefault(name, Bucket(now))
 
 
-_shares: dict[int, Share] = {}
+_shares: dict[str, Share] = {}
 
 
-def share_of(project_pk: int) -> Share:
+def share_of(gate: str) -> Share:
     """This process's, for its whole life."""
-    return _shares.setdefault(project_pk, Share())
+    return _shares.setdefault(gate, Share())

@@ -48,14 +48,15 @@ class Fleet:
         self.processes: list[Process] = []
 
     def add(self, reference: str, *, count: int = 1, **more: Any) -> list[Process]:
-        gate = {name: more.pop(name) for name in ("rate", "lane") if name in more}
+        gate = {name: more.pop(name) for name in ("rate", "lane", "project") if name in more}
         added = [Process(self._gate(reference, **gate), **more) for _ in range(count)]
         self.processes += added
         return added
 
     def _gate(self, reference: str, **more: Any) -> Gate:
         pacing_alone._shares.clear()  # each of us is another process
-        return Gate(self.project, reference=reference, clock=lambda: self.now, **more)
+        project = more.pop("project", self.project)
+        return Gate(project, reference=reference, clock=lambda: self.now, **more)
 
     def run(self, seconds: float, *, flush_at: tuple[float, ...] = ()) -> None:
         """Everybody asks, waits as told and asks again, for this long."""

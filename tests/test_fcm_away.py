@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -21,6 +20,7 @@ from tests.builders import make_people, make_run
 from tests.by_hand import work
 from tests.fcm import Fcm
 from tests.forgetting import flush_gate
+from tests.relay import Relay
 from tests.waiting import eventually
 
 GAP = 1.5
@@ -217,15 +217,19 @@ def test_without_a_network_nobody_pays_and_everybody_is_reached_when_it_is_back(
 ) -> None:
     make_people(project, 300)
     run = make_run(project)
-    settings.FCM_ENDPOINT, here = "https://127.0.0.1:1", settings.FCM_ENDPOINT
+    wire = Relay(int(fcm.url.rpartition(":")[2]))
+    settings.FCM_ENDPOINT = f"https://127.0.0.1:{wire.port}"
+    wire.stop()
     sending.send(run.pk, 1, run.epoch)
     assert pace(run).limit is Limit.FAILING
-    settings.FCM_ENDPOINT = here
+    assert work(run).state == "sending", "it goes on by itself"
+
+    wire = Relay(int(fcm.url.rpartition(":")[2]), at=("127.0.0.1", wire.port))
+    is_tried_next(run)
     Retry.objects.update(not_before=timezone.now() - timedelta(hours=1))
     run.chunks.update(not_before=None)
-    time.sleep(GAP)
-
     assert work(run).state == "finished"
 
+    wire.stop()
     assert reports.totals_of(run).accepted == 300
     assert len(fcm.witness()) == 300

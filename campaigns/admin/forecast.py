@@ -108,9 +108,9 @@ def pace(project: Project, rate_per_second: int | None) -> Pace:
         limits.append((float(rate_per_second), _("the campaign's own rate")))
     rate, limit = min(limits)
     start = cold_rate(project)
-    if not project.ramp_seconds or start >= rate:
+    if not project.longest_ramp or start >= rate:
         return Pace(rate, limit)
-    climb = full_rate(project) / project.ramp_seconds
+    climb = full_rate(project) / project.longest_ramp
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
     return Pace(rate, said, start, climb)
