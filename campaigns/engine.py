@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from campaigns import absence, breakers, cancelling, details, freezing, reports
-from campaigns.chunk import SIZE, Chunk, free_lapsed, unlocked, worked_on
+from campaigns.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run, moment_of_end
 from campaigns.schedule import plan_series, start_due
@@ -59,6 +59,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
+    at_once = _chunks_at_once(run_id, now)  # asks Redis, so before the run is locked
     with transaction.atomic():
         # No key: workers' windows refer to the run, and must not wait for us.
         run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
@@ -68,8 +69,11 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
             freezing.begin(run, now=now)
         elif run.freezing:
             freezing.go_on(run)
-        step = STEPS.get(Run.State(run.state))
-        return step(run, now) if step else None
+        if run.state == Run.State.SENDING:
+            return _send_on(run, now, at_once)
+        if step := STEPS.get(Run.State(run.state)):
+            step(run, now)
+        return None
 
 
 def freezes_on(run_id: int) -> bool:
@@ -87,7 +91,7 @@ def give_up(run_id: int, error: Exception) -> None:
 # --- Sending: release the next wave, or finish ----------------------------------------------------
 
 
-def _send_on(run: Run, now: datetime) -> Ring | None:
+def _send_on(run: Run, now: datetime, at_once: int) -> Ring | None:
     free_lapsed(run)
     _free_unheard(run, now)
     _free_held(run)
@@ -104,7 +108,7 @@ def _send_on(run: Run, now: datetime) -> Ring | None:
     if states <= STUCK and not run.freezing:
         _ask_a_person(run, open_chunks)
         return None
-    return _next_wave(run, now)
+    return _next_wave(run, now, at_once)
 
 
 STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
@@ -144,9 +148,9 @@ def _patience(run: Run) -> timedelta:
     return min(LONGEST_SILENCE, LOST_DOORBELL * (1 << doublings))
 
 
-def _next_wave(run: Run, now: datetime) -> Ring | None:
+def _next_wave(run: Run, now: datetime, at_once: int) -> Ring | None:
     busy = run.chunks.filter(state__in=(Chunk.State.QUEUED, Chunk.State.LEASED)).count()
-    room = _chunks_at_once(run) - busy
+    room = at_once - busy
     if room < busy:
         return None  # refilled once half is done: a chord of one chunk costs as much as of fifty
     due = run.chunks.filter(
@@ -165,8 +169,15 @@ def _next_wave(run: Run, now: datetime) -> Ring | None:
     return Ring(run.pk, run.epoch, wave, chosen)
 
 
-def _chunks_at_once(run: Run) -> int:
-    """A slow campaign takes as many workers as its rate can use, a slow project no long queue."""
+def _chunks_at_once(run_id: int, now: datetime) -> int:
+    """A slow campaign takes as many workers as its rate can use, a slow project no long queue.
+
+    While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
+    """
+    run = Run.objects.select_related("project").get(pk=run_id)
+    allowed = pacing.pace_of(run.project, run.reference, run.rate_per_second)
+    if allowed.limit is pacing.Limit.FAILING and now < run.deadline:
+        return int(allowed.until is None or allowed.until < now + NEXT_SWEEP)
     if run.rate_per_second is not None:
         return min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER))
     return min(OUTSTANDING, math.ceil(AHEAD_SECONDS * pacing.full_rate(run.project) / SIZE))
@@ -178,8 +189,7 @@ def _look_after(run: Run, now: datetime) -> None:
     Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
 
 
-STEPS: dict[Run.State, Callable[[Run, datetime], Ring | None]] = {
-    Run.State.SENDING: _send_on,
+STEPS: dict[Run.State, Callable[[Run, datetime], None]] = {
     Run.State.PAUSED: _look_after,
     Run.State.CANCELLED: cancelling.close_the_rest,
 }

@@ -43,6 +43,7 @@ BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Cele
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
+FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 
 
 @dataclass
@@ -128,10 +129,12 @@ class Sending:
 
     def _fill(self) -> None:
         window, at_once = (WINDOW, IN_FLIGHT) if self.proven else (TRIAL, 1)
-        while self.left and len(self.in_flight) < at_once and not self.permit.withdrawn:
-            heard, self.heard = self.heard, pacing.Heard()
-            grant = self.gate.take(min(window, len(self.left)), heard)
-            if grant.granted:
+        # Counted by people: a slow pace comes in small windows, and answers may take a second.
+        while self.left and self._sent_to() <= window * (at_once - 1) and not self.permit.withdrawn:
+            grant = self._ask(min(window, len(self.left)))
+            if grant.is_probe:
+                self._try_one()
+            elif grant.granted:
                 self._open([self.left.popleft() for _ in range(grant.granted)])
             elif self.in_flight:
                 return  # settle meanwhile
@@ -140,6 +143,27 @@ class Sending:
             else:
                 self._rest(min(grant.wait, LOOK_EVERY))
             self._look()
+
+    def _sent_to(self) -> int:
+        """How many people's answers are still to come."""
+        return sum(len(flight.by_reference) for flight in self.in_flight)
+
+    def _ask(self, wanted: int) -> pacing.Grant:
+        """Tell the gate what came back, and ask for as many."""
+        if not self.run.seconds_left(timezone.now()):  # no request leaves: they are all skipped
+            return pacing.Grant(wanted, 0.0, pacing.Limit.REST)
+        heard, self.heard = self.heard, pacing.Heard()
+        return self.gate.take(wanted, heard, idle=not self.in_flight)
+
+    def _try_one(self) -> None:
+        """See for everybody whether FCM is back; the next question tells the gate.
+
+        It is somebody whom as few requests as possible may have reached.
+        """
+        chosen = min(self.left, key=lambda left: left.copies)
+        self.left.remove(chosen)
+        self._open([chosen])
+        self._settle_oldest()
 
     def _rest(self, seconds: float) -> None:
         """Wait for the gate, but not so long that nobody else gets this worker."""
@@ -150,7 +174,7 @@ class Sending:
 
     def _gate_is_open(self) -> bool:
         """Asked before a thousand people are read for nothing."""
-        wait = self.gate.take(0, self.heard).wait
+        wait = self._ask(0).wait
         if wait > WORTH_WAITING:
             self._come_back_in(wait)
         return not self.permit.withdrawn
@@ -272,18 +296,14 @@ class Sending:
 
 def _heard(outcomes: list[Outcome]) -> pacing.Heard:
     """What a window's answers say of our pace. A device's own limit says nothing of it."""
-    count = Counter(outcome.verdict for outcome in outcomes)
     pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
-    unavailable = [outcome for outcome in outcomes if outcome.reason == Reason.UNAVAILABLE]
-    failing = count[Verdict.TRANSIENT] + count[Verdict.UNANSWERED]
-    # One server of many that says “later” is no reason to stop; most of them are.
-    out_of_service = unavailable if len(unavailable) > len(outcomes) / 2 else []
+    failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
     # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.
     shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
-    waits = [each.retry_after or 0.0 for each in (*pushed_back, *out_of_service, *shut_out)]
     return pacing.Heard(
-        answered=len(outcomes) - count[Verdict.UNSENT] - len(pushed_back) - failing,
+        answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
         pushed_back=len(pushed_back),
-        failing=failing,
-        retry_after=max(waits, default=None),
+        failing=len(failing),
+        retry_after=max((each.retry_after or 0.0 for each in pushed_back + shut_out), default=None),
+        failing_for=max((each.retry_after or 0.0 for each in failing), default=0.0),
     )

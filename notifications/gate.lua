@@ -1,21 +1,32 @@
--- The gate of one project: how many messages may leave now, and why not more.
+-- The gate of one Firebase project: how many messages may leave now, and why not more.
 --
 -- Atomic, one call per window of messages. What bounds the pace, from the outside in:
 --   closed    FCM said Retry-After: nothing leaves, for any process, until then.
+--   failing   FCM fails or cannot be reached: one message at a time tries whether it is back, and whoever
+--             sent it tells. Everybody else's requests would only be used up.
 --   level     the project's token bucket. It alone keeps the quota: everything else only takes less.
 --   ceiling   the rate at which it fills. It climbs from a cold start (ramp), is cut when FCM pushes
 --             back (slowed), starts at the bottom after a closure, and never passes the full rate.
 --   saved     the part of the level that only urgent messages may have.
 --   fairness  a reference far ahead of one that waits is held to what that one leaves, until it has caught up.
---   own rate  a bucket of each reference that has a limit of its own.
+--   own rate  a bucket of each reference that has a limit of its own. It holds a step and not a second:
+--             “at most 300 a second” is meant of every second, also of the one after a rest.
 --
 -- A lost state (FLUSHALL) is a cold start with an empty bucket: it costs time, never quota.
 
 local BURST = 1         -- seconds of the rate that a bucket holds
 local STEP = 0.25       -- seconds of the rate that are worth a window: no crumbs, no long waits
+local OWN_STEP = 0.2    -- the same of a reference's own rate; what is left of STEP lets it come late
+local ALMOST_ONE = 0.99 -- message that an own bucket holds beyond a step: the slow ones come late too
 local RESERVE = 0.1     -- of the bucket and of the rate: the urgent lane
 local RECOVERY = 60     -- seconds from the floor to the full rate where no ramp is configured
 local MEMORY = 5        -- seconds over which rates and verdicts are averaged
+local RECENT = 1        -- seconds over which it is judged whether FCM is there
+local FIRST_GAP = 10    -- seconds to the first try: Google wants a failed request no sooner again
+local LONGEST_GAP = 60  -- they double until then
+local NO_ANSWER = 20    -- seconds after which whoever tries has died: a request ends after 15
+local UNTRIED = 1       -- seconds to the next try when one cost no request: its person had left
+local RELAPSE = 60      -- seconds: who fails again within them is tried as rarely as before
 local CUT = 0.7         -- what is left of the rate after a cut
 local CUT_PAUSE = 5     -- seconds between cuts: what is in flight still tells of the old rate
 local PATIENCE = 0.1    -- share of refused and failed answers that we bear
@@ -48,6 +59,7 @@ local function remembered()
     at = now, level = 0, saved = 0, used = 0, spare = 0, closed_until = 0, virtual = 0, refs = {},
     ceiling = ask.ramp > 0 and floor or full, why = ask.ramp > 0 and 'ramp' or 'quota',
     good = 0, bad = 0, deaf_until = 0,
+    fine = 0, failing = 0, in_a_row = 0, tries_at = 0, trying = false, gap = 0, back_at = 0,
   }
 end
 
@@ -61,6 +73,7 @@ local function burst() return math.max(2, BURST * gate.ceiling) end
 local function slope() return full / (ask.ramp > 0 and ask.ramp or RECOVERY) end
 -- Seconds over which the gate's own use is averaged. It must keep up with a short ramp.
 local lag = ask.ramp > 0 and math.min(MEMORY, ask.ramp / 12) or MEMORY
+local function fails() return gate.tries_at > 0 end
 local function at_work(ref) return ref and now - ref.at < AT_WORK end
 
 -- A ceiling that nobody uses sinks as it rose: a trickle does not keep the gate warm for a flood.
@@ -83,7 +96,9 @@ end
 
 local function pass_time()
   local rate = math.min(full, gate.ceiling)
-  local open = math.max(0, now - math.max(gate.at, gate.closed_until))
+  local open = fails() and 0 or math.max(0, now - math.max(gate.at, gate.closed_until))
+  local recent = math.exp(-(now - gate.at) / RECENT)
+  gate.fine, gate.failing = gate.fine * recent, gate.failing * recent
   local faded = math.exp(-(now - gate.at) / MEMORY)
   gate.good, gate.bad = gate.good * faded, gate.bad * faded
   gate.used = gate.used * math.exp(-(now - gate.at) / lag)
@@ -113,6 +128,46 @@ local function slow_down()
   gate.deaf_until = now + CUT_PAUSE
 end
 
+local function try_later()
+  gate.tries_at, gate.trying = now + math.max(ask.failing_for, gate.gap * (1 + JITTER * ask.random)), false
+end
+
+local function give_up()
+  local again = now - gate.back_at < RELAPSE
+  gate.gap = again and math.min(LONGEST_GAP, 2 * gate.gap) or FIRST_GAP
+  try_later()
+end
+
+local function open_again()
+  gate.tries_at, gate.trying, gate.back_at = 0, false, now
+  gate.fine, gate.failing, gate.in_a_row = 0, 0, 0
+  gate.ceiling, gate.why = floor, 'reopening'
+  gate.level = math.min(gate.level, burst())
+end
+
+local function hear_of_try()
+  if ask.failing > 0 then
+    gate.gap = math.min(LONGEST_GAP, 2 * gate.gap)
+    try_later()
+  elseif ask.answered + ask.pushed_back > 0 then
+    open_again()
+  else
+    gate.tries_at, gate.trying = now + UNTRIED, false
+  end
+end
+
+-- Most answers of late: and of a slow run, which has few, three in a row.
+local function notice_outage()
+  local answers = ask.answered + ask.pushed_back
+  gate.fine, gate.failing = gate.fine + answers, gate.failing + ask.failing
+  gate.in_a_row = answers > 0 and 0 or gate.in_a_row + ask.failing
+  if fails() then
+    if ask.failing_for > 0 then gate.tries_at = math.max(gate.tries_at, now + ask.failing_for) end
+  elseif math.max(gate.failing, gate.in_a_row) >= FEW and gate.failing > gate.fine then
+    give_up()
+  end
+end
+
 -- Spent by a process that could not reach us. What the bucket could not hold meanwhile pays first.
 local function settle_debt(spent)
   local paid = math.min(spent, gate.spare)
@@ -121,9 +176,10 @@ local function settle_debt(spent)
 end
 
 local function hear()
+  if ask.tried and fails() then hear_of_try() else notice_outage() end
   if ask.closes_for > 0 then return close(ask.closes_for) end
-  if now < gate.deaf_until then return end
-  gate.good, gate.bad = gate.good + ask.answered, gate.bad + ask.bad
+  if fails() or now < gate.deaf_until then return end
+  gate.good, gate.bad = gate.good + ask.answered, gate.bad + ask.pushed_back + ask.failing
   if gate.bad >= FEW and gate.bad > PATIENCE * (gate.good + gate.bad) then slow_down() end
 end
 
@@ -133,7 +189,7 @@ local function reference()
   local passed = now - ref.at
   ref.used = ref.used * math.exp(-passed / MEMORY)
   if ask.own then
-    ref.level = math.min(math.max(1, BURST * ask.own), ref.level + passed * ask.own)
+    ref.level = math.min(STEP * ask.own + ALMOST_ONE, ref.level + passed * ask.own)
   end
   ref.at = now
   gate.refs[ask.reference] = ref
@@ -159,7 +215,7 @@ local function grant(me)
   local step = math.max(1, STEP * gate.ceiling / (others + 1))
   local own = ask.own and me.level or NEVER
   local worthwhile = math.floor(math.min(ask.wanted, step))
-  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(STEP * ask.own))) end
+  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(OWN_STEP * ask.own))) end
 
   local free = gate.level - gate.saved
   local aside = free - others * step  -- what is left when everyone who waits has a step
@@ -179,6 +235,15 @@ local function grant(me)
   if granted < math.floor(math.min(ask.wanted, own)) then me.waits_until = now + wait + GRACE end
   if granted < ask.wanted then me.held = now end
   return granted, wait
+end
+
+-- One for all processes. It costs no quota: while it is all that leaves, the bucket does not fill.
+local function try()
+  if gate.trying and now < gate.tries_at then return 0, math.min(LONGEST_WAIT, gate.tries_at - now) end
+  if now < gate.tries_at then return 0, gate.tries_at - now end
+  if ask.wanted < 1 or not ask.idle then return 0, 0 end
+  gate.trying, gate.tries_at = true, now + NO_ANSWER
+  return 1, 0
 end
 
 local function spend(me, granted)
@@ -204,6 +269,7 @@ end
 -- The rate that this reference may have now, the limit that makes it so, and when that one ends.
 local function explain()
   if now < gate.closed_until then return 0, 'retry_after', gate.closed_until end
+  if fails() then return 0, 'failing', math.max(now, gate.tries_at) end
   local me = gate.refs[ask.reference]
   local rate, limit, until_ = gate.ceiling, gate.why, nil
   if gate.ceiling < full then until_ = now + (full - gate.ceiling) / slope() end
@@ -226,7 +292,9 @@ settle_debt(ask.spent)
 hear()
 local me = reference()
 local granted, wait = 0, gate.closed_until - now
-if now >= gate.closed_until then
+if now >= gate.closed_until and fails() then
+  granted, wait = try()
+elseif now >= gate.closed_until then
   granted, wait = grant(me)
   spend(me, granted)
 end

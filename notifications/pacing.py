@@ -1,4 +1,4 @@
-"""The pace: one gate per project in Redis for all processes, asked once per window.
+"""The pace: one gate per Firebase project in Redis for all processes, asked once per window.
 
 The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
 (`pacing_alone.py`), so the sum stays under the limit; the gate is never simply open.
@@ -11,10 +11,11 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ class Limit(StrEnum):
     RATE = "rate"  # the run's own
     RAMP = "ramp"  # from a cold start to the full rate
     RETRY_AFTER = "retry_after"  # closed: FCM said when to come back
+    FAILING = (
+        "failing"  # FCM fails or is out of reach: one message at a time tries whether it is back
+    )
     REOPENING = "reopening"  # climbing again after it was closed
     SLOWED = "slowed"  # FCM refused or failed too often
     SHARED = "shared"  # with other runs of the project
@@ -61,8 +65,10 @@ class Heard:
 
     answered: int = 0  # and said nothing against our pace
     pushed_back: int = 0  # the project's 429s
-    failing: int = 0  # 5xx and timeouts
-    retry_after: float | None = None  # the longest seen with a 429 or 503
+    failing: int = 0  # 5xx, timeouts, and requests that could not leave
+    retry_after: float | None = None  # the longest seen with a 429
+    failing_for: float = 0.0  # and with a failure
+    tried: bool = False  # a probe's answer is among these; a Gate sees to it
 
     def __add__(self, other: Heard) -> Heard:
         return Heard(
@@ -70,6 +76,8 @@ class Heard:
             self.pushed_back + other.pushed_back,
             self.failing + other.failing,
             max(self.retry_after or 0.0, other.retry_after or 0.0) or None,
+            max(self.failing_for, other.failing_for),
+            self.tried or other.tried,
         )
 
     @property
@@ -95,6 +103,11 @@ class Grant:
     granted: int
     wait: float
     limit: Limit
+
+    @property
+    def is_probe(self) -> bool:
+        """The one message that tries whether FCM is back. The next `take` must tell its answer."""
+        return self.granted > 0 and self.limit is Limit.FAILING
 
 
 @dataclass(frozen=True)
@@ -123,48 +136,67 @@ class Gate:
         self.rate = rate
         self.lane = lane
         self.clock = clock
-        self._share = share_of(project.pk)
+        self._share = share_of(_key(project))
         self._untold = Heard()
+        self._tried = False  # our last message was a probe
 
-    def take(self, wanted: int, heard: Heard) -> Grant:
-        """Tell what came back, and ask for as many as `wanted`."""
+    def take(self, wanted: int, heard: Heard, *, idle: bool = True) -> Grant:
+        """Tell what came back, and ask for as many as `wanted`.
+
+        Not `idle`: requests are on their way whose answers could be taken for a probe's.
+        """
+        heard = replace(heard, tried=self._tried)
         self._untold += heard
-        share = self._share
         if heard.closes_for:
-            share.close(self._clock() + heard.closes_for)
+            self._share.close(self._clock() + heard.closes_for)
+        grant = self._by_the_gate(wanted, idle) or self._alone(wanted, idle, heard)
+        self._tried = grant.is_probe
+        return grant
+
+    def _by_the_gate(self, wanted: int, idle: bool) -> Grant | None:
+        """None: Redis is away."""
+        share = self._share
         if share.away and self._clock() < share.ask_at:
-            return self._alone(wanted)
+            return None
+        question = self._question(wanted, idle)
         try:
-            granted, wait, limit, _, _ = _ask(self.project, self._question(wanted), timeout=1.0)
+            granted, wait, limit, _, _ = _ask(self.project, question, timeout=1.0)
         except redis.RedisError as error:
             if not share.away:
                 logger.warning("Sending at this process's share: no gate in Redis. %s", error)
             share.lose_redis(self._clock())
-            return self._alone(wanted)
+            return None
         self._untold = Heard()
         share.find_redis()
         if limit is Limit.RETRY_AFTER:
             share.close(self._clock() + wait)
+        share.health.believe(limit is Limit.FAILING, self._clock() + wait)
         return Grant(granted, wait, limit)
 
-    def _question(self, wanted: int) -> dict[str, Any]:
+    def _question(self, wanted: int, idle: bool) -> dict[str, Any]:
         heard = self._untold
         return _question(self.project, self.reference, self.rate, self.clock) | {
             "wanted": wanted,
+            "idle": idle,
             "urgent": self.lane == "urgent",
             "answered": heard.answered,
-            "bad": heard.pushed_back + heard.failing,
+            "pushed_back": heard.pushed_back,
+            "failing": heard.failing,
+            "failing_for": min(heard.failing_for, LONGEST_CLOSURE),
+            "tried": heard.tried,
             "closes_for": heard.closes_for,
             "spent": self._share.spent,
             "random": random.random(),  # Lua's own starts from the same seed at every call
         }
 
-    def _alone(self, wanted: int) -> Grant:
-        now = self._clock()
-        rates = {"project": full_rate(self.project)}
-        if self.rate:
-            rates[self.reference] = self.rate
-        granted = self._share.take(wanted, rates, now)
+    def _alone(self, wanted: int, idle: bool, heard: Heard) -> Grant:
+        now, health = self._clock(), self._share.health
+        health.hear(heard, now)
+        if health.fails and now >= self._share.closed_until:
+            granted = health.try_one(now) if wanted and idle else 0
+            return Grant(granted, max(WAIT_ALONE, health.tries_at - now), Limit.FAILING)
+        own = (self.reference, float(self.rate)) if self.rate else None
+        granted = self._share.take(wanted, now, full=full_rate(self.project), own=own)
         return Grant(granted, max(WAIT_ALONE, self._share.closed_until - now), Limit.LOCAL)
 
     def _clock(self) -> float:
@@ -173,7 +205,7 @@ class Gate:
 
 def full_rate(project: Project) -> float:
     """Messages a second when nothing else limits."""
-    return project.quota_per_minute * HEADROOM / 60
+    return project.lowest_quota * HEADROOM / 60
 
 
 def cold_rate(project: Project) -> float:
@@ -200,18 +232,24 @@ def _question(
         "reference": reference,
         "full": full_rate(project),
         "floor": cold_rate(project),
-        "ramp": project.ramp_seconds,
+        "ramp": project.longest_ramp,
         "own": rate or None,
         "now": clock() if clock else None,
     }
     return {name: value for name, value in question.items() if value is not None}
 
 
+def _key(project: Project) -> str:
+    """FCM's quota is the Firebase project's, however many of ours send to it."""
+    there = f"{project.endpoint} {project.firebase_project_id}"
+    return f"gate:{sha256(there.encode()).hexdigest()}"
+
+
 def _ask(
     project: Project, question: dict[str, Any], *, timeout: float
 ) -> tuple[int, float, Limit, float, float]:
     """(granted, wait, limit, rate allowed now, when the limit ends or 0), by `gate.lua`."""
-    answer = _script(timeout)(keys=[f"gate:{project.pk}"], args=[json.dumps(question)])
+    answer = _script(timeout)(keys=[_key(project)], args=[json.dumps(question)])
     granted, wait, limit, rate, until = answer
     return int(granted), float(wait), Limit(limit.decode()), float(rate), float(until or 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -56,6 +58,25 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def lowest_quota(self) -> int:
+        """Messages a minute. FCM counts by Firebase project, whichever of ours they come from."""
+        return min([self.quota_per_minute, *(quota for quota, _ in self._twins)])
+
+    @property
+    def longest_ramp(self) -> int:
+        return max([self.ramp_seconds, *(ramp for _, ramp in self._twins)])
+
+    @cached_property
+    def _twins(self) -> list[tuple[int, int]]:
+        """Quota and ramp of the others that are the same one at Firebase."""
+        if self._state.adding:
+            return []
+        same = Project.objects.filter(
+            firebase_project_id=self.firebase_project_id, uses_emulator=self.uses_emulator
+        )
+        return list(same.exclude(pk=self.pk).values_list("quota_per_minute", "ramp_seconds"))
 
     @property
     def endpoint(self) -> str:

@@ -28,6 +28,7 @@ class Process:
     gate: Gate
     wanted: int = 200
     patience: float = 1.0  # asks again after this part of the wait that it was told
+    late: float = 0.0  # and so many seconds after that
     answers: Callable[[int], Heard] = lambda granted: Heard(answered=granted)
     heard: Heard = field(default_factory=Heard)
 
@@ -47,14 +48,15 @@ class Fleet:
         self.processes: list[Process] = []
 
     def add(self, reference: str, *, count: int = 1, **more: Any) -> list[Process]:
-        gate = {name: more.pop(name) for name in ("rate", "lane") if name in more}
+        gate = {name: more.pop(name) for name in ("rate", "lane", "project") if name in more}
         added = [Process(self._gate(reference, **gate), **more) for _ in range(count)]
         self.processes += added
         return added
 
     def _gate(self, reference: str, **more: Any) -> Gate:
         pacing_alone._shares.clear()  # each of us is another process
-        return Gate(self.project, reference=reference, clock=lambda: self.now, **more)
+        project = more.pop("project", self.project)
+        return Gate(project, reference=reference, clock=lambda: self.now, **more)
 
     def run(self, seconds: float, *, flush_at: tuple[float, ...] = ()) -> None:
         """Everybody asks, waits as told and asks again, for this long."""
@@ -69,7 +71,7 @@ class Fleet:
             grant = process.take()
             self.grants[process.gate.reference].append((self.now, grant.granted))
             again = self.now + (
-                QUICK if grant.granted else max(QUICK, grant.wait * process.patience)
+                QUICK if grant.granted else max(QUICK, grant.wait * process.patience + process.late)
             )
             if again < ends:
                 heapq.heappush(turns, (again, number))
@@ -79,14 +81,14 @@ class Fleet:
         """Messages a second, of one reference or all, in the last seconds."""
         return sum(n for at, n in self._all(reference) if at >= self.now - last) / last
 
-    def most_in_a_minute(self, reference: str = "") -> int:
-        """The fullest of all windows of 60 seconds."""
+    def most_in(self, seconds: float, reference: str = "") -> int:
+        """The fullest of all intervals of so many seconds."""
         grants = self._all(reference)
         times, sums = [at for at, _ in grants], [0]
         for _, count in grants:
             sums.append(sums[-1] + count)
         return max(
-            (sums[end] - sums[bisect_left(times, at - 60)] for end, at in enumerate(times, 1)),
+            (sums[end] - sums[bisect_left(times, at - seconds)] for end, at in enumerate(times, 1)),
             default=0,
         )
 

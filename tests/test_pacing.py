@@ -34,7 +34,7 @@ def test_two_processes_fill_four_fifths_of_the_quota_and_not_more() -> None:
     fleet.add("run:1", count=2)
     fleet.run(120)
     assert fleet.rate(last=60) == pytest.approx(80, rel=0.01)
-    assert fleet.most_in_a_minute() <= 4_800 + 80, "the bucket holds one second's worth"
+    assert fleet.most_in(60) <= 4_800 + 80, "the bucket holds one second's worth"
 
 
 def test_a_rate_of_its_own_binds_a_run_below_the_quota() -> None:
@@ -109,10 +109,9 @@ def closed_for(fleet: Fleet) -> float:
     ("heard", "seconds"),
     [
         (Heard(answered=150, pushed_back=1, retry_after=20), 20),
-        (Heard(answered=150, failing=1, retry_after=20), 20),
         (Heard(answered=1, pushed_back=9), 60),
     ],
-    ids=["a 429 with Retry-After", "a 503 with Retry-After", "a flood of 429s that say 0"],
+    ids=["a 429 with Retry-After", "a flood of 429s that say 0"],
 )
 def test_one_process_told_to_wait_closes_the_gate_for_all(heard: Heard, seconds: float) -> None:
     fleet = a_fleet()

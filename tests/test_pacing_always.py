@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -70,11 +71,39 @@ def test_no_minute_passes_the_quota_whoever_asks_and_whatever_is_flushed(
         )  # fmt: skip
     fleet.run(SECONDS, flush_at=flushes)
 
-    assert fleet.most_in_a_minute() <= quota * 0.8 + max(2, quota * 0.8 / 60) <= quota
+    assert fleet.most_in(60) <= quota * 0.8 + max(2, quota * 0.8 / 60) <= quota
     for number, party in enumerate(crowd):
         if party.rate:
-            own = fleet.most_in_a_minute(f"run:{number}")
+            own = fleet.most_in(60, f"run:{number}")
             assert own <= party.rate * 60 + max(1, party.rate)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    rate=st.integers(1, 1_000),
+    count=st.integers(1, 4),
+    late=st.floats(0, 0.04),
+    rests=st.lists(st.floats(0, 10), max_size=3),
+    lost=st.booleans(),
+)
+def test_no_second_passes_a_runs_own_rate_by_more_than_a_step(
+    rate: int, count: int, late: float, rests: list[float], lost: bool
+) -> None:
+    """Whoever rested, or came late, has earned no burst; whoever always asks gets his rate."""
+    flush_gate()
+    with override_settings(WORKERS=count):
+        fleet = Fleet(Project(pk=1, quota_per_minute=600_000, ramp_seconds=0))
+        crowd = fleet.add("run:1", count=count, rate=rate, late=late)
+        with redis_away() if lost else nullcontext():
+            for rest in rests:
+                fleet.run(3)
+                fleet.now += rest
+            fleet.run(1)
+            fleet.run(30)
+
+    crumbs = count if lost else 1  # messages that do not come in quarters
+    assert fleet.most_in(1) < 1.25 * rate + crumbs
+    assert crowd and fleet.rate(last=30) >= 0.95 * rate - crumbs / 30
 
 
 @settings(max_examples=6, deadline=None)
@@ -118,5 +147,5 @@ def test_no_minute_passes_the_quota_while_redis_comes_and_goes(
                 fleet.run(away)
         fleet.run(20)
 
-    assert fleet.most_in_a_minute() <= quota
+    assert fleet.most_in(60) <= quota
     assert fleet.rate(last=10) == pytest.approx(quota * 0.8 / 60, rel=0.1)

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from campaigns import sampling
 from campaigns.engine import ONE_WORKER
+from campaigns.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.budget import TooSlow, within
 from notifications.device import Device
@@ -108,14 +108,9 @@ def pace(project: Project, rate_per_second: int | None) -> Pace:
         limits.append((float(rate_per_second), _("the campaign's own rate")))
     rate, limit = min(limits)
     start = cold_rate(project)
-    if not project.ramp_seconds or start >= rate:
+    if not project.longest_ramp or start >= rate:
         return Pace(rate, limit)
-    climb = full_rate(project) / project.ramp_seconds
+    climb = full_rate(project) / project.longest_ramp
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
     return Pace(rate, said, start, climb)
-
-
-def in_workers(count: int) -> str:
-    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
-    return said % {"count": count}

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.pace import number
+from campaigns.pace import number
 from campaigns.run import Run
 from campaigns.timeline import Timeline, timeline
 from notifications.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, in_words, local

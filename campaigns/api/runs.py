@@ -6,12 +6,13 @@ from http import HTTPStatus
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import control, reports, tasks
+from campaigns import control, pace, reports, tasks
 from campaigns.reasons import Cause, cause_in_words
 from campaigns.reports import Totals
 from campaigns.run import Run
@@ -20,6 +21,7 @@ from notifications.api.fields import Nothing
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
 from notifications.api.view import ApiView
+from notifications.pacing import Limit
 
 VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
@@ -56,11 +58,23 @@ class RunSummarySerializer(serializers.Serializer[Run]):
         return _summary(run, _final(run) if run.finished_at else reports.totals_of(run))
 
 
+class PaceSerializer(serializers.Serializer[Any]):
+    """What the gate allows, and why. The rate that is reached may be lower."""
+
+    limit = serializers.ChoiceField(choices=[(limit.value, limit.value) for limit in Limit])
+    text = serializers.CharField()
+    rate_per_second = serializers.FloatField(help_text="At most so many messages a second.")
+    until = serializers.DateTimeField(
+        allow_null=True, help_text="When this limit ends, or FCM is tried again."
+    )
+
+
 class RunSerializer(RunSummarySerializer):
     reasons = serializers.DictField(
         child=serializers.IntegerField(), help_text="How many by code, most first."
     )
     rate_per_second = serializers.FloatField(help_text="Messages a second, at this moment.")
+    pace = PaceSerializer(allow_null=True, help_text="While it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
 
     def to_representation(self, run: Run) -> dict[str, Any]:
@@ -69,8 +83,19 @@ class RunSerializer(RunSummarySerializer):
             **_summary(run, progress.totals),
             "reasons": progress.reasons,
             "rate_per_second": round(progress.rate_per_second, 1),
+            "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
         }
+
+
+def _pace(run: Run) -> dict[str, Any]:
+    allowed = pace.pace_of_run(run)
+    return {
+        "limit": allowed.limit,
+        "text": pace.in_plain_words(run, allowed, timezone.now()),
+        "rate_per_second": round(allowed.rate_per_second, 1),
+        "until": allowed.until,
+    }
 
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.conf import LazySettings
 
-from campaigns.admin import forecast, pace
+from campaigns import pace
+from campaigns.admin import forecast
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.pacing import Gate, Heard, Limit, cold_rate, full_rate
@@ -61,6 +64,16 @@ def test_the_page_says_that_failures_slowed_it(desk: Desk, run: Run) -> None:
     ask(run, Heard(answered=5, failing=5))
     text = desk.open("campaigns_run_change", run.pk)
     assert "for now: slowed down, because FCM refused or failed too often." in text
+
+
+def test_the_page_says_that_fcm_cannot_be_reached_and_when_it_is_tried(
+    desk: Desk, run: Run
+) -> None:
+    ask(run, Heard(failing=5))
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "FCM fails or cannot be reached, so only one message at a time tries" in text
+    assert re.search(r"the next at \d\d:\d\d:\d\d\. Then it goes on by itself\.", text)
+    assert "Paused" not in text
 
 
 def test_the_page_does_not_need_redis_and_says_so(desk: Desk, run: Run) -> None:

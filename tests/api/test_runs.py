@@ -12,13 +12,14 @@ from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
+from notifications.pacing import Gate, Heard
 from notifications.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run
 
 MEMBERS = {
     "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",
-    "scheduled_at", "started_at", "finished_at", "eta_at",
+    "scheduled_at", "started_at", "finished_at", "eta_at", "pace",
 }  # fmt: skip
 
 
@@ -35,6 +36,25 @@ def test_a_run_is_shown_as_the_contract_says(alice: Caller, ours: Project) -> No
     assert shown["reasons"] == {"unregistered": 1}
     assert (shown["reason"], shown["cause"], shown["finished_at"]) == (None, None, None)
     assert shown["started_at"].endswith("Z")
+
+
+def test_a_sending_run_says_what_limits_its_pace_and_until_when(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 3)
+    run = make_run(ours)
+    gate = Gate(ours, reference=run.reference)
+    gate.take(0, Heard(failing=5))
+    shown = alice.get(f"runs/{run.pk}").json()
+    assert (shown["state"], shown["cause"]) == ("sending", None)
+    pace = shown["pace"]
+    assert (pace["limit"], pace["rate_per_second"]) == ("failing", 0)
+    assert pace["text"].startswith("FCM fails or cannot be reached")
+    assert timezone.now().isoformat() < pace["until"]
+
+    run.refresh_from_db()
+    run.pause(Cause.BY_HAND, "by ada")
+    assert alice.get(f"runs/{run.pk}").json()["pace"] is None
 
 
 def test_a_paused_run_says_why_in_words_and_as_a_code(alice: Caller, ours: Project) -> None:
@@ -91,7 +111,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
     listed = alice.get("runs").json()["results"]
     assert [run["id"] for run in listed] == [new.pk, old.pk]
     assert listed[0]["totals"]["planned"] == 2
-    assert set(listed[0]) == MEMBERS - {"reasons", "rate_per_second", "eta_at"}
+    assert set(listed[0]) == MEMBERS - {"reasons", "rate_per_second", "eta_at", "pace"}
     of_one = alice.get(f"runs?campaign={old.campaign_id}").json()["results"]
     assert [run["id"] for run in of_one] == [old.pk]
     assert alice.get("runs?campaign=x").status_code == 400

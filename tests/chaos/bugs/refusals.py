@@ -1,4 +1,4 @@
-"""What F35, F36, F41, F43–F45 and F47 must notice."""
+"""What F35, F36, F41, F43–F45, F47 and F67 must notice."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def _never_stops() -> None:
 
     patch(breakers, "look", lambda *answers: None)
     patch(breakers, "look_back", lambda run: None)
+
+
+@bug("knocks on and on", fault="F67")
+def _knocks() -> None:
+    """What fails is told to the gate as an answer, and everybody goes on trying."""
+    from campaigns import sending
+
+    patch(sending, "FAILING", set())
 
 
 @bug("the dead are tried again", fault="F36")

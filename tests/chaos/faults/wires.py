@@ -1,23 +1,26 @@
-"""F41, F43–F45: FCM is slow or cut short, is somebody else, or cannot be found."""
+"""F41, F43–F45, F67: FCM is slow or cut short, is somebody else, or cannot be found or reached."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+
+from django.utils import timezone
 
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.sending import TRIAL
 from tests.chaos.fault import fault
 from tests.chaos.faults.refusals import attempts
 from tests.chaos.scene import Scene
-from tests.chaos.stage import POOL
+from tests.chaos.stage import CONNECTIONS, POOL
 from tests.relay import Relay
 
 MANY = 150  # connections of each process, for an answer takes two seconds
 GROWTH = 50e6
-TRIED = POOL * TRIAL
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -82,6 +85,41 @@ def no_name(scene: Scene) -> None:
         pass
 
 
+OUTAGE = 25  # seconds: FCM is tried after 10, and 20 later
+NOTICED = timedelta(seconds=5)
+
+
+@fault(
+    "F67",
+    "no network for 25 s",
+    people=5_000,
+    workers=("beat",),
+    twice=POOL * int(CONNECTIONS),  # whose answers were on their way
+    within=25,
+    patience=90,
+)
+def no_network(scene: Scene) -> None:
+    """Nobody pays for it: one message at a time tries, and the run goes on when one arrives."""
+    fcm = int(scene.stage.fcm.url.rpartition(":")[2])
+    wire = Relay(fcm)
+    for name in ("bulk", "control"):
+        scene.stage.start_worker(name, {"FCM_ENDPOINT": f"https://127.0.0.1:{wire.port}"})
+    run = scene.launch()
+    scene.until(0.2)
+    wire.stop()
+    cut_at = timezone.now()
+    time.sleep(OUTAGE)
+    tried = [len(w.seqs) for w in Window.objects.filter(run=run, opened_at__gt=cut_at + NOTICED)]
+    run.refresh_from_db()
+    wire = Relay(fcm, at=("127.0.0.1", wire.port))
+    scene.healed()
+    assert run.state == "sending", f"it is {run.state}: {run.cause_detail}"
+    assert tried and sum(tried) <= 3, f"{sum(tried)} were tried while nothing could leave"
+    scene.finish()
+    wire.stop()
+    assert run.accepted == run.planned, f"{run.rejected} were refused"
+
+
 @contextmanager
 def _sent_to(scene: Scene, endpoint: str) -> Iterator[None]:
     """A worker that cannot reach FCM: what surely never left is waiting, not in doubt."""
@@ -89,7 +127,7 @@ def _sent_to(scene: Scene, endpoint: str) -> Iterator[None]:
     scene.stage.start_worker("bulk", {**given, "FCM_ENDPOINT": endpoint})
     run = scene.launch()
     unreachable = Retry.objects.filter(run=run, reason="unreachable")
-    scene.wait("a window of each is tried", lambda: unreachable.count() >= TRIED or attempts(scene))
+    scene.wait("a window is tried", lambda: unreachable.count() >= TRIAL or attempts(scene))
     assert not attempts(scene), f"{attempts(scene)} requests left"
     in_doubt = Retry.objects.filter(run=run, ambiguous=True).count()
     assert not in_doubt, f"{in_doubt} are in doubt, though no request left"

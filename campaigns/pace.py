@@ -1,0 +1,70 @@
+"""Why the rate of a sending run is what it is, in words for its page and for programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns.run import Run
+from notifications.moments import CLOCK_AND_SECOND, in_words, local
+from notifications.pacing import Limit, Pace, full_rate, pace_of
+
+# {rate} is what the gate allows now, {full} what it allows when nothing else limits.
+WORDS = {
+    # xgettext:no-python-format
+    Limit.QUOTA: gettext_lazy("At most {rate}: 80 % of the project's FCM quota."),
+    Limit.RATE: gettext_lazy("At most {rate}: the campaign's own rate."),
+    Limit.RAMP: gettext_lazy(
+        "At most {rate} for now: it starts gently, and may reach {full} in {left}."
+    ),
+    Limit.RETRY_AFTER: gettext_lazy("Nothing leaves before {until}: FCM asked us to wait."),
+    Limit.FAILING: gettext_lazy(
+        "FCM fails or cannot be reached, so only one message at a time tries whether it is back, "
+        "the next at {until}. Then it goes on by itself."
+    ),
+    Limit.REOPENING: gettext_lazy(
+        "At most {rate} for now: FCM was away or had asked us to wait, and it starts gently. "
+        "It may reach {full} again in {left}."
+    ),
+    Limit.SLOWED: gettext_lazy(
+        "At most {rate} for now: slowed down, because FCM refused or failed too often. "
+        "If that stops, it may reach {full} in {left}."
+    ),
+    Limit.SHARED: gettext_lazy(
+        "At most {rate}: other runs of this Firebase project take their part of {full}."
+    ),
+    Limit.LOCAL: gettext_lazy(
+        "At most {rate}: Redis does not answer, and each worker keeps to its own share."
+    ),
+    Limit.WORKERS: gettext_lazy(
+        "As fast as {workers} can. The project and the campaign would allow {rate}."
+    ),
+    Limit.REST: gettext_lazy("Nobody is sending at this moment. At most {rate}."),
+}
+
+
+def pace_of_run(run: Run) -> Pace:
+    """What the gate allows it at this moment."""
+    return pace_of(run.project, run.reference, run.rate_per_second)
+
+
+def in_plain_words(run: Run, pace: Pace, now: datetime) -> str:
+    until = pace.until or now
+    return WORDS[pace.limit].format(
+        rate=number(pace.rate_per_second),
+        full=number(full_rate(run.project)),
+        left=in_words(max(1.0, (until - now).total_seconds())),
+        until=local(until, run.project.timezone, CLOCK_AND_SECOND),
+        workers=in_workers(settings.WORKERS),
+    )
+
+
+def number(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}".removesuffix(".0")
+
+
+def in_workers(count: int) -> str:
+    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
+    return said % {"count": count}
