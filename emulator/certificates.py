@@ -21,6 +21,8 @@ SERVER_DAYS = 365
 RENEW_DAYS = 30
 HOST = "localhost"
 ADDRESS = "127.0.0.1"
+# What a TLS client may choose from; who speaks both is answered in the first, as by Google.
+HTTP2, HTTP1 = "h2", "http/1.1"
 
 
 def prepare(folder: Folder, *, now: datetime) -> None:
@@ -35,7 +37,7 @@ def server_context(folder: Folder) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(folder.certificate, folder.certificate_key)
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([HTTP2, HTTP1])
     return context
 
 
