@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, cast
 
 from h2.config import H2Configuration
@@ -25,14 +25,12 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from hyperframe.frame import GoAwayFrame
 
-from emulator.connection import TOO_LARGE
+from emulator.connection import TOO_LARGE, Handle
 from emulator.counts import Counts
 from emulator.exchange import LAST, Opened, Reaction, Request
 from emulator.faults import Weather
 from emulator.sockets import reset
 from emulator.stream import Stream
-
-Handle = Callable[[Request], Reaction | Awaitable[Reaction]]
 
 CONFIGURATION = H2Configuration(
     client_side=False,
@@ -41,13 +39,13 @@ CONFIGURATION = H2Configuration(
     normalize_outbound_headers=False,
 )
 MOST_BODY_BYTES = 64 * 1024
-# More than a client opens because of it, so that no upload waits for the others.
+# Of all uploads together: with HTTP/2's own 64 kB they would wait for each other.
 WINDOW_BYTES = 1 << 20
 # A hundred streams may time out at once, and another hundred in the same second.
 MOST_RESETS_A_SECOND = 200
 
 
-class Wire(H2Connection):
+class Http2(H2Connection):
     DEFAULT_MAX_HEADER_LIST_SIZE = 16 * 1024
 
 
@@ -68,7 +66,7 @@ class Session(asyncio.Protocol):
         self._opened = opened
         self._weather = weather
         self._loop = loop
-        self._wire = Wire(CONFIGURATION)
+        self._http2 = Http2(CONFIGURATION)
         self._streams: dict[int, Stream] = {}
         self._due: list[Stream] = []
         self._idle: asyncio.TimerHandle | None = None
@@ -82,8 +80,8 @@ class Session(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._opened.add(self)
         self._counts.connections += 1
-        self._wire.initiate_connection()
-        self._wire.increment_flow_control_window(WINDOW_BYTES)
+        self._http2.initiate_connection()
+        self._http2.increment_flow_control_window(WINDOW_BYTES)
         self._write()
 
     def connection_lost(self, problem: Exception | None) -> None:
@@ -97,7 +95,7 @@ class Session(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            for event in self._wire.receive_data(data):
+            for event in self._http2.receive_data(data):
                 self._take(event)
             self._go_on()
         except ProtocolError:
@@ -113,10 +111,9 @@ class Session(asyncio.Protocol):
         """Answer what was asked, take nothing more, then close."""
         if not self._retired:
             self._retired = True
-            self._write()
             # By hand: after a GOAWAY of its own making h2 lets nobody answer any more.
-            last = self._wire.highest_inbound_stream_id
-            self._transport.write(GoAwayFrame(last_stream_id=last).serialize())
+            last = self._http2.highest_inbound_stream_id
+            self._write(GoAwayFrame(last_stream_id=last).serialize())
         if not self._streams:
             self._close()
 
@@ -128,8 +125,8 @@ class Session(asyncio.Protocol):
         if self._streams:
             reset(self._transport)
 
-    def _write(self) -> None:
-        data = self._wire.data_to_send()
+    def _write(self, farewell: bytes = b"") -> None:
+        data = self._http2.data_to_send() + farewell
         if data and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -154,7 +151,7 @@ class Session(asyncio.Protocol):
 
     def _open(self, number: int, headers: Iterable[Any]) -> None:
         if self._retired:
-            self._wire.reset_stream(number, ErrorCodes.REFUSED_STREAM)
+            self._http2.reset_stream(number, ErrorCodes.REFUSED_STREAM)
             return
         if self._idle:
             self._idle.cancel()
@@ -170,7 +167,7 @@ class Session(asyncio.Protocol):
         self._streams[number] = Stream(number, request)
 
     def _read(self, event: DataReceived) -> None:
-        self._wire.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        self._http2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         stream = self._streams.get(event.stream_id)
         if stream and not stream.reaction.payload:
             stream.request.body += event.data
@@ -200,7 +197,7 @@ class Session(asyncio.Protocol):
             self._second, self._resets = second, 0
         self._resets += 1
         if self._resets > MOST_RESETS_A_SECOND:
-            self._wire.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            self._http2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
             self._close()
 
     # --- what it is answered
@@ -258,7 +255,7 @@ class Session(asyncio.Protocol):
             headers = stream.answer()
             if headers:
                 ends = stream.is_sent and not stream.breaks_off
-                self._wire.send_headers(stream.id, headers, end_stream=ends)
+                self._http2.send_headers(stream.id, headers, end_stream=ends)
         stream.release()
         if stream.held:
             self._wait(stream, stream.pause)
@@ -267,23 +264,23 @@ class Session(asyncio.Protocol):
         """What the client's window has room for; with the last of it the stream is over."""
         while stream.unsent:
             room = min(
-                self._wire.local_flow_control_window(stream.id),
-                self._wire.max_outbound_frame_size,
+                self._http2.local_flow_control_window(stream.id),
+                self._http2.max_outbound_frame_size,
             )
             if room <= 0:
                 return
             piece, stream.unsent = stream.unsent[:room], stream.unsent[room:]
             ends = stream.is_sent and not stream.breaks_off
-            self._wire.send_data(stream.id, piece, end_stream=ends)
+            self._http2.send_data(stream.id, piece, end_stream=ends)
         if stream.is_sent:
             self._end(stream)
 
     def _end(self, stream: Stream) -> None:
         del self._streams[stream.id]
         if stream.breaks_off:
-            self._wire.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR)
+            self._http2.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR)
         elif not stream.is_asked:
-            self._wire.reset_stream(stream.id, ErrorCodes.NO_ERROR)  # send no more of it
+            self._http2.reset_stream(stream.id, ErrorCodes.NO_ERROR)  # send no more of it
         if self._weather.idle_seconds is not None and not self._streams:
             self._idle = self._loop.call_later(self._weather.idle_seconds, self.retire)
 

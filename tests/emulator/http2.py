@@ -36,7 +36,7 @@ class Answer:
         return int(self.headers[":status"])
 
 
-class Wire(H2Connection):
+class Http2(H2Connection):
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         """After a farewell h2 hears nothing more; there are answers under way that it must."""
         event = ConnectionTerminated()
@@ -45,12 +45,12 @@ class Wire(H2Connection):
 
 
 class Client:
-    """One session. Its window takes in what comes as long as `reads` is True."""
+    """One session."""
 
     def __init__(self, emulator: RunningEmulator, *, window: int | None = None) -> None:
         self.token = emulator.token()
         self.socket = emulator.open_socket("h2")
-        self.wire = Wire(H2Configuration(header_encoding="utf-8"))
+        self.wire = Http2(H2Configuration(header_encoding="utf-8"))
         self.wire.initiate_connection()
         if window is not None:
             self.wire.update_settings({4: window})
