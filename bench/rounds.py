@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from contextlib import ExitStack
 
 from bench import launch, people, senders
-from bench.servers import Environment, front
 from bench.stack import Stack
 
 ROUNDS = 3
-# By row: the module and its arguments, how many messages all its processes send together, and
-# whether HTTP/2 stands in front. So many that each takes some seconds; the SDKs need far longer.
-ROWS: dict[str, tuple[tuple[str, ...], int, bool]] = {
-    "bare": (("bench.peer",), 24_000, False),
-    "raw": (("bench.raw",), 40_000, False),
-    "gathered": (("bench.gathered",), 12_000, False),
-    "sdk_threads": (("bench.firebase", "send_each"), 2_000, False),
-    "sdk_async_http2": (("bench.firebase", "send_each_async"), 1_000, True),
-    "sdk_async_http1": (("bench.firebase", "send_each_async"), 1_000, False),
-    "async_firebase_http1": (("bench.healthjoy", "http1"), 1_000, False),
-    "async_firebase_http2": (("bench.healthjoy", "http2"), 1_000, True),
+# By row: the module and its arguments, and how many messages all its processes send together. So
+# many that each takes some seconds; the SDKs need far longer.
+ROWS: dict[str, tuple[tuple[str, ...], int]] = {
+    "bare": (("bench.peer",), 24_000),
+    "raw": (("bench.raw",), 40_000),
+    "gathered": (("bench.gathered",), 12_000),
+    "sdk_threads": (("bench.firebase", "send_each"), 2_000),
+    "sdk_async_http2": (("bench.firebase", "http2"), 1_000),
+    "sdk_async_http1": (("bench.firebase", "http1"), 1_000),
+    "async_firebase_http1": (("bench.healthjoy", "http1"), 1_000),
+    "async_firebase_http2": (("bench.healthjoy", "http2"), 1_000),
 }
 LEAST = 500  # of each process: a batch of the SDKs
 PRODUCT = "carillon"
@@ -32,35 +30,30 @@ Numbers = dict[str, float]
 def measure(stack: Stack, *, messages: int, rounds: int = ROUNDS) -> dict[str, list[Numbers]]:
     """By row, what each round found. As many processes send in every row."""
     people.fill(stack, messages)
-    with ExitStack() as servers:
-        runners = _runners(stack, servers)
-        found: dict[str, list[Numbers]] = {name: [] for name in runners}
-        for number in range(1, rounds + 1):
-            for name, run in runners.items():
-                print(f"Round {number} of {rounds}: {name}…", flush=True)
-                stack.emulator("/admin/reset", {})
-                found[name].append(run())
-                found[name][-1] |= _ratios(found, name)
+    runners = _runners(stack)
+    found: dict[str, list[Numbers]] = {name: [] for name in runners}
+    for number in range(1, rounds + 1):
+        for name, run in runners.items():
+            print(f"Round {number} of {rounds}: {name}…", flush=True)
+            stack.emulator("/admin/reset", {})
+            found[name].append(run())
+            found[name][-1] |= _ratios(found, name)
     return found
 
 
-def _runners(stack: Stack, servers: ExitStack) -> dict[str, Callable[[], Numbers]]:
-    through_front = servers.enter_context(front(stack.env))
+def _runners(stack: Stack) -> dict[str, Callable[[], Numbers]]:
     runners: dict[str, Callable[[], Numbers]] = {
-        name: _sender(stack, row, through_front if http2 else stack.env, messages)
-        for name, (row, messages, http2) in ROWS.items()
+        name: _sender(stack, row, messages) for name, (row, messages) in ROWS.items()
     }
     return runners | {PRODUCT: lambda: launch.measure(stack)}
 
 
-def _sender(
-    stack: Stack, row: tuple[str, ...], env: Environment, messages: int
-) -> Callable[[], Numbers]:
+def _sender(stack: Stack, row: tuple[str, ...], messages: int) -> Callable[[], Numbers]:
     def run() -> Numbers:
         return senders.measure(
             *row,
             str(max(LEAST, messages // stack.workers)),
-            env=env,
+            env=stack.env,
             emulator_cpu=stack.emulator_cpu,
             at_once=stack.workers,
         )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,13 +13,6 @@ Environment = dict[str, str]
 # that these two mean 60 ms with a standard deviation of 40.
 LATENCY_MS = 60
 LATENCY_P99_MS = 200
-
-
-@contextmanager
-def front(env: Environment) -> Iterator[Environment]:
-    """HTTP/2 before the emulator of this environment; the environment with it in between."""
-    with _serving("bench.http2", env=env) as (_, address):
-        yield {**env, "FCM_ENDPOINT": address}
 
 
 @contextmanager
@@ -44,14 +36,9 @@ def emulator(
 
 
 @contextmanager
-def _serving(
-    module: str, *arguments: str, env: Mapping[str, str] | None = None
-) -> Iterator[tuple[int, str]]:
+def _serving(module: str, *arguments: str) -> Iterator[tuple[int, str]]:
     server = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        env={**os.environ, **(env or {})},
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True
     )
     assert server.stdout is not None
     try:

@@ -36,6 +36,7 @@ testing a sender of your own
   4. read what was really accepted:  /tmp/fcm/witness.jsonl, one JSON line each
      (put {"data": {"carillon_id": "1:7"}} into a message to have its repeats counted)
 
+Google's own SDKs know FCM by its name: python -m emulator.as_google --help runs them unmodified.
 wrong-account.json is a good key of another project: a sender with it must notice, not delete.
 
 while it runs

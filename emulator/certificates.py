@@ -21,6 +21,10 @@ SERVER_DAYS = 365
 RENEW_DAYS = 30
 HOST = "localhost"
 ADDRESS = "127.0.0.1"
+# For SDKs that know Google by name only: FCM, the token endpoint, and the older one of that.
+GOOGLE_NAMES = ("fcm.googleapis.com", "oauth2.googleapis.com", "www.googleapis.com")
+# What a TLS client may choose from; who speaks both is answered in the first, as by Google.
+HTTP2, HTTP1 = "h2", "http/1.1"
 
 
 def prepare(folder: Folder, *, now: datetime) -> None:
@@ -35,7 +39,7 @@ def server_context(folder: Folder) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(folder.certificate, folder.certificate_key)
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([HTTP2, HTTP1])
     return context
 
 
@@ -88,6 +92,8 @@ def _server_is_good(folder: Folder, *, now: datetime) -> bool:
     certificate = x509.load_pem_x509_certificate(folder.certificate.read_bytes())
     authority = x509.load_pem_x509_certificate(folder.authority.read_bytes())
     key = serialization.load_pem_private_key(folder.certificate_key.read_bytes(), password=None)
+    if _names_of(certificate) != _alternative_names():
+        return False  # of an emulator that had fewer
     if certificate.not_valid_after_utc - now < timedelta(days=RENEW_DAYS):
         return False
     # A crash between the two writes leaves a key beside the certificate of another one.
@@ -126,8 +132,12 @@ def _named(common_name: str) -> x509.Name:
 
 
 def _alternative_names() -> x509.SubjectAlternativeName:
-    address = ipaddress.ip_address(ADDRESS)
-    return x509.SubjectAlternativeName([x509.DNSName(HOST), x509.IPAddress(address)])
+    names = (x509.DNSName(name) for name in (HOST, *GOOGLE_NAMES))
+    return x509.SubjectAlternativeName([*names, x509.IPAddress(ipaddress.ip_address(ADDRESS))])
+
+
+def _names_of(certificate: x509.Certificate) -> x509.SubjectAlternativeName:
+    return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
 
 
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:

@@ -7,9 +7,6 @@ task, no stream and no header table per request.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -18,9 +15,21 @@ from typing import cast
 import httptools
 
 from emulator.counts import Counts
-from emulator.exchange import CLOSE, LAST, PIECE_BYTES, RESET, TRICKLE, Ending, Reaction, Request
+from emulator.exchange import (
+    CLOSE,
+    CUT,
+    CUT_BODY,
+    LAST,
+    PIECE_BYTES,
+    RESET,
+    TRICKLE,
+    Opened,
+    Reaction,
+    Request,
+)
 from emulator.faults import Weather
 from emulator.replies import google_page
+from emulator.sockets import reset
 
 Handle = Callable[[Request], Reaction | Awaitable[Reaction]]
 
@@ -29,8 +38,7 @@ MOST_BYTES = 80 * 1024
 # Beyond this many unanswered pipelined requests the socket is not read until some are answered.
 MOST_TURNS = 64
 CUT_SECONDS = 0.02
-CUTS = (Ending.CUT, Ending.CUT_BODY)
-LINGER_ZERO = struct.pack("ii", 1, 0)
+CUTS = (CUT, CUT_BODY)
 
 BAD_REQUEST = google_page(400, "Your client has issued a malformed or illegal request.")
 NOTHING_YET = Reaction()
@@ -57,7 +65,7 @@ class Connection(asyncio.Protocol):
         *,
         number: int,
         counts: Counts,
-        opened: set[Connection],
+        opened: set[Opened],
         weather: Weather,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -131,7 +139,7 @@ class Connection(asyncio.Protocol):
     def abort_flight(self) -> None:
         """Lose what is still to be answered, and with it the connection."""
         if self._turns:
-            self._reset()
+            reset(self._transport)
 
     # --- the parser's callbacks
 
@@ -210,14 +218,14 @@ class Connection(asyncio.Protocol):
             return
         payload, _, ending, _ = turn.reaction
         if ending is RESET:
-            self._reset()
+            reset(self._transport)
         elif ending is CLOSE:
             self._transport.close()
         elif ending in CUTS:
-            head = payload.index(b"\r\n\r\n") + 4 if ending is Ending.CUT_BODY else 0
+            head = payload.index(b"\r\n\r\n") + 4 if ending is CUT_BODY else 0
             self._transport.write(payload[: (head + len(payload)) // 2])
             # Not at once: the loop must have handed over what was written.
-            self._loop.call_later(CUT_SECONDS, self._reset)
+            self._loop.call_later(CUT_SECONDS, reset, self._transport)
         elif turn.keep_alive and ending is not LAST:
             self._transport.write(payload)
             if self._weather.idle_seconds is not None:
@@ -240,13 +248,3 @@ class Connection(asyncio.Protocol):
     def _end_idle(self) -> None:
         if not self._turns:
             self._transport.close()
-
-    def _reset(self) -> None:
-        """Make the kernel send RST: a lingering time of zero throws the connection away."""
-        if self._transport.is_closing():
-            return
-        # Through a duplicate, because uvloop's own socket object refuses setsockopt.
-        descriptor = os.dup(self._transport.get_extra_info("socket").fileno())
-        with socket.socket(fileno=descriptor) as duplicate:
-            duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO)
-        self._transport.abort()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Request:
@@ -17,6 +17,16 @@ class Request:
         self.target = b""
         self.authorization = b""
         self.body = b""
+
+
+class Opened(Protocol):
+    """A connection that is open, to whoever ends them all."""
+
+    def retire(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+    def abort_flight(self) -> None: ...
 
 
 class Ending(Enum):

@@ -30,6 +30,7 @@ from emulator.settings import Settings
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 # google-auth signs for Google's own endpoint even when it posts elsewhere.
 GOOGLE_AUDIENCE = "https://oauth2.googleapis.com/token"
+OLD_AUDIENCE = "https://www.googleapis.com/oauth2/v4/token"
 SCOPES = "https://www.googleapis.com/auth/"
 SENDING_SCOPES = {f"{SCOPES}firebase.messaging", f"{SCOPES}cloud-platform"}
 LONGEST_ASSERTION_SECONDS = 3600
@@ -146,7 +147,7 @@ class TokenDesk:
 
 def _judge(claims: dict[str, Any], account: ServiceAccount, *, now: float) -> set[str]:
     """The scopes these claims ask for; Rejected if the claims are not worth a token."""
-    if claims.get("aud") not in (GOOGLE_AUDIENCE, account.token_uri):
+    if claims.get("aud") not in (GOOGLE_AUDIENCE, OLD_AUDIENCE, account.token_uri):
         raise Rejected(
             "invalid_grant",
             f"Invalid JWT: Failed audience check. The right audience is {GOOGLE_AUDIENCE}",

@@ -14,6 +14,7 @@ from emulator.fcm import Fcm
 from emulator.oauth import TokenDesk
 from emulator.replies import Reply, google_page
 
+TOKEN_PATHS = (b"/token", b"/oauth2/v4/token")  # today's, and that of older libraries
 SEND = re.compile(rb"/v1/projects/([^/]+)/messages:send")
 
 # Method, target and body of a request that is not FCM's, to the reply; None if there is no door.
@@ -34,7 +35,7 @@ class Routes:
         if send and request.method == b"POST":
             project = unquote(send[1].decode("latin-1"))
             return self._fcm.send(request, project=project, now=now)
-        if (request.method, path) == (b"POST", b"/token"):
+        if request.method == b"POST" and path in TOKEN_PATHS:
             return self._token(request, now=now)
         return self._ask_elsewhere(request, path)
 

@@ -12,7 +12,8 @@ import ssl
 import time
 from collections.abc import Callable
 
-from emulator.connection import Connection
+from emulator.arrival import Arrival, Speaker
+from emulator.exchange import Opened
 from emulator.folder import Unusable
 from emulator.parts import Parts
 from emulator.routes import Routes
@@ -29,7 +30,7 @@ class Server:
     def __init__(self, parts: Parts, routes: Routes) -> None:
         self._parts = parts
         self._routes = routes
-        self._opened: set[Connection] = set()
+        self._opened: set[Opened] = set()
         self._connected = 0
         self._server: asyncio.Server | None = None
         self._in_outage = False
@@ -65,7 +66,10 @@ class Server:
 
     async def _listen(self) -> None:
         self._server = await asyncio.get_running_loop().create_server(
-            self._connect, sock=self._listener.dup(), ssl=self._context, backlog=BACKLOG
+            lambda: Arrival(self._introduce),
+            sock=self._listener.dup(),
+            ssl=self._context,
+            backlog=BACKLOG,
         )
 
     def _stop_listening(self) -> None:
@@ -74,10 +78,10 @@ class Server:
             self._server.close()
             self._server = None
 
-    def _connect(self) -> Connection:
+    def _introduce(self, language: type[Speaker]) -> Speaker:
         plan = self._parts.plan
         self._connected += 1
-        return Connection(
+        return language(
             self._routes,
             number=self._connected * plan.processes + self._parts.process,
             counts=self._parts.counts,

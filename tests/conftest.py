@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.conf import LazySettings
+from django.conf import LazySettings, settings
 
 from config.celery import app
 from notifications import dispatch
@@ -27,6 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def celery_reads_the_settings() -> None:
     """It does so once, when first asked: not while a test has bent them."""
     assert app.conf.broker_url
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> None:
+    """Nearly every page has somebody logged in, and a good hash takes a third of a second."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")

@@ -99,9 +99,13 @@ class RunningEmulator:
         finally:
             connection.close()
 
-    def open_socket(self) -> ssl.SSLSocket:
+    def open_socket(self, *languages: str) -> ssl.SSLSocket:
+        """A connection whose client speaks these, by ALPN; none: it says nothing of that."""
+        tls = ssl.create_default_context(cafile=self.folder / "ca.pem")
+        if languages:
+            tls.set_alpn_protocols(list(languages))
         plain = socket.create_connection(("127.0.0.1", self.port), timeout=10)
-        return self.tls.wrap_socket(plain, server_hostname="127.0.0.1")
+        return tls.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def counts(self) -> dict[str, Any]:
         counts: dict[str, Any] = self.ask("GET", "/admin/counts").json
@@ -109,6 +113,13 @@ class RunningEmulator:
 
     def settings(self, **wanted: Any) -> Response:
         return self.ask("POST", "/admin/settings", json.dumps(wanted))
+
+    def script(self, **wanted: Any) -> dict[str, Any]:
+        """A fault."""
+        answer = self.ask("POST", "/admin/faults", json.dumps(wanted))
+        assert answer.status == 200, answer.text
+        scripted: dict[str, Any] = answer.json["faults"][-1]
+        return scripted
 
     def witnessed(self, **question: str) -> list[dict[str, Any]]:
         answer = self.ask("GET", f"/admin/witness?{urlencode(question)}").json

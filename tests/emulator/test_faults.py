@@ -18,13 +18,6 @@ from tests.waiting import eventually
 NOON = 1_790_000_000.0
 
 
-def script(emulator: RunningEmulator, **wanted: Any) -> dict[str, Any]:
-    answer = emulator.ask("POST", "/admin/faults", json.dumps(wanted))
-    assert answer.status == 200, answer.text
-    scripted: dict[str, Any] = answer.json["faults"][-1]
-    return scripted
-
-
 def send(emulator: RunningEmulator, address: str = "a", message_id: str = "1:1") -> Response:
     return emulator.send({"token": address, "data": {"carillon_id": message_id}})
 
@@ -46,7 +39,7 @@ def met(faults: Faults, address: str, *, at: float = NOON, message_id: str | Non
 def test_every_answer_of_the_catalogue_can_be_scripted(
     emulator: RunningEmulator, word: str
 ) -> None:
-    script(emulator, kind="answer", answer=word)
+    emulator.script(kind="answer", answer=word)
     answer = send(emulator)
     assert answer.status == CATALOGUE[word].status
     assert answer.text == CATALOGUE[word].reply.body.decode()
@@ -69,7 +62,7 @@ def test_an_answer_of_ones_own_before_and_after_accepting(
     emulator: RunningEmulator, accepted: bool, witnessed: int, body: Any
 ) -> None:
     own = {"status": 418, "body": body}
-    script(emulator, kind="answer", answer=own, accepted=accepted, retry_after=7)
+    emulator.script(kind="answer", answer=own, accepted=accepted, retry_after=7)
     answer = send(emulator)
     assert (answer.status, answer.headers["Retry-After"]) == (418, "7")
     assert (answer.text if isinstance(body, str) else answer.json) == body
@@ -81,7 +74,7 @@ def test_an_answer_of_ones_own_before_and_after_accepting(
 def test_no_answer_before_and_after_accepting(
     emulator: RunningEmulator, kind: str, accepted: bool
 ) -> None:
-    script(emulator, kind=kind, accepted=accepted, seconds=0.05)
+    emulator.script(kind=kind, accepted=accepted, seconds=0.05)
     with pytest.raises(http.client.RemoteDisconnected):
         send(emulator)
     assert len(emulator.witnessed()) == accepted
@@ -91,7 +84,7 @@ def test_no_answer_before_and_after_accepting(
 def test_an_answer_that_is_cut_off_was_for_an_accepted_message(
     emulator: RunningEmulator, kind: str
 ) -> None:
-    script(emulator, kind=kind)
+    emulator.script(kind=kind)
     with pytest.raises((http.client.HTTPException, OSError)):
         send(emulator)
     assert len(emulator.witnessed()) == 1
@@ -99,7 +92,7 @@ def test_an_answer_that_is_cut_off_was_for_an_accepted_message(
 
 @pytest.mark.parametrize("kind", ["truncated", "empty"])
 def test_a_good_status_over_a_body_nobody_can_read(emulator: RunningEmulator, kind: str) -> None:
-    script(emulator, kind=kind)
+    emulator.script(kind=kind)
     answer = send(emulator)
     assert answer.status == 200
     with pytest.raises(json.JSONDecodeError):
@@ -109,19 +102,19 @@ def test_a_good_status_over_a_body_nobody_can_read(emulator: RunningEmulator, ki
 
 @pytest.mark.parametrize("kind", ["slow", "trickle"])
 def test_a_good_answer_that_takes_its_time(emulator: RunningEmulator, kind: str) -> None:
-    script(emulator, kind=kind, seconds=0.1)
+    emulator.script(kind=kind, seconds=0.1)
     answer = send(emulator)
     assert answer.json["name"].startswith("projects/carillon-demo/messages/0:")
     assert len(emulator.witnessed()) == 1
 
 
 def test_a_connection_is_closed_after_its_answer(emulator: RunningEmulator) -> None:
-    script(emulator, kind="close")
+    emulator.script(kind="close")
     assert send(emulator).headers["Connection"] == "close"
 
 
 def test_an_idle_connection_is_closed(emulator: RunningEmulator) -> None:
-    script(emulator, kind="idle", seconds=0.05)
+    emulator.script(kind="idle", seconds=0.05)
     with emulator.open_socket() as idle:
         for _ in range(30):  # until the fault has come into force
             idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -150,7 +143,7 @@ def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulat
     sender = threading.Thread(target=wait_for_an_answer)
     sender.start()
     eventually("it is on its way", lambda: emulator.counts()["in_flight"])
-    outage = script(emulator, kind="outage")
+    outage = emulator.script(kind="outage")
     sender.join(10)
     assert len(lost) == 1
     assert not isinstance(lost[0], TimeoutError)
@@ -164,7 +157,7 @@ def test_an_outage_loses_what_is_in_flight_and_then_ends(emulator: RunningEmulat
 
 
 def test_a_stall_leaves_a_connection_without_a_handshake(emulator: RunningEmulator) -> None:
-    script(emulator, kind="stall", **{"for": 1.0})
+    emulator.script(kind="stall", **{"for": 1.0})
     impatient = ssl.create_default_context(cafile=emulator.folder / "ca.pem")
     for _ in range(300):  # until the fault has come into force
         connection = http.client.HTTPSConnection(
@@ -184,7 +177,7 @@ def test_a_stall_leaves_a_connection_without_a_handshake(emulator: RunningEmulat
 
 def test_the_token_endpoint_has_faults_of_its_own(emulator: RunningEmulator) -> None:
     token = emulator.token()
-    script(emulator, kind="answer", answer="unavailable", door="token", times=1)
+    emulator.script(kind="answer", answer="unavailable", door="token", times=1)
     assert emulator.send({"token": "a"}, token=token).status == 200
     assert emulator.exchange(emulator.assertion()).status == 503
     assert emulator.exchange(emulator.assertion()).status == 200
@@ -195,15 +188,15 @@ def test_the_token_endpoint_has_faults_of_its_own(emulator: RunningEmulator) -> 
 
 
 def test_a_fault_meets_a_prefix_or_one_address(emulator: RunningEmulator) -> None:
-    script(emulator, kind="answer", answer="internal", prefix="ios")
-    script(emulator, kind="answer", answer="dead", address="gone")
+    emulator.script(kind="answer", answer="internal", prefix="ios")
+    emulator.script(kind="answer", answer="dead", address="gone")
     statuses = [send(emulator, address).status for address in ("ios:1", "gone", "gone2", "a")]
     assert statuses == [500, 404, 200, 200]
 
 
 def test_it_meets_so_many_requests_or_the_first_of_each_message(emulator: RunningEmulator) -> None:
-    script(emulator, kind="answer", prefix="a", times=2)
-    script(emulator, kind="answer", prefix="b", first_only=True)
+    emulator.script(kind="answer", prefix="a", times=2)
+    emulator.script(kind="answer", prefix="b", first_only=True)
     assert [send(emulator, "a").status for _ in range(3)] == [503, 503, 200]
     ids = ("1:1", "1:1", "1:2", "1:2")
     assert [send(emulator, "b", each).status for each in ids] == [503, 200, 503, 200]
@@ -246,7 +239,7 @@ def test_the_first_fault_that_fits_decides() -> None:
 
 
 def test_faults_are_listed_with_their_hits_and_removed(emulator: RunningEmulator) -> None:
-    first, second = script(emulator, kind="close"), script(emulator, kind="reset")
+    first, second = emulator.script(kind="close"), emulator.script(kind="reset")
     send(emulator)
     listed = emulator.ask("GET", "/admin/faults").json["faults"]
     assert [(each["id"], each["hits"]) for each in listed] == [(first["id"], 1), (second["id"], 0)]
@@ -257,7 +250,7 @@ def test_faults_are_listed_with_their_hits_and_removed(emulator: RunningEmulator
 
 
 def test_a_reset_removes_every_fault(emulator: RunningEmulator) -> None:
-    script(emulator, kind="answer")
+    emulator.script(kind="answer")
     emulator.ask("POST", "/admin/reset")
     assert emulator.ask("GET", "/admin/faults").json["faults"] == []
     assert send(emulator).status == 200

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import transport
 from google.oauth2 import service_account
 
-from tests.emulator.running import SCOPE, RunningEmulator
+from tests.emulator.running import GRANT_TYPE, SCOPE, RunningEmulator
 from tests.waiting import eventually
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
@@ -56,6 +57,14 @@ def test_a_token_lives_for_an_hour_and_is_opaque(emulator: RunningEmulator) -> N
     assert (answer["expires_in"], answer["token_type"]) == (3600, "Bearer")
     assert answer["access_token"].startswith("ya29.")
     assert emulator.account["client_email"] not in answer["access_token"]
+
+
+def test_the_token_endpoint_of_older_libraries_is_there_as_well(
+    emulator: RunningEmulator,
+) -> None:
+    assertion = emulator.assertion(aud="https://www.googleapis.com/oauth2/v4/token")
+    form = urlencode({"grant_type": GRANT_TYPE, "assertion": assertion})
+    assert "access_token" in emulator.ask("POST", "/oauth2/v4/token", form).json
 
 
 def test_its_own_address_is_an_audience_too(emulator: RunningEmulator) -> None:

@@ -31,4 +31,4 @@ def test_the_benchmark_moves_no_version_of_the_tests() -> None:
 def test_nothing_but_the_benchmark_installs_the_official_sdk() -> None:
     assert "firebase-admin" in pins("requirements-bench.txt")
     for lock in ("requirements.txt", "requirements-dev.txt"):
-        assert not {"firebase-admin", "grpcio", "hypercorn"} & pins(lock).keys()
+        assert not {"firebase-admin", "grpcio", "async-firebase"} & pins(lock).keys()
