@@ -16,6 +16,7 @@ from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact, stay
@@ -88,6 +89,7 @@ class Audiences(ApiView):
 
     @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
     @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         given = self.given(AudienceSerializer)
         listed = "contacts" in given

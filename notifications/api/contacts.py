@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from notifications import audit
 from notifications.api.fields import StrictSerializer
+from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
@@ -53,6 +54,7 @@ class ContactsBulk(ApiView):
 
     @extend_schema(request=ContactsGiven, responses=ContactsTaken)
     @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
         upserted = upsert(self.project, people, now=timezone.now())

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
@@ -21,6 +22,7 @@ from notifications.registry import register
 class Devices(ApiView):
     @extend_schema(request=RegistrationSerializer, responses=RegistrationSerializer)
     @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         """Register an address. It moves here if somebody else had it, and is active again."""
         external_id, address = read_registration(request.data)
