@@ -92,6 +92,17 @@ class ServiceAccount(models.Model):
             self.sealed, self.sealed_with = values["sealed"], values["sealed_with"]
 
 
+def lacking(project: Project) -> str:
+    """What to do first, when there is nothing to send with."""
+    if project.uses_default_credentials or hasattr(project, "service_account"):
+        return ""
+    said = gettext(
+        "The project “%(project)s” has no key, and its runs pause at once. Set one first: "
+        "Projects → %(project)s → Set credentials."
+    )
+    return said % {"project": project}
+
+
 def use(project: Project, info: Mapping[str, Any]) -> ServiceAccount:
     """Store it and send with it from now on, to where it is good for: Google, or the emulator."""
     with transaction.atomic():
