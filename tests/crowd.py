@@ -92,7 +92,7 @@ class Writer:
             ("PUT", self.replace),
             ("DELETE", self.erase),
             ("POST devices", self.register),
-            ("PUT audiences", self.list),
+            ("PUT audiences", self.put_on_a_list),
             ("a clerk erases", self.erase_by_hand),
             ("a clerk changes a list", self.list_by_hand),
             ("a clerk copies a list", self.copy),
@@ -116,7 +116,7 @@ class Writer:
     def register(self) -> int:
         return self._api("POST", "devices", {"contact": self._one(), **self._some(1)[0]})
 
-    def list(self) -> int:
+    def put_on_a_list(self) -> int:
         one = self.dice.choice(self.crowd.lists)
         known = Contact.objects.filter(project=self.crowd.project, external_id__in=PEOPLE)
         some = [person.external_id for person in known.order_by("?")[:20]]

@@ -63,4 +63,4 @@ def _closing(caller: Caller, rows: list[dict[str, str]]) -> int:
 def _somebody_waits() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_locks WHERE NOT granted")
-        return cursor.rowcount > 0
+        return bool(cursor.rowcount)
