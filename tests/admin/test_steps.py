@@ -245,15 +245,6 @@ def test_the_review_warns_of_a_rate_too_low_for_its_time(desk: Desk, project: Pr
     assert "Raise the rate, or that time" in desk.open("campaign_review", campaign.pk)
 
 
-def test_the_review_says_when_there_is_no_key_to_send_with(desk: Desk, project: Project) -> None:
-    make_people(project, 1)
-    campaign = make_campaign(project)
-    todo = "has no key, and its runs pause at once. Set one first: Projects → Shop"
-    assert todo in desk.open("campaign_review", campaign.pk)
-    Project.objects.update(uses_default_credentials=True)
-    assert "has no key" not in desk.open("campaign_review", campaign.pk)
-
-
 def test_a_draft_without_words_is_reviewed_but_not_offered_for_launch(
     desk: Desk, project: Project
 ) -> None:
