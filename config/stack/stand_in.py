@@ -19,9 +19,9 @@ def of(environ: Mapping[str, str]) -> dict[str, str]:
     named = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
     if missing := [name for name in ADDRESSES if named and name not in named]:
         raise StackError(
-            f"{', '.join(named)} is for another stand-in for FCM, and {' and '.join(missing)} is "
-            f"not set. Give both {' and '.join(ADDRESSES)}, and FCM_CA_FILE when its certificate "
-            "is its own; or unset all of them for the emulator that comes along."
+            f"With {', '.join(named)}, which is for another stand-in for FCM, set "
+            f"{' and '.join(missing)} as well, and FCM_CA_FILE when its certificate is its own. "
+            "Or unset all of them: make run brings an emulator along."
         )
     for name in FILES:
         if name in named and not Path(named[name]).is_file():

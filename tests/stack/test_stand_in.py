@@ -67,8 +67,8 @@ def _manage(state: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({"FCM_ENDPOINT": "https://127.0.0.1:1"}, "FCM_TOKEN_URI is not set"),
-        ({"FCM_CA_FILE": "/nowhere.pem"}, "FCM_ENDPOINT and FCM_TOKEN_URI is not set"),
+        ({"FCM_ENDPOINT": "https://127.0.0.1:1"}, "set FCM_TOKEN_URI as well"),
+        ({"FCM_CA_FILE": "/nowhere.pem"}, "set FCM_ENDPOINT and FCM_TOKEN_URI as well"),
         (
             {
                 "FCM_ENDPOINT": "https://127.0.0.1:1",

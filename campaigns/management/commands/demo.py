@@ -40,7 +40,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Project “{project.name}”: {contacts:,} people with {devices:,} devices added."
         )
-        if not hasattr(project, "service_account"):
+        if credentials.lacking(project):
             self.stdout.write(
                 f"It has no key yet, so nothing can be sent. Give it one that {project.endpoint} "
                 "knows: manage.py set_firebase_credentials --project demo FILE"
