@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns import recurrence, rules
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
-from notifications.contact import Contact
+from notifications.contact import Contact, stay
 from notifications.device import Device
 from notifications.project import OfProject
 
@@ -84,11 +84,14 @@ class Audience(OfProject):
             Audience.objects.select_for_update().filter(pk=self.pk).first()  # see `hold_lists`
             if users := self.used_by():
                 raise models.ProtectedError(f"{self} is still used.", set(users))
+            stay(self.members.values_list("contact", flat=True))
             return super().delete(*args, **kwargs)
 
     def duplicate(self) -> Audience:
         """With everybody on it, if it is a list."""
         with transaction.atomic():
+            # Whoever copies it at the same moment finds the next name free.
+            Audience.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
             copy = Audience.objects.create(
                 project_id=self.project_id,
                 name=self._free_name(),
@@ -98,7 +101,9 @@ class Audience(OfProject):
             with connection.cursor() as cursor:
                 cursor.execute(
                     "INSERT INTO campaigns_member (audience_id, contact_id)"
-                    " SELECT %s, contact_id FROM campaigns_member WHERE audience_id = %s",
+                    " SELECT %s, c.id FROM campaigns_member m"
+                    " JOIN notifications_contact c ON c.id = m.contact_id"
+                    " WHERE m.audience_id = %s ORDER BY c.external_id FOR KEY SHARE OF c",
                     [copy.pk, self.pk],
                 )
         return copy

@@ -18,7 +18,7 @@ from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications import rules
+from notifications import credentials, rules
 from notifications.project import OfProject
 from notifications.rules import MAX_TTL
 from notifications.zones import validate_zone
@@ -224,7 +224,8 @@ class Campaign(OfProject):
     def warnings(self, now: datetime) -> list[str]:
         """What a person should know before launching it; nothing of it keeps it from being."""
         of_labels = labels.warning(self.project_id, self.label, at=self.at or now)
-        return [*self.look().sentences(), *([of_labels] if of_labels else [])]
+        told = [credentials.lacking(self.project), *self.look().sentences(), of_labels]
+        return [warning for warning in told if warning]
 
     def look(self) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import breakers, settling
+from campaigns import breakers, keyless, settling
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
 from campaigns.judging import Final, interrupted, may_be_sent_to, unsent
@@ -104,7 +104,10 @@ class Sending:
         try:
             self.gateway = patiently(lambda: gateway_of(self.run.project))
         except BadCredentials as error:
-            self._pause(Cause.BAD_CREDENTIALS, str(error))
+            if keyless.leave_to_others(self.run, error):
+                self._come_back_in(keyless.AGAIN_SECONDS)
+            else:
+                self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
             if self._gate_is_open():
                 self.left.extend(patiently(lambda: whom(self.claim)))

@@ -21,6 +21,18 @@ def load_running_stack(env_file: Path) -> None:
             os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
+def insist_on(*names: str) -> None:
+    """Name all that is missing at once: whoever sets up a machine should not find out in turns."""
+    missing = [
+        name for name in names if not (os.environ.get(name) or os.environ.get(f"{name}_FILE"))
+    ]
+    if missing:
+        raise ImproperlyConfigured(
+            f"Not set: {', '.join(missing)}. `make run` sets them for its own machine; on another "
+            "one give them the values they have there (docs/operating.md)."
+        )
+
+
 def env_text(name: str, default: str | None = None) -> str:
     value = os.environ.get(name, "") or default
     if value is None:

@@ -17,12 +17,14 @@ from config.environment import (
     env_list,
     env_secret,
     env_text,
+    insist_on,
     load_running_stack,
 )
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
+insist_on("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIALS_KEY")
 
 # --- Where we run -------------------------------------------------------------------------------
 ENVIRONMENT = env_choice(

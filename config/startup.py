@@ -1,9 +1,9 @@
-"""What a worker or beat must not start with: each would lose or double work in silence later."""
+"""What nothing here must start with: each would lose, double or stop work in silence later."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import redis
 from django.conf import settings
@@ -11,13 +11,16 @@ from django.db import DatabaseError, connection
 
 from config import celery_settings
 
+Checks = tuple[Callable[[], str], ...]
+
 MOST_SECONDS_APART = 5
 LIMITS_WITHIN_VISIBILITY = 3
+MOST_TRIED = 20  # service accounts
 
 
-def troubles() -> Iterator[str]:
+def troubles(checks: Checks | None = None) -> Iterator[str]:
     """Each in one line, with what to do. A server that does not answer yet is not one of them."""
-    for check in (_eviction, _visibility, _late_acknowledgement, _clock):
+    for check in checks or (_eviction, _visibility, _late_acknowledgement, _clock, wrong_key):
         try:
             trouble = check()
         except (redis.RedisError, DatabaseError):
@@ -72,8 +75,25 @@ def _clock() -> str:
     )
 
 
-def refuse_to_start_in_trouble() -> None:
-    found = list(troubles())
+def wrong_key() -> str:
+    """One account whose key was lost is its project's trouble; all of them are ours."""
+    from notifications import sealing  # it needs the applications
+    from notifications.credentials import ServiceAccount
+
+    accounts = list(ServiceAccount.objects.order_by("-stored_at")[:MOST_TRIED])
+    if not accounts or any(account.opens() for account in accounts):
+        return ""
+    others = ", ".join(sorted({account.sealed_with for account in accounts}))
+    return (
+        f"CREDENTIALS_KEY (id {sealing.key_id()}) opens none of the stored service accounts; they "
+        f"are sealed with {others}. Set the key the other machines have, or put that key behind "
+        "yours, after a comma. If it is lost: manage.py set_firebase_credentials, once for each "
+        "project."
+    )
+
+
+def refuse_to_start_in_trouble(checks: Checks | None = None) -> None:
+    found = list(troubles(checks))
     connection.close()  # never to be shared with the children that come next
     if found:
         raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in found))

@@ -18,7 +18,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext, gettext_lazy
 
 from notifications import sealing
-from notifications.gateway import BadCredentials
+from notifications.gateway import WrongKey
 from notifications.project import Project
 
 MAX_TEXT = 10_000
@@ -62,7 +62,7 @@ class ServiceAccount(models.Model):
         try:
             text = sealing.unseal(bytes(self.sealed), about=str(self.project_id))
         except sealing.Unsealable:
-            raise BadCredentials(
+            raise WrongKey(
                 "The service account was encrypted with another CREDENTIALS_KEY "
                 f"(id {self.sealed_with}, ours is {sealing.key_id()}). "
                 "Add that key behind ours, after a comma, or upload the account again."
@@ -71,6 +71,14 @@ class ServiceAccount(models.Model):
         if self.sealed_with != sealing.key_id():
             self._seal_anew(info)
         return info
+
+    def opens(self) -> bool:
+        """Whether a key of ours opens it; nothing is done with what is in it."""
+        try:
+            sealing.unseal(bytes(self.sealed), about=str(self.project_id))
+        except sealing.Unsealable:
+            return False
+        return True
 
     def _seal_anew(self, info: Mapping[str, Any]) -> None:
         # Guarded: an account stored in the meantime stays. Not save(): `stored_at` tells the
@@ -82,6 +90,17 @@ class ServiceAccount(models.Model):
         mine = ServiceAccount.objects.filter(pk=self.pk, sealed=self.sealed)
         if mine.update(**values):
             self.sealed, self.sealed_with = values["sealed"], values["sealed_with"]
+
+
+def lacking(project: Project) -> str:
+    """What to do first, when there is nothing to send with."""
+    if project.uses_default_credentials or hasattr(project, "service_account"):
+        return ""
+    said = gettext(
+        "The project “%(project)s” has no key, and its runs pause at once. Set one first: "
+        "Projects → %(project)s → Set credentials."
+    )
+    return said % {"project": project}
 
 
 def use(project: Project, info: Mapping[str, Any]) -> ServiceAccount:

@@ -122,10 +122,18 @@ def retire(
         )
 
 
+def hold(devices: models.QuerySet[Device]) -> list[int]:
+    """Their ids, in the order in which everybody locks them (see registry.py)."""
+    in_order = devices.order_by("kind", "address").select_for_update(no_key=True)
+    return list(in_order.values_list("pk", flat=True))
+
+
 def retired_by(by: str) -> models.QuerySet[Device]:
     return Device.objects.filter(retired_by=by, retired_at__isnull=False)
 
 
 def restore(by: str) -> int:
     """Take back everything that was retired by this sending."""
-    return retired_by(by).update(retired_at=None, retired_reason="", retired_by="")
+    with transaction.atomic():
+        held = Device.objects.filter(pk__in=hold(retired_by(by)))
+        return held.update(retired_at=None, retired_reason="", retired_by="")

@@ -71,6 +71,10 @@ class BadCredentials(Exception):
     """The project's key cannot work. A person has to act; trying again cannot help."""
 
 
+class WrongKey(BadCredentials):
+    """It is sealed with a key this process does not have. Others may have it."""
+
+
 class Permit:
     """Leave to start requests, until it runs out or is withdrawn.
 

@@ -7,8 +7,8 @@ process dies here: neither the work nor the key was committed, and the next requ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, models, transaction
@@ -21,10 +21,11 @@ FORGOTTEN_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Answer:
-    """A status and a JSON text: what was said, and is said again."""
+    """A status, a JSON text and some headers: what was said, and is said again."""
 
     status: int
     body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
     replayed: bool = False
 
 
@@ -35,6 +36,7 @@ class IdempotencyKey(OfProject):
     fingerprint = models.CharField(max_length=64, help_text="Of the request's address and body.")
     status = models.PositiveSmallIntegerField()
     body = models.TextField()
+    headers = models.JSONField(default=dict, db_default={})
     created_at = models.DateTimeField()
 
     class Meta:
@@ -69,7 +71,7 @@ def once(
         if known is not None:
             if known.fingerprint != fingerprint:
                 raise IdempotencyKey.OtherRequest
-            return Answer(known.status, known.body, replayed=True)
+            return Answer(known.status, known.body, known.headers, replayed=True)
         answer = work()
         IdempotencyKey.objects.create(
             project=project,
@@ -77,6 +79,7 @@ def once(
             fingerprint=fingerprint,
             status=answer.status,
             body=answer.body,
+            headers=dict(answer.headers),
             created_at=now,
         )
     return answer
@@ -93,8 +96,8 @@ def _locked(project: Project, key: str) -> bool:
 
 
 def _forget_old(now: datetime) -> None:
-    """A few with every use: there are never many, and beat need not know of them."""
+    """A few with every use: there are never many, and beat need not know of them. Those that
+    another request is forgetting are left to it."""
     old = IdempotencyKey.objects.filter(created_at__lt=now - KEPT)
-    IdempotencyKey.objects.filter(
-        pk__in=list(old.values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
-    ).delete()
+    free = old.select_for_update(skip_locked=True).values_list("pk", flat=True)
+    IdempotencyKey.objects.filter(pk__in=list(free[:FORGOTTEN_AT_ONCE])).delete()

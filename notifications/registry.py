@@ -1,7 +1,9 @@
 """The registry of people and their devices: many upserted by a few statements.
 
-Rows are locked in one order everywhere, so that two calls that bring the same people wait for each
-other instead of deadlocking. If the process dies here: nothing of the call is committed.
+Rows are locked in one order by everybody who writes them, so that two who meet wait for each other
+instead of deadlocking: people by external id, then devices by address. Who erases a person or puts
+one on a list begins with the people, too; who retires a dead address waits for nobody. If the
+process dies here: nothing of the call is committed.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 
+from notifications.device import Device, hold, retire
 from notifications.project import Project
 
 
@@ -62,6 +66,27 @@ def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upse
     return upserted
 
 
+def replace_one(project: Project, person: Person, *, now: datetime) -> Upserted:
+    """Write a person. Given devices, all others of theirs are retired."""
+    with transaction.atomic():
+        upserted = _write_people(project, [person], now)
+        if person.devices is not None:
+            (owner,) = upserted.ids.values()
+            theirs = Device.objects.filter(contact=owner)
+            hold(theirs | _registered(project, person.devices))
+            register(project, [(owner, device) for device in person.devices], now=now)
+            gone = theirs.exclude(registered_at=now).values_list("pk", flat=True)
+            retire(gone, reason="removed", sent_at=now, now=now)
+    return upserted
+
+
+def _registered(project: Project, addresses: Sequence[Address]) -> QuerySet[Device]:
+    known = Q(pk=None)
+    for one in addresses:
+        known |= Q(project=project, kind=one.kind, address=one.address)
+    return Device.objects.filter(known)
+
+
 def _merged(people: Sequence[Person]) -> list[Person]:
     """Each person once: an export with a row per device names the same person several times."""
     merged: dict[str, Person] = {}
@@ -92,7 +117,7 @@ WITH known AS (
         AS given (external_id, attributes, locale, timezone)
     JOIN notifications_contact c
         ON c.project_id = %(project)s AND c.external_id = given.external_id
-    ORDER BY c.external_id FOR UPDATE OF c
+    ORDER BY c.external_id FOR NO KEY UPDATE OF c
 )
 UPDATE notifications_contact c SET
     attributes = COALESCE(known.attributes, c.attributes),
@@ -105,18 +130,18 @@ RETURNING c.external_id, c.id
 
 
 def _write_people(project: Project, people: list[Person], now: datetime) -> Upserted:
-    ids: dict[str, int] = {}
-    created: set[str] = set()
-    with connection.cursor() as cursor:
-        while people:  # once more for whoever another call erased between the two statements
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(CREATE, _columns(project, people, now))
             new = dict(cursor.fetchall())
             known = [person for person in people if person.external_id not in new]
             cursor.execute(UPDATE, _columns(project, known, now))
-            ids |= new | dict(cursor.fetchall())
-            created |= set(new)
-            people = [person for person in people if person.external_id not in ids]
-    return Upserted(ids, frozenset(created))
+            ids = new | dict(cursor.fetchall())
+            if len(ids) == len(people):
+                return Upserted(ids, frozenset(new))
+            # Somebody was erased between the two statements. To create them now would be out of
+            # order: let go of everybody, and begin with the first again.
+            transaction.set_rollback(True)
 
 
 def _columns(project: Project, people: list[Person], now: datetime) -> dict[str, Any]:
@@ -133,12 +158,6 @@ def _columns(project: Project, people: list[Person], now: datetime) -> dict[str,
     }
 
 
-# In the order in which a worker retires devices (see device.py), before any new row is written.
-LOCK = """
-SELECT d.id FROM notifications_device d
-JOIN unnest(%(kinds)s::text[], %(addresses)s::text[]) AS given (kind, address) USING (kind, address)
-WHERE d.project_id = %(project)s ORDER BY d.id FOR UPDATE OF d
-"""
 REGISTER = """
 INSERT INTO notifications_device AS d
     (project_id, contact_id, kind, address, platform, app_version, registered_at, last_seen_at,
@@ -164,6 +183,7 @@ def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: da
     """Each address, once, with the id of the person it belongs to from now on.
 
     An address moves to its new owner, and a retired one that the app registers again is active.
+    The owners are locked already: nobody erases them meanwhile.
     """
     if not owners:
         return
@@ -177,6 +197,5 @@ def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: da
         "platforms": [device.platform for device in devices],
         "versions": [device.app_version for device in devices],
     }
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(LOCK, columns)
+    with connection.cursor() as cursor:
         cursor.execute(REGISTER, columns)

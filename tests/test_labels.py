@@ -19,7 +19,7 @@ from tests.builders import make_campaign, make_project, make_run
 
 @pytest.fixture
 def project(db: None) -> Project:
-    return make_project()
+    return make_project(uses_default_credentials=True)  # nothing else to be told of
 
 
 @pytest.mark.parametrize(

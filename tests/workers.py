@@ -45,7 +45,7 @@ class Workers:
         log = (self.logs / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
             [*command, "-l", "INFO"],
-            env={**os.environ, **self.fcm.environment, "DATABASE_URL": _test_database()},
+            env={**os.environ, **self.fcm.environment, "DATABASE_URL": database()},
             stdout=log,
             stderr=log,
             start_new_session=True,  # so that a kill takes the pool's children too
@@ -75,6 +75,7 @@ def _answering() -> set[str]:
     return {host.partition("@")[0] for pong in pongs for host in pong}
 
 
-def _test_database() -> str:
+def database() -> str:
+    """The tests' own, for a process that is to see their rows."""
     server = os.environ["DATABASE_URL"].rpartition("/")[0]
     return f"{server}/{connection.settings_dict['NAME']}"

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audience import Audience, Member
-from notifications.contact import Contact
+from notifications.contact import Contact, stay
 
 MAX_LINES = 100_000
 AT_ONCE = 5_000
@@ -72,10 +72,12 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
 
 
 def change(audience: Audience, mode: str, people: list[int]) -> Change:
-    """All of it, or nothing."""
+    """All of it, or nothing. Who was erased since they were looked up is left out."""
     on_it = Member.objects.filter(audience=audience)
     removed = 0
     with transaction.atomic():
+        there = on_it.values_list("contact", flat=True) if mode == Mode.REPLACE else ()
+        people = list(stay([*people, *there]).intersection(people))
         if mode == Mode.REMOVE:
             return Change(0, on_it.filter(contact__in=people).delete()[0])
         if mode == Mode.REPLACE:

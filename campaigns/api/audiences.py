@@ -16,8 +16,10 @@ from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.idempotency import idempotent
+from notifications.api.patience import patient
 from notifications.api.view import ApiView, delete, save
-from notifications.contact import Contact
+from notifications.contact import Contact, stay
 
 MAX_LISTED = 10_000
 EXAMPLE = '{"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}'
@@ -86,6 +88,8 @@ class Audiences(ApiView):
         return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
 
     @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
+    @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         given = self.given(AudienceSerializer)
         listed = "contacts" in given
@@ -100,12 +104,14 @@ class AudienceById(ApiView):
         return Response(AudienceSerializer(self.find(Audience, pk)).data)
 
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
+    @patient
     def put(self, request: Request, pk: int) -> Response:
         """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
         audience = _write(self.find(Audience, pk), self.given(AudienceSerializer))
         return Response(AudienceSerializer(audience).data)
 
     @extend_schema(responses={204: None})
+    @patient
     def delete(self, request: Request, pk: int) -> Response:
         audience = self.find(Audience, pk)
         with transaction.atomic():
@@ -140,7 +146,9 @@ def _refuse(given: dict[str, Any], name: str, message: str) -> None:
 
 def _write_members(audience: Audience, external_ids: list[str]) -> None:
     people = Contact.objects.filter(project=audience.project_id, external_id__in=external_ids)
-    ids = dict(people.values_list("external_id", "pk"))
+    found = dict(people.values_list("external_id", "pk"))
+    here = stay([*found.values(), *audience.members.values_list("contact", flat=True)])
+    ids = {external_id: pk for external_id, pk in found.items() if pk in here}
     if unknown := [external_id for external_id in external_ids if external_id not in ids]:
         named = ", ".join(unknown[:20])
         raise serializers.ValidationError(

@@ -22,7 +22,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
 from notifications import audit
-from notifications.api import idempotency, pages
+from notifications.api import pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
@@ -104,11 +104,7 @@ class Campaigns(ApiView):
         mine = Campaign.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, CampaignSerializer().to_representation)
 
-    @extend_schema(
-        parameters=[idempotency.PARAMETER],
-        request=CampaignSerializer,
-        responses={201: CampaignSerializer},
-    )
+    @extend_schema(request=CampaignSerializer, responses={201: CampaignSerializer})
     @idempotent
     def post(self, request: Request) -> Response:
         campaign = _write(Campaign(project=self.project), self.given(CampaignSerializer))
@@ -152,9 +148,7 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
 
 
 class CampaignLaunch(ApiView):
-    @extend_schema(
-        parameters=[idempotency.PARAMETER], request=Nothing, responses={202: RunSerializer}
-    )
+    @extend_schema(request=Nothing, responses={202: RunSerializer})
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Freeze it into a run and start, or wait for its time."""

@@ -16,7 +16,7 @@ from campaigns import control, pace, reports, tasks
 from campaigns.reasons import Cause, cause_in_words
 from campaigns.reports import Totals
 from campaigns.run import Run
-from notifications.api import idempotency, pages
+from notifications.api import pages
 from notifications.api.fields import Nothing
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
@@ -151,7 +151,7 @@ class RunMove(ApiView):
 
     verb = ""
 
-    @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
+    @extend_schema(request=Nothing, responses=RunSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         self.given(Nothing)

@@ -19,6 +19,7 @@ from notifications import audit, payload
 from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
@@ -75,6 +76,7 @@ class Templates(ApiView):
         return pages.page_by_id(request, mine, TemplateSerializer().to_representation)
 
     @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
+    @idempotent
     def post(self, request: Request) -> Response:
         template = Template(project=self.project, **self.given(TemplateSerializer))
         with transaction.atomic():

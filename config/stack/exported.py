@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from config.stack import stand_in
 from config.stack.leftovers import MARK
 from config.stack.state import State
 
@@ -18,19 +19,25 @@ def shared(secrets: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, str
 
 def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int]) -> dict[str, str]:
     """What belongs to a running stack: sizes, ports, and the stand-in for FCM."""
-    emulator = f"https://127.0.0.1:{ports['EMULATOR_PORT']}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     defaults = {
         "CARILLON_ENV": "development",
         "WORKERS": str(2 * cores),  # each waits for FCM half of its time
         "CONNECTIONS": "250",
-        "FCM_ENDPOINT": emulator,
-        "FCM_TOKEN_URI": f"{emulator}/token",
+    }
+    chosen = {name: environ.get(name) or value for name, value in defaults.items()}
+    fcm = stand_in.of(environ) or _emulators(state, ports["EMULATOR_PORT"])
+    return chosen | fcm | {name: str(port) for name, port in ports.items()}
+
+
+def _emulators(state: State, port: int) -> dict[str, str]:
+    address = f"https://127.0.0.1:{port}"
+    return {
+        "FCM_ENDPOINT": address,
+        "FCM_TOKEN_URI": f"{address}/token",
         "FCM_CA_FILE": str(state.emulator / "ca.pem"),
         "FCM_SERVICE_ACCOUNT_FILE": str(state.emulator / "service-account.json"),
     }
-    chosen = {name: environ.get(name) or value for name, value in defaults.items()}
-    return chosen | {name: str(port) for name, port in ports.items()}
 
 
 def marked(environ: Mapping[str, str], state: State, exported: Mapping[str, str]) -> dict[str, str]:

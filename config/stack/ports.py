@@ -16,9 +16,10 @@ PUBLIC = {"PORT": 8000, "FLOWER_PORT": 5555, "EMULATOR_PORT": 9099}
 EMBEDDED_RANGE = range(15_000, 30_000)
 
 
-def public_ports(environ: Mapping[str, str]) -> dict[str, int]:
+def public_ports(environ: Mapping[str, str], *, emulator: bool = True) -> dict[str, int]:
     """PORT, FLOWER_PORT and EMULATOR_PORT, each a free port, or a line that names the trouble."""
-    ports = {name: _number(name, environ.get(name) or str(PUBLIC[name])) for name in PUBLIC}
+    wanted = [name for name in PUBLIC if emulator or name != "EMULATOR_PORT"]
+    ports = {name: _number(name, environ.get(name) or str(PUBLIC[name])) for name in wanted}
     owner: dict[int, str] = {}
     for name, port in ports.items():
         if port in owner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from config.stack import StackError, exported
+from config.stack import StackError, exported, stand_in
 from config.stack.leftovers import end_leftovers
 from config.stack.logs import LogFolder
 from config.stack.ports import public_ports
@@ -52,7 +52,8 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     environ = os.environ
     if ended := end_leftovers(state.path):
         console.say(f"Ended {ended} processes of a launcher that was killed.")
-    ports = public_ports(environ)
+    foreign = stand_in.of(environ)
+    ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 
     console.say("Starting PostgreSQL and Valkey.")
@@ -61,9 +62,11 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     env = exported.marked(environ, state, exports)
 
     console.say("Preparing the database and the demo project.")
-    supervisor.start([emulator(state, env)])
+    fcm = [] if foreign else [emulator(state, env)]
+    supervisor.start(fcm)
     supervisor.run_to_end(one_off("migrate", env, "migrate", "--no-input"))
-    supervisor.await_answers(["emulator"], seconds=30)  # it made the demo's service account
+    # Ours makes the demo's service account.
+    supervisor.await_answers([service.name for service in fcm], seconds=30)
     demo = ("demo", "--contacts", DEMO_CONTACTS, "--if-empty")
     supervisor.run_to_end(one_off("demo", env, *demo))
     write_private(state.env_file, assignments(exports))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping
 
+from config.stack import stand_in
 from config.stack.account import data_folders
 from config.stack.servers import without_password
 from config.stack.state import State
@@ -38,26 +40,39 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("Health", f"{app}/readyz   {app}/metrics"),
         ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
         ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
-        (
-            "Emulator",
-            f"https://127.0.0.1:{env['EMULATOR_PORT']}/   (instead of FCM: no phone rings)",
-        ),
+        _fcm(env),
         ("PostgreSQL", _server(env["DATABASE_URL"], embedded["DATABASE_URL"], state)),
         ("Valkey", _server(env["REDIS_URL"], embedded["REDIS_URL"], state)),
         ("Logs", f"{state.logs}/*.log"),
     ]
     addresses = "\n".join(f"  {name:<11} {value}" for name, value in rows)
     data = " and ".join(str(folder) for folder in data_folders(state.path))
+    first = _first(env) + "  Next: log in, open Campaigns, and launch the demo campaign:"
     support = f"\n  {SUPPORT}\n" if any(embedded.values()) else ""
     return f"""
 Carillon rings.
 
 {addresses}
 
-  Next: log in, open Campaigns, and launch the demo campaign: 20,000 contacts are waiting for it.
+{first} 20,000 contacts are waiting for it.
         In a second shell: .venv/bin/python manage.py report --help
   Ctrl-C ends every process; the data stay in {data}.
 {support}"""
+
+
+def _fcm(env: Mapping[str, str]) -> tuple[str, str]:
+    if stand_in.of(os.environ):
+        return "FCM", f"{env['FCM_ENDPOINT']}   (FCM_ENDPOINT: the emulator was not started)"
+    return "Emulator", f"{env['FCM_ENDPOINT']}/   (instead of FCM: no phone rings)"
+
+
+def _first(env: Mapping[str, str]) -> str:
+    if "FCM_SERVICE_ACCOUNT_FILE" in env:
+        return ""
+    return (
+        f"  First: give the demo project a key that {env['FCM_ENDPOINT']} knows:\n"
+        "        .venv/bin/python manage.py set_firebase_credentials --project demo FILE\n"
+    )
 
 
 def _server(url: str, embedded: bool, state: State) -> str:

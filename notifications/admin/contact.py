@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -20,7 +20,7 @@ from notifications.admin.json_field import JSONText
 from notifications.admin.page import Page
 from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
-from notifications.contact import Contact
+from notifications.contact import Contact, stay
 from notifications.device import Device
 from notifications.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 
@@ -44,6 +44,12 @@ class ContactForm(ModelForm):
             NON_FIELD_ERRORS: {"unique_together": _("This external id is taken already.")}
         }
         help_texts = {"locale": _("A language tag such as en, ko or pt-BR: it chooses the text.")}
+
+    def clean(self) -> dict[str, Any]:
+        """Django would write a row that is gone anew; and an erasure must not be undone."""
+        if self.instance.pk and not stay([self.instance.pk]):
+            raise ValidationError(gettext("This person was erased meanwhile."))
+        return super().clean() or {}
 
 
 @admin.register(Contact)

@@ -87,7 +87,8 @@ class DeviceForm(ModelForm):
         cleaned = super().clean() or {}
         project, person = cleaned.get("project"), cleaned.get("person")
         if project and person:
-            contact = Contact.objects.filter(project=project, external_id=person).first()
+            known = Contact.objects.filter(project=project, external_id=person)
+            contact = known.select_for_update(no_key=True).first()  # until the device is saved
             if contact is None:
                 said = _("“%(person)s” is nobody in %(project)s.")
                 raise ValidationError({"person": said % {"person": person, "project": project}})

@@ -24,6 +24,7 @@ from notifications.admin.dialogs import gone
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
+from notifications.outage import patiently
 from notifications.project import Project
 
 
@@ -121,6 +122,11 @@ class Page(ModelAdmin):
             return HttpResponseRedirect(reverse("admin:notifications_project_add"))
         return super().add_view(request, form_url, extra_context)
 
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """One transaction; when it collides with another one it begins anew."""
+        view = super().changeform_view
+        return patiently(lambda: view(*args, **kwargs), seconds=0)
+
     # --- Verbs ---------------------------------------------------------------------------------
 
     def _get_instance_method(self, method_name: str) -> Callable[..., Any]:
@@ -204,9 +210,10 @@ class Page(ModelAdmin):
             if users := self.used_by(row):
                 why = _("It is used by %(names)s.") % {"names": ", ".join(users)}
                 return self._kept(request, row, why)
+            said = {"goes_along": self.goes_along, **(extra_context or {})}
+            delete = super().delete_view
             try:
-                said = {"goes_along": self.goes_along, **(extra_context or {})}
-                return super().delete_view(request, object_id, said)
+                return patiently(lambda: delete(request, object_id, said), seconds=0)
             except ProtectedError:  # it came into use between the question and the answer
                 return self._kept(request, row, _("It came into use a moment ago."))
         return super().delete_view(request, object_id, extra_context)

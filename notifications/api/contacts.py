@@ -14,15 +14,17 @@ from rest_framework.response import Response
 
 from notifications import audit
 from notifications.api.fields import StrictSerializer
+from notifications.api.idempotency import idempotent
+from notifications.api.patience import patient
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
-from notifications.device import Device, retire
-from notifications.registry import Person, upsert
+from notifications.registry import Person, replace_one, upsert
 
 AT_ONCE = 1_000
+NOBODY = "There is no such person in this project."
 NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 
@@ -51,6 +53,8 @@ class ContactsBulk(ApiView):
     """Write up to 1,000 people and their devices; addresses move to their new owner."""
 
     @extend_schema(request=ContactsGiven, responses=ContactsTaken)
+    @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
         upserted = upsert(self.project, people, now=timezone.now())
@@ -80,27 +84,24 @@ class ContactByExternalId(ApiView):
     @extend_schema(
         request=PersonSerializer, responses={200: ContactSerializer, 201: ContactSerializer}
     )
+    @patient
     def put(self, request: Request, external_id: str) -> Response:
         """Replace what is known of a person. Given `devices`, all others of theirs are retired."""
         person = self._told_of(external_id)
-        now = timezone.now()
         with transaction.atomic():
-            upserted = upsert(self.project, [person], now=now)
-            if person.devices is not None:
-                # Registered a moment ago, in this transaction, are those that stay.
-                others = Device.objects.filter(contact__in=upserted.ids.values())
-                gone = others.exclude(registered_at=now).values_list("pk", flat=True)
-                retire(gone, reason="removed", sent_at=now, now=now)
-        contact = self._contact(external_id)
-        return Response(ContactSerializer(contact).data, status=201 if upserted.created else 200)
+            upserted = replace_one(self.project, person, now=timezone.now())
+            shown = ContactSerializer(self._contact(external_id)).data
+        return Response(shown, status=201 if upserted.created else 200)
 
     @extend_schema(responses={204: None})
+    @patient
     def delete(self, request: Request, external_id: str) -> Response:
         """Erase a person and their devices. Rows of past deliveries stay, without a name."""
         contact = self._contact(external_id)
         with transaction.atomic():
             contact_id = contact.pk
-            contact.delete()
+            if not contact.delete()[0]:
+                raise NotFound(NOBODY)
             # By number: the trail of an erasure must not keep what was erased.
             audit.record(self.actor, "erased", f"contact {contact_id}", project=self.project)
         return Response(status=204)
@@ -118,5 +119,5 @@ class ContactByExternalId(ApiView):
         known = Contact.objects.filter(project=self.project, external_id=external_id)
         contact = None if "\x00" in external_id else known.first()
         if contact is None:
-            raise NotFound("There is no such person in this project.")
+            raise NotFound(NOBODY)
         return contact

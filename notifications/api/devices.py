@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.idempotency import idempotent
+from notifications.api.patience import patient
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
@@ -18,17 +21,25 @@ from notifications.registry import register
 
 class Devices(ApiView):
     @extend_schema(request=RegistrationSerializer, responses=RegistrationSerializer)
+    @patient
+    @idempotent
     def post(self, request: Request) -> Response:
         """Register an address. It moves here if somebody else had it, and is active again."""
         external_id, address = read_registration(request.data)
-        owner = Contact.objects.filter(project=self.project, external_id=external_id).first()
+        with transaction.atomic():
+            register(self.project, [(self._owner(external_id), address)], now=timezone.now())
+            device = Device.objects.get(
+                project=self.project, kind=address.kind, address=address.address
+            )
+        shown = DeviceSerializer().to_representation(device)
+        return Response({"contact": external_id, **shown})
+
+    def _owner(self, external_id: str) -> int:
+        """Their id; nobody erases them until the transaction ends."""
+        known = Contact.objects.filter(project=self.project, external_id=external_id)
+        owner = known.select_for_update(no_key=True).values_list("pk", flat=True).first()
         if owner is None:
             raise serializers.ValidationError(
                 {"contact": "There is no such person in this project; write them first."}
             )
-        register(self.project, [(owner.pk, address)], now=timezone.now())
-        device = Device.objects.get(
-            project=self.project, kind=address.kind, address=address.address
-        )
-        shown = DeviceSerializer().to_representation(device)
-        return Response({"contact": owner.external_id, **shown})
+        return owner

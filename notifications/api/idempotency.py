@@ -1,15 +1,15 @@
-"""`Idempotency-Key` on the requests that must not happen twice."""
+"""`Idempotency-Key` on every request that makes, moves or sends something."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import orjson
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,6 +19,8 @@ from notifications.api.view import ApiView
 from notifications.idempotency import Answer, IdempotencyKey, once
 
 MAX_LENGTH = 255
+SAID_AGAIN = ("Location", "ETag")
+SECONDS = 2  # after which to ask again what became of the first request
 PARAMETER = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -32,7 +34,8 @@ Method = Callable[Concatenate[View, Request, P], Response]
 
 
 def idempotent(method: Method[View, P]) -> Method[View, P]:
-    """A POST whose repetition with the same key returns the first answer and does nothing."""
+    """A POST whose repetition with the same key returns the first answer and does nothing; the
+    schema says so. Inside `patient`, which does all of it again."""
 
     @wraps(method)
     def guarded(view: View, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
@@ -43,19 +46,22 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
 
         def work() -> Answer:
             response = method(view, request, *args, **kwargs)
-            return Answer(response.status_code, as_json(response.data).decode())
+            headers = {name: response[name] for name in SAID_AGAIN if name in response}
+            return Answer(response.status_code, as_json(response.data).decode(), headers)
 
         try:
             answer = once(view.project, key, _text_of(request), work, now=timezone.now())
         except IdempotencyKey.InFlight as error:
             still = "The first request with this Idempotency-Key is still being worked on."
-            raise Problem(HTTPStatus.CONFLICT, still, kind="in-flight") from error
+            raise Problem(
+                HTTPStatus.CONFLICT, still, kind="in-flight", retry_after=SECONDS
+            ) from error
         except IdempotencyKey.OtherRequest as error:
             other = "This Idempotency-Key came with another request before; use a new one."
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, other, kind="key-reused") from error
         return _response(answer)
 
-    return guarded
+    return extend_schema(parameters=[PARAMETER])(guarded)
 
 
 def _check(key: str) -> None:
@@ -73,5 +79,6 @@ def _text_of(request: Request) -> bytes:
 
 
 def _response(answer: Answer) -> Response:
-    headers: dict[str, Any] = {"Idempotent-Replayed": "true"} if answer.replayed else {}
+    replayed = {"Idempotent-Replayed": "true"} if answer.replayed else {}
+    headers = {**answer.headers, **replayed}
     return Response(orjson.loads(answer.body), status=answer.status, headers=headers)

@@ -25,7 +25,10 @@ OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 
 
 class Problem(exceptions.APIException):
-    """A refusal of our own, with a `kind` scripts can tell apart and members that help them."""
+    """A refusal of our own, with a `kind` scripts can tell apart and members that help them.
+
+    `retry_after`: in so many seconds the same request may be answered otherwise.
+    """
 
     def __init__(
         self,
@@ -34,11 +37,13 @@ class Problem(exceptions.APIException):
         *,
         kind: str = "",
         errors: Mapping[str, Any] | None = None,
+        retry_after: int = 0,
         **members: Any,
     ) -> None:
         super().__init__(detail)
         self.status_code = status.value
         self.kind, self.errors, self.members = kind, errors or {}, members
+        self.retry_after = retry_after
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
@@ -48,8 +53,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     headers = {}
     if challenge := getattr(problem, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if problem.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["Retry-After"] = "2"
+    if seconds := getattr(problem, "retry_after", 0):
+        headers["Retry-After"] = str(seconds)
     return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
 
 
@@ -64,7 +69,8 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
     if isinstance(error, DATABASE_TROUBLE):
         log.warning("a request met a busy or restarting database: %s", error)
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
+        again = "Nothing was changed. Try again shortly."
+        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, again, retry_after=2)
     log.exception("a request failed", exc_info=error)
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Model, ProtectedError
 from psycopg.errors import UniqueViolation
 from rest_framework.exceptions import NotFound
@@ -73,6 +73,7 @@ def save(row: Model) -> None:
     try:
         with transaction.atomic():
             row.save()
+            connection.check_constraints()  # now, and not at the end of a transaction around us
             _record(row, before)
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
@@ -101,10 +102,15 @@ def _record(row: Model, before: changes.Values) -> None:
 def delete(row: Model) -> None:
     """Raises Problem when other rows stand on it; then nothing was deleted."""
     try:
-        row.delete()
+        with transaction.atomic():
+            row.delete()
+            connection.check_constraints()
     except ProtectedError as error:
         users = sorted(error.protected_objects, key=lambda user: user.pk)[:5]
         named = ", ".join(f"{user._meta.verbose_name} {user.pk}" for user in users)
         raise Problem(
             HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
         ) from error
+    except IntegrityError as error:
+        used = f"{row} came into use a moment ago."
+        raise Problem(HTTPStatus.CONFLICT, used, kind="in-use") from error

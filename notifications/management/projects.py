@@ -10,6 +10,15 @@ from notifications.project import Project
 def project_named(slug: str) -> Project:
     project = Project.objects.filter(slug=slug).first()
     if project is None:
-        known = ", ".join(Project.objects.values_list("slug", flat=True)[:20]) or "none yet"
+        slugs = ", ".join(Project.objects.values_list("slug", flat=True)[:20])
+        known = slugs or "none yet; manage.py create_project makes one"
         raise CommandError(f"There is no project “{slug}”. Projects: {known}.")
     return project
+
+
+def refuse_if_there(slug: str) -> None:
+    if there := Project.objects.filter(slug=slug).first():
+        raise CommandError(
+            f"There is a project “{slug}” already, “{there.name}”, sending as Firebase project "
+            f"{there.firebase_project_id}. Nothing was changed."
+        )

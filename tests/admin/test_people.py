@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from notifications.access import ApiKey
+from notifications.admin.contact import ContactPage
 from notifications.audit import AuditEntry
 from notifications.contact import Contact
 from notifications.device import Device
@@ -67,6 +68,23 @@ def test_deleting_a_person_takes_the_devices_along(desk: Desk, project: Project)
     desk.post("notifications_contact_delete", device.contact_id, post="yes")
     assert not Contact.objects.exists() and not Device.objects.exists()
     assert AuditEntry.objects.get().action == "deleted"
+
+
+def test_whoever_is_erased_while_they_are_changed_does_not_come_back(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact = make_contact(project, external_id="u1")
+    find = ContactPage.get_object
+
+    def find_and_lose(page: ContactPage, *asked: Any, **more: Any) -> Any:
+        found = find(page, *asked, **more)
+        Contact.objects.all().delete()
+        return found
+
+    monkeypatch.setattr(ContactPage, "get_object", find_and_lose)
+    said = desk.save("notifications_contact_change", contact.pk, **person(locale="en"))
+    assert "This person was erased meanwhile." in said
+    assert not Contact.objects.exists()
 
 
 def test_a_device_is_given_to_a_person_named_by_external_id(desk: Desk, project: Project) -> None:

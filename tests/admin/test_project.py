@@ -14,6 +14,7 @@ from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
 from notifications.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
+from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -152,3 +153,12 @@ def test_a_new_project_leads_to_where_its_key_is_set(desk: Desk) -> None:
     assert "None yet." not in desk.open("notifications_project_add")
     said = desk.save("notifications_project_add", **form, **pace)
     assert "Nothing can be sent: set one above." in said
+
+
+def test_the_review_says_when_there_is_no_key_to_send_with(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    todo = "has no key, and its runs pause at once. Set one first: Projects → Shop"
+    assert todo in desk.open("campaign_review", campaign.pk)
+    Project.objects.update(uses_default_credentials=True)
+    assert "has no key" not in desk.open("campaign_review", campaign.pk)

@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connections, transaction
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from campaigns.api.audiences import Audiences
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications import idempotency
+from notifications.api.idempotency import idempotent
+from notifications.api.view import ApiView
 from notifications.idempotency import Answer, IdempotencyKey, once
 from notifications.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_project, make_run
+from tests.builders import make_campaign, make_contact, make_project, make_run
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -145,6 +150,7 @@ def test_the_door_says_409_while_the_first_is_at_work() -> None:
             refused = thread.submit(_in_a_thread, alice, campaign).result(10)
     assert refused.status_code == 409
     assert refused.json()["type"] == "urn:carillon:in-flight"
+    assert refused["Retry-After"] == "2"
     assert not Run.objects.exists()
 
 
@@ -162,3 +168,66 @@ def test_work_that_fails_leaves_no_key(ours: Project) -> None:
     with pytest.raises(RuntimeError):
         once(ours, "k1", b"launch", work, now=NOON)
     assert not IdempotencyKey.objects.exists()
+
+
+def bodies_of(project: Project) -> dict[str, Any]:
+    """What each address that makes something is sent."""
+    contact = make_contact(project, external_id="u1")
+    likeness = make_campaign(project)
+    return {
+        "contacts/bulk": {"contacts": [{"external_id": "u2"}]},
+        "devices": {"contact": contact.external_id, "token": "t:1", "platform": "web"},
+        "audiences": {"name": "All", "rules": {"all": []}},
+        "templates": {"name": "Hello", "title": "Hello", "body": "You"},
+        "campaigns": {
+            "name": "A", "audience": likeness.audience_id, "template": likeness.template_id
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", ["contacts/bulk", "devices", "audiences", "templates", "campaigns"]
+)
+def test_whatever_makes_something_makes_it_once(alice: Caller, ours: Project, path: str) -> None:
+    body = bodies_of(ours)[path]
+    first = alice.post(path, body, Idempotency_Key="k1")
+    assert first.status_code in (200, 201), first.content
+    again = alice.post(path, body, Idempotency_Key="k1")
+    assert again["Idempotent-Replayed"] == "true"
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    other = alice.post(path, {**body, "more": 1}, Idempotency_Key="k1")
+    assert (other.status_code, other.json()["type"]) == (422, "urn:carillon:key-reused")
+
+
+def test_where_it_was_made_is_said_again(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def post(view: ApiView, request: Request) -> Response:
+        return Response({"id": 7}, status=201, headers={"Location": "/api/v1/audiences/7"})
+
+    monkeypatch.setattr(Audiences, "post", idempotent(post))
+    heard = [alice.post("audiences", {}, Idempotency_Key="k1") for _ in range(2)]
+    assert [answer["Location"] for answer in heard] == ["/api/v1/audiences/7"] * 2
+    assert "Idempotent-Replayed" in heard[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_does_not_wait_for_another_one_that_forgets_the_same_old_keys() -> None:
+    project = make_project()
+    long_ago = NOON - timedelta(days=31)
+    for number in range(3):
+        once(project, f"old {number}", b"", lambda: Answer(200, "{}"), now=long_ago)
+
+    def forgetting_meanwhile() -> Answer:
+        def other() -> Answer:
+            try:
+                return once(project, "k2", b"", lambda: Answer(202, "{}"), now=NOON)
+            finally:
+                connections.close_all()
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(other).result()
+
+    assert once(project, "k1", b"", forgetting_meanwhile, now=NOON).status == 202
+    kept = IdempotencyKey.objects.order_by("key").values_list("key", flat=True)
+    assert list(kept) == ["k1", "k2"]

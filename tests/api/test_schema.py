@@ -41,6 +41,19 @@ def test_the_schema_names_the_headers_and_fields_scripts_rely_on(client: Client)
     assert "202" in launch["responses"]
 
 
+def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_key(
+    client: Client,
+) -> None:
+    schema = yaml.safe_load(client.get("/api/schema/").content)
+    posts = {path: verbs["post"] for path, verbs in schema["paths"].items() if "post" in verbs}
+    keyless = {
+        path.removeprefix("/api/v1/")
+        for path, post in posts.items()
+        if "Idempotency-Key" not in [one["name"] for one in post.get("parameters", [])]
+    }
+    assert keyless == {"audiences/estimate", "templates/{id}/preview"}  # they only ask
+
+
 @pytest.mark.parametrize("query", ["", "?script="])
 def test_the_page_loads_nothing_from_elsewhere(client: Client, query: str) -> None:
     response = client.get(f"/api/docs/{query}")

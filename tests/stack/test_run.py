@@ -20,15 +20,16 @@ from tests.stack.conftest import bare_environment, launcher
 
 
 class RunningStack:
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, **environ: str) -> None:
         self.state = state
         names = ("PORT", "FLOWER_PORT", "EMULATOR_PORT")
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.screen: list[str] = []
+        ports = {name: str(port) for name, port in self.ports.items()}
         self.launcher: subprocess.Popen[str] = subprocess.Popen(
             launcher(state, "run"),
             cwd=CHECKOUT,
-            env=bare_environment(**{name: str(port) for name, port in self.ports.items()}),
+            env=bare_environment(**{**ports, **environ}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from campaigns.demo import content, people
-from notifications.credentials import ServiceAccount
+from notifications import credentials
 from notifications.project import Project
+
+KEY_FILE = "FCM_SERVICE_ACCOUNT_FILE"
 
 
 class Command(BaseCommand):
@@ -38,6 +40,11 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Project “{project.name}”: {contacts:,} people with {devices:,} devices added."
         )
+        if credentials.lacking(project):
+            self.stdout.write(
+                f"It has no key yet, so nothing can be sent. Give it one that {project.endpoint} "
+                "knows: manage.py set_firebase_credentials --project demo FILE"
+            )
 
 
 def make_first_user(say: Any) -> None:
@@ -50,16 +57,30 @@ def make_first_user(say: Any) -> None:
 
 
 def demo_project() -> Project:
+    """With the key of the stand-in for FCM, if there is one, and as the project it is for."""
+    key = key_of_the_stand_in()
     project, _ = Project.objects.get_or_create(
         slug="demo",
         defaults={
             "name": "Demo",
-            "firebase_project_id": "carillon-demo",
+            "firebase_project_id": key.get("project_id", "carillon-demo"),
             "ramp_seconds": 0,  # a demo should not begin with a minute of patience
             "timezone": "Asia/Seoul",
         },
     )
-    key_file = os.environ.get("FCM_SERVICE_ACCOUNT_FILE")
-    if key_file and Path(key_file).is_file() and not hasattr(project, "service_account"):
-        ServiceAccount.store(project, json.loads(Path(key_file).read_text()))
+    if key and not hasattr(project, "service_account"):
+        try:
+            credentials.use(project, key)
+        except ValidationError as error:
+            raise CommandError(f"{KEY_FILE}: {' '.join(error.messages)}") from None
     return project
+
+
+def key_of_the_stand_in() -> dict[str, Any]:
+    file = Path(os.environ.get(KEY_FILE, ""))
+    if not file.is_file():
+        return {}
+    try:
+        return credentials.read(file.read_bytes())
+    except ValidationError as error:
+        raise CommandError(f"{KEY_FILE}: {' '.join(error.messages)}") from None

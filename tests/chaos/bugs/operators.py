@@ -1,4 +1,4 @@
-"""What F48–F62 must notice."""
+"""What F48–F69 must notice."""
 
 from __future__ import annotations
 
@@ -115,3 +115,13 @@ def _a_surprise() -> None:
     from notifications.api import view
 
     patch(view, "ProtectedError", DataError)
+
+
+@bug("erases before it looks", fault="F69")
+def _erases_before_it_looks() -> None:
+    """A device that arrives between the look at a person's devices and the end keeps them both."""
+    from django.db.models import Model
+
+    from notifications.contact import Contact
+
+    patch(Contact, "delete", Model.delete)

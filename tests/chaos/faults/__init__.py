@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.faults import (
     clocks,
+    crowds,
     doorbells,
     fcm_faults,
     kills,
@@ -25,7 +26,17 @@ from tests.chaos.faults import (
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
-    *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators, versions),
+    *(
+        postgres_faults,
+        locks,
+        several_hosts,
+        fcm_faults,
+        refusals,
+        wires,
+        operators,
+        versions,
+        crowds,
+    ),
 )
 
 

@@ -1,0 +1,41 @@
+"""Keyless: this process cannot open the project's key. Can nobody, or only we?
+
+A machine with another CREDENTIALS_KEY, or one that is still to hear of a new one, must not stop the
+runs that all others are sending.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from campaigns.ledger import Window
+from campaigns.run import Run
+from notifications.gateway import BadCredentials, WrongKey
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 5
+PATIENCE = timedelta(minutes=2)
+# By run and epoch: after a person's resume everybody is tried anew.
+_since: dict[tuple[int, int], datetime] = {}
+
+
+def leave_to_others(run: Run, error: BadCredentials) -> bool:
+    """Whether to let the run go on without us."""
+    if not isinstance(error, WrongKey) or not _others_may(run):
+        return False
+    log.error("run=%s is left to other workers. %s", run.pk, error)
+    return True
+
+
+def _others_may(run: Run) -> bool:
+    """They send, or had no time yet to show that they do."""
+    now = timezone.now()
+    since = _since.setdefault((run.pk, run.epoch), now)
+    if Window.objects.filter(run=run, opened_at__gte=since).exists():
+        _since[run.pk, run.epoch] = now
+        return True
+    return now - since < PATIENCE

@@ -1,0 +1,65 @@
+"""What a request stands on may go, or come into use, between its look and its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.db.models.deletion import Collector
+
+from campaigns.campaign import Campaign
+from campaigns.template import Template
+from notifications.idempotency import IdempotencyKey
+from tests.api.caller import Caller
+from tests.builders import make_audience, make_campaign, make_project, make_template
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("key", [{}, {"Idempotency_Key": "k1"}], ids=["without a key", "with one"])
+def test_a_draft_whose_audience_is_deleted_meanwhile_is_refused(
+    monkeypatch: pytest.MonkeyPatch, key: dict[str, str]
+) -> None:
+    project = make_project()
+    alice, audience, template = Caller(project), make_audience(project), make_template(project)
+    _first(monkeypatch, Campaign, "save", audience.delete)
+    body = {"name": "A", "audience": audience.pk, "template": template.pk}
+    answer = alice.post("campaigns", body, **key)
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:carillon:gone")
+    assert not Campaign.objects.exists() and not IdempotencyKey.objects.exists()
+
+
+def test_a_template_that_a_draft_takes_meanwhile_is_not_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = make_project()
+    alice, template = Caller(project), make_template(project)
+    _first(monkeypatch, Collector, "delete", lambda: make_campaign(project, template=template))
+    answer = alice.delete(f"templates/{template.pk}")
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:carillon:in-use")
+    assert Template.objects.get() == Campaign.objects.get().template
+
+
+def _first(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, deed: Callable[[], object]
+) -> None:
+    """Somebody else does this, on a connection of their own, just before."""
+    then = getattr(owner, name)
+
+    def in_between(*args: Any, **more: Any) -> Any:
+        monkeypatch.setattr(owner, name, then)
+        with ThreadPoolExecutor(1) as other:
+            other.submit(_closing, deed).result()
+        return then(*args, **more)
+
+    monkeypatch.setattr(owner, name, in_between)
+
+
+def _closing(deed: Callable[[], object]) -> None:
+    try:
+        deed()
+    finally:
+        connections.close_all()
