@@ -7,7 +7,10 @@ from typing import Any
 from django.conf import settings
 from kombu import Queue
 
+from config.redis_address import tls_of
+
 broker_url = settings.BROKER_URL
+broker_use_ssl = tls_of(broker_url) or False  # Flower asks for it; Celery reads the URL
 result_backend = settings.RESULTS_URL
 
 # --- What a crash may cost: one chunk starts again, and its claim in PostgreSQL makes that harmless

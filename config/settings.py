@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -19,6 +18,7 @@ from config.environment import (
     env_text,
     load_running_stack,
 )
+from config.redis_address import redis_address
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -120,15 +120,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: the doorbell -------------------------------------------------------------------------
 REDIS_URL = env_secret("REDIS_URL")
+REDIS_CA_FILE = env_text("REDIS_CA_FILE", "")
 
 
 def redis_database(offset: int) -> str:
     """The same server, a database of its own: purging the broker must not empty the gate."""
-    url = urlsplit(REDIS_URL)
-    first = url.path.strip("/") or "0"
-    if not first.isdecimal():
-        raise ImproperlyConfigured("REDIS_URL must end in a database number, e.g. …:6379/0.")
-    return urlunsplit(url._replace(path=f"/{int(first) + offset}"))
+    try:
+        return redis_address(REDIS_URL, database=offset, ca_file=REDIS_CA_FILE)
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from error
 
 
 BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))
