@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -71,7 +72,7 @@ def redis_py(url: str) -> None:
 
 def broker(url: str) -> None:
     with Celery(broker=url, set_as_current=False).connection_for_write() as connection:
-        connection.default_channel.client.ping()
+        connection.default_channel.client.ping()  # type: ignore[attr-defined]
 
 
 def results(url: str) -> None:
@@ -128,7 +129,7 @@ def test_an_address_that_cannot_work_is_named_with_its_fix(
 # --- The whole product ---------------------------------------------------------------------------
 
 
-def asked(url: str, key: str = "", body: object = None) -> tuple[int, dict[str, object]]:
+def asked(url: str, key: str = "", body: object = None) -> tuple[int, dict[str, Any]]:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     request = urllib.request.Request(url, data, headers)
