@@ -79,6 +79,8 @@ worker_send_task_events = True
 # --- Beat knows one tick. It means nothing by itself: the SQL decides, so two beats equal one.
 enable_utc = True
 timezone = "UTC"
+# Its file is written at each tick: `manage.py healthy beat` looks how old it is.
+beat_sync_every = 1
 beat_schedule = {
     "sweep": {"task": "campaigns.tasks.sweep", "schedule": 5.0, "options": {"expires": 10}}
 }
