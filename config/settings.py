@@ -106,6 +106,8 @@ DATABASES["default"] |= {
     "ENGINE": "django.db.backends.postgresql",
     "CONN_MAX_AGE": 600,
     "CONN_HEALTH_CHECKS": True,
+    # Behind PgBouncer the next fetch may reach another session. We read in pages anyway.
+    "DISABLE_SERVER_SIDE_CURSORS": True,
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
