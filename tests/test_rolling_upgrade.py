@@ -6,6 +6,7 @@ Machines are upgraded one by one: in the middle of a run, workers of both releas
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -104,24 +105,19 @@ def test_what_the_release_before_writes_and_reads_is_still_there(columns_before:
         now = columns_of(cursor)
     tables = {table for table, _ in columns_before}
 
-    assert not columns_before.keys() - now.keys(), "dropped or renamed: only a release later"
-    narrower = [
-        name
-        for name, was in columns_before.items()
-        if now[name]["type"] != was["type"]
-        or (now[name]["length"] or 0) < (was["length"] or 0)
-        or (was["nullable"] and not now[name]["nullable"])
-        or (was["filled"] and not now[name]["filled"])
-    ]
-    assert not narrower, "another type, or no longer empty"
-    unfilled = [
-        name
-        for name, column in now.items()
-        if name not in columns_before
-        and name[0] in tables
-        and not (column["nullable"] or column["filled"])
-    ]
-    assert not unfilled, "give it db_default: the release before names no such column"
+    gone = sorted(columns_before.keys() - now.keys())
+    assert not gone, "dropped or renamed: a release later at the earliest"
+    stricter = [name for name, was in columns_before.items() if takes_less(now[name], was)]
+    assert not stricter, "another type, or it insists on a value"
+    added = [name for name in now if name[0] in tables and name not in columns_before]
+    unfilled = [name for name in added if not (now[name]["nullable"] or now[name]["filled"])]
+    assert not unfilled, "give it db_default: the release before knows no such column"
+
+
+def takes_less(column: dict[str, Any], was: dict[str, Any]) -> bool:
+    insists = any(was[word] and not column[word] for word in ("nullable", "filled"))
+    shorter = column["length"] is not None and column["length"] < (was["length"] or math.inf)
+    return insists or shorter or column["type"] != was["type"]
 
 
 # --- Its processes -------------------------------------------------------------------------------
