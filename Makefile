@@ -9,12 +9,13 @@ EXEC := $(PY) -m config.stack exec --
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 
-.PHONY: run test check bench chaos lock clean messages runtime development peers chromium python
+.PHONY: run test check bench chaos lock clean messages runtime development peers chromium pgbouncer \
+  python
 
 run: runtime
 	@$(PY) -m config.stack run
 
-test: chromium check
+test: chromium pgbouncer check
 	@$(EXEC) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: development
@@ -79,3 +80,8 @@ chromium:
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || { \
 	  echo "carillon: the tests drive Chromium, and there is none. As root:"; \
 	  echo "          apt-get install chromium"; exit 1; } >&2
+
+# The tests that need it are skipped without, and say so.
+pgbouncer:
+	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer; } || true

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
 from celery import Task, chord, group, shared_task
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from campaigns import engine, schedule, sending
 from campaigns.chunk import Chunk, Fenced, lapses_soon
@@ -25,6 +25,21 @@ log = logging.getLogger(__name__)
 A_MOMENT = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
+class NotRung(Exception):
+    """The broker did not take it. What is to be done stands in the rows; the sweep rings again."""
+
+
+@contextmanager
+def ringing() -> Iterator[None]:
+    """Whatever goes wrong here is the broker's: it is away, or full, refuses us, or its URL does
+    not work. Celery, kombu and redis-py each have errors of their own for that.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise NotRung(f"{type(error).__name__}: {error}") from error
+
+
 def ring(run_id: int) -> None:
     """Have the run looked at as soon as this transaction commits."""
     transaction.on_commit(lambda: _publish(run_id))
@@ -32,9 +47,9 @@ def ring(run_id: int) -> None:
 
 def _publish(run_id: int) -> None:
     try:
-        advance.delay(run_id=run_id)
-    except OperationalError as error:
-        # The row is written; the sweep finds it once Redis is back.
+        with ringing():
+            advance.delay(run_id=run_id)
+    except NotRung as error:
         log.warning("run=%s could not be rung, the sweep will: %s", run_id, error)
 
 
@@ -44,11 +59,15 @@ def sweep() -> None:
     now = timezone.now()
     for run_id in patiently(lambda: engine.sweep(now), seconds=0):
         hit("sweep")
-        advance.delay(run_id=run_id)
+        with ringing():
+            advance.delay(run_id=run_id)
     for at in patiently(lambda: schedule.due_soon(now), seconds=0):
-        start.apply_async(eta=at + A_MOMENT)
+        with ringing():
+            start.apply_async(eta=at + A_MOMENT)
     for run_id, left in patiently(lapses_soon, seconds=0):
-        advance.apply_async(kwargs={"run_id": run_id}, countdown=(left + A_MOMENT).total_seconds())
+        after = (left + A_MOMENT).total_seconds()
+        with ringing():
+            advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     Tick.record(now)
 
 
@@ -57,7 +76,7 @@ def start() -> None:
     """Something is due at this moment. It shall not wait for the next sweep."""
     with suppress(*DATABASE_TROUBLE):  # then it does
         for run_id in patiently(lambda: schedule.start_due(timezone.now()), seconds=0):
-            advance.delay(run_id=run_id)
+            _publish(run_id)
 
 
 @shared_task
@@ -91,8 +110,9 @@ def ring_wave(released: engine.Ring) -> None:
     )
     callback = wave_done.s(run_id=run_id, wave=wave).on_error(advance.si(run_id=run_id))
     try:
-        chord(chunks)(callback)
-    except OperationalError as error:
+        with ringing():
+            chord(chunks)(callback)
+    except NotRung as error:
         log.warning("run=%s wave=%s could not be rung: %s", run_id, wave, error)
 
 

@@ -7,7 +7,10 @@ from typing import Any
 from django.conf import settings
 from kombu import Queue
 
+from config.redis_address import tls_of
+
 broker_url = settings.BROKER_URL
+broker_use_ssl = tls_of(broker_url) or False  # Flower asks for it; Celery reads the URL
 result_backend = settings.RESULTS_URL
 
 # --- What a crash may cost: one chunk starts again, and its claim in PostgreSQL makes that harmless
@@ -76,6 +79,8 @@ worker_send_task_events = True
 # --- Beat knows one tick. It means nothing by itself: the SQL decides, so two beats equal one.
 enable_utc = True
 timezone = "UTC"
+# Its file is written at each tick: `manage.py healthy beat` looks how old it is.
+beat_sync_every = 1
 beat_schedule = {
     "sweep": {"task": "campaigns.tasks.sweep", "schedule": 5.0, "options": {"expires": 10}}
 }

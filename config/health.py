@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, and how is it doing: /healthz, /readyz and /metrics."""
+"""Is it alive, is it ready, and how is it doing: what `config/probes.py` answers."""
 
 from __future__ import annotations
 

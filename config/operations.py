@@ -108,7 +108,7 @@ def sweep_now(request: HttpRequest) -> HttpResponse:
     """Beat's tick by hand. Harmless beside a running beat."""
     try:
         tasks.sweep()
-    except OperationalError:
+    except tasks.NotRung:
         messages.error(request, _("Redis cannot be reached: runs were looked at, none was rung."))
     else:
         audit.record(actor(request), "swept", "all runs", project=None)

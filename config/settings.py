@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +19,7 @@ from config.environment import (
     insist_on,
     load_running_stack,
 )
+from config.redis_address import redis_address
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -37,6 +37,9 @@ DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
+# For Prometheus: a port that only one's own network reaches, or a secret at the public one.
+METRICS_PORT = env_int("METRICS_PORT", 0)
+METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
@@ -64,6 +67,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.security.ContentSecurityPolicy",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.probes.Probes",
     "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.language.Language",
@@ -72,7 +77,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.idle.Idle",
     "django_otp.middleware.OTPMiddleware",
@@ -104,6 +108,8 @@ DATABASES["default"] |= {
     "ENGINE": "django.db.backends.postgresql",
     "CONN_MAX_AGE": 600,
     "CONN_HEALTH_CHECKS": True,
+    # Behind PgBouncer the next fetch may reach another session. We read in pages anyway.
+    "DISABLE_SERVER_SIDE_CURSORS": True,
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
@@ -122,15 +128,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: the doorbell -------------------------------------------------------------------------
 REDIS_URL = env_secret("REDIS_URL")
+REDIS_CA_FILE = env_text("REDIS_CA_FILE", "")
 
 
 def redis_database(offset: int) -> str:
     """The same server, a database of its own: purging the broker must not empty the gate."""
-    url = urlsplit(REDIS_URL)
-    first = url.path.strip("/") or "0"
-    if not first.isdecimal():
-        raise ImproperlyConfigured("REDIS_URL must end in a database number, e.g. …:6379/0.")
-    return urlunsplit(url._replace(path=f"/{int(first) + offset}"))
+    try:
+        return redis_address(REDIS_URL, database=offset, ca_file=REDIS_CA_FILE)
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from error
 
 
 BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))

@@ -20,7 +20,8 @@ MOST_TRIED = 20  # service accounts
 
 def troubles(checks: Checks | None = None) -> Iterator[str]:
     """Each in one line, with what to do. A server that does not answer yet is not one of them."""
-    for check in checks or (_eviction, _visibility, _late_acknowledgement, _clock, wrong_key):
+    every = (_eviction, _visibility, _late_acknowledgement, _clock, _locks, wrong_key)
+    for check in checks or every:
         try:
             trouble = check()
         except (redis.RedisError, DatabaseError):
@@ -72,6 +73,21 @@ def _clock() -> str:
     return (
         f"This machine's clock is {abs(ahead):,.0f} s {word} PostgreSQL's: runs would start at "
         "the wrong time. Let NTP set both."
+    )
+
+
+def _locks() -> str:
+    """A pooler may drop what the settings ask of each connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('lock_timeout'), current_user")
+        lock_timeout, role = cursor.fetchone()
+    if lock_timeout != "0":
+        return ""
+    return (
+        "PostgreSQL would wait for a lock for ever: a pooler in between drops lock_timeout. Once: "
+        f"ALTER ROLE {role} SET lock_timeout = '2s'; "
+        f"ALTER ROLE {role} SET idle_in_transaction_session_timeout = '30s'; "
+        "and RECONNECT in the pooler."
     )
 
 

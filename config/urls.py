@@ -1,4 +1,4 @@
-"""Every address of the product."""
+"""Every address of the product, but the three that `config/probes.py` answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from config import downtime, health, navigation, operations, projects, search
+from config import downtime, navigation, operations, projects, search
 from notifications.api.problems import no_such_address
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
@@ -23,9 +23,6 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("language/", set_language, name="set_language"),
-    path("healthz", health.healthz),
-    path("readyz", health.readyz),
-    path("metrics", health.metrics),
     path("api/v1/", include("notifications.api.urls")),
     path("api/v1/", include("campaigns.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -9,6 +9,9 @@ from contextvars import ContextVar
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+# Of the WSGI environment, where no header gets to: it came by the port for one's own network.
+INSIDE = "carillon.inside"
+
 _address: ContextVar[str | None] = ContextVar("address", default=None)
 _program: ContextVar[str] = ContextVar("program", default="carillon")
 

@@ -71,6 +71,7 @@ def empty_redis(settings: LazySettings) -> None:
 def workers(emulator: Fcm, django_db_setup: None) -> Iterator[Workers]:
     """Real Celery workers on the test database, for tests that commit (`transaction=True`)."""
     workers = Workers(emulator)
+    flush(workers.broker)
     workers.start("bulk")
     workers.start("control")
     workers.wait_until_ready()

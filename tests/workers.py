@@ -7,45 +7,72 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
+from celery import Celery
 from django.conf import settings
 from django.db import connection
 
-from config.celery import app
+from config.redis_address import redis_address
+from config.stack.answers import http
 from tests.fcm import Fcm
-from tests.forgetting import flush
+from tests.ports import free_ports
 from tests.waiting import eventually
+
+APART = 8  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
+CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 class Workers:
-    """The workers `bulk` and `control`, and beat when a test wants its tick."""
+    """The workers `bulk` and `control`, and beat or the web when a test wants them.
 
-    def __init__(self, fcm: Fcm) -> None:
-        self.fcm = fcm
+    `different`: what these have in their environment that others have not.
+    `checkout`: where their code lies.
+    """
+
+    def __init__(
+        self, fcm: Fcm, different: Mapping[str, str] | None = None, *, checkout: Path = CHECKOUT
+    ) -> None:
+        self.environment = {
+            **os.environ,
+            **fcm.environment,
+            "DATABASE_URL": database_of_the_tests(),
+            **(different or {}),
+        }
+        self.checkout = checkout
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.logs = Path(tempfile.mkdtemp(prefix="carillon-workers-"))
-        flush(settings.BROKER_URL)
+        self.broker = redis_address(
+            self.environment["REDIS_URL"], ca_file=self.environment.get("REDIS_CA_FILE", "")
+        )
 
     def start(self, name: str) -> None:
-        command = [sys.executable, "-m", "celery", "-A", "config"]
-        if name == "beat":
-            command += ["beat", "--pidfile=", "-s", str(self.logs / "schedule")]
-        else:
-            command += [
-                "worker",
-                "-n",
-                f"{name}@%h",
-                "-Q",
-                name,
-                "-c",
-                "2" if name == "bulk" else "1",
-            ]
-            command += ["--without-gossip", "--without-mingle"]
+        self._spawn(name, *_arguments(name, self.logs))
+
+    def start_web(self) -> str:
+        """The pages and the API on a port of their own; the address."""
+        (port,) = free_ports(1)
+        url = f"http://127.0.0.1:{port}"
+        self._spawn(
+            "web",
+            *("granian", "--interface", "wsgi", "config.wsgi:application"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+            *("--workers", "1", "--blocking-threads", "2"),
+        )
+        eventually("the web answers", http(f"{url}/healthz"), seconds=60)
+        return url
+
+    def log(self, name: str) -> str:
+        """What it has said so far."""
+        return (self.logs / f"{name}.log").read_text(errors="replace")
+
+    def _spawn(self, name: str, *arguments: str) -> None:
         log = (self.logs / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
-            [*command, "-l", "INFO"],
-            env={**os.environ, **self.fcm.environment, "DATABASE_URL": database()},
+            [sys.executable, "-m", *arguments],
+            env=self.environment,
+            cwd=self.checkout,
             stdout=log,
             stderr=log,
             start_new_session=True,  # so that a kill takes the pool's children too
@@ -53,7 +80,7 @@ class Workers:
 
     def wait_until_ready(self, *names: str) -> None:
         wanted = set(names or ("bulk", "control"))
-        eventually(f"{sorted(wanted)} answer", lambda: wanted <= _answering(), seconds=60)
+        eventually(f"{sorted(wanted)} answer", lambda: wanted <= self._answering(), seconds=60)
 
     def kill(self, name: str) -> None:
         """As a power cut would: the main process and its children at once, without a word."""
@@ -69,13 +96,27 @@ class Workers:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
 
+    def _answering(self) -> set[str]:
+        with Celery(broker=self.broker, set_as_current=False) as celery:
+            pongs = celery.control.ping(timeout=0.5) or []
+        return {host.partition("@")[0] for pong in pongs for host in pong}
 
-def _answering() -> set[str]:
-    pongs = app.control.ping(timeout=0.5) or []
-    return {host.partition("@")[0] for pong in pongs for host in pong}
+
+def _arguments(name: str, folder: Path) -> tuple[str, ...]:
+    celery = ("celery", "-A", "config")
+    if name == "beat":
+        return (*celery, "beat", "--pidfile=", "-s", str(folder / "schedule"), "-l", "INFO")
+    children = "2" if name == "bulk" else "1"
+    worker = ("worker", "-n", f"{name}@%h", "-Q", name, "-c", children, "-l", "INFO")
+    return (*celery, *worker, "--without-gossip", "--without-mingle")
 
 
-def database() -> str:
-    """The tests' own, for a process that is to see their rows."""
+def database_of_the_tests() -> str:
+    """The tests' own, for processes beside them."""
     server = os.environ["DATABASE_URL"].rpartition("/")[0]
     return f"{server}/{connection.settings_dict['NAME']}"
+
+
+def redis_apart() -> str:
+    """Redis for processes that shall not meet the session's workers."""
+    return redis_address(settings.REDIS_URL, database=APART)

@@ -1,4 +1,4 @@
-"""Ports: the three that people know by number, and two that nobody needs to know."""
+"""Ports: those that people know by number, and two that nobody needs to know."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from pathlib import Path
 from config.stack import StackError
 
 PUBLIC = {"PORT": 8000, "FLOWER_PORT": 5555, "EMULATOR_PORT": 9099}
+ON_DEMAND = ("METRICS_PORT",)
 # Below 32768, where Linux begins to hand out source ports: a server that restarts must not find
 # its port used by one of our own two thousand outgoing connections.
 EMBEDDED_RANGE = range(15_000, 30_000)
 
 
 def public_ports(environ: Mapping[str, str], *, emulator: bool = True) -> dict[str, int]:
-    """PORT, FLOWER_PORT and EMULATOR_PORT, each a free port, or a line that names the trouble."""
-    wanted = [name for name in PUBLIC if emulator or name != "EMULATOR_PORT"]
-    ports = {name: _number(name, environ.get(name) or str(PUBLIC[name])) for name in wanted}
+    """Each a free port, or a line that names the trouble."""
+    names = [name for name in PUBLIC if emulator or name != "EMULATOR_PORT"]
+    wanted = {name: environ.get(name) or str(PUBLIC[name]) for name in names}
+    wanted |= {name: environ[name] for name in ON_DEMAND if environ.get(name)}
+    ports = {name: _number(name, port) for name, port in wanted.items()}
     owner: dict[int, str] = {}
     for name, port in ports.items():
         if port in owner:

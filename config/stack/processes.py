@@ -23,6 +23,7 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
         _worker("control", "1", env),
         _beat(state, env),
         _flower(env),
+        *([_metrics(env)] if env.get("METRICS_PORT") else []),
     ]
 
 
@@ -31,13 +32,20 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 
 
 def _web(env: Mapping[str, str]) -> Service:
-    # WSGI: under ASGI Django makes a thread, hence a database connection, for each request.
-    argv = (
-        *(PYTHON, "-m", "granian", "--interface", "wsgi", "config.wsgi:application"),
-        *("--host", "127.0.0.1", "--port", env["PORT"]),
-        *("--workers", "2", "--blocking-threads", "8"),
-    )
+    argv = (*_served("config.wsgi", env["PORT"]), "--workers", "2", "--blocking-threads", "8")
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
+
+
+def _metrics(env: Mapping[str, str]) -> Service:
+    port = env["METRICS_PORT"]
+    argv = (*_served("config.inside", port), "--workers", "1", "--blocking-threads", "2")
+    return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
+
+
+def _served(module: str, port: str) -> tuple[str, ...]:
+    # WSGI: under ASGI Django makes a thread, hence a database connection, for each request.
+    granian = (PYTHON, "-m", "granian", "--interface", "wsgi", f"{module}:application")
+    return (*granian, "--host", "127.0.0.1", "--port", port)
 
 
 def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:

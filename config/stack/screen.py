@@ -37,7 +37,7 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("  log-in", f"admin / {env['ADMIN_PASSWORD']}   (until you change it)"),
         ("API", f"{app}/api/v1/"),
         ("  docs", f"{app}/api/docs/"),
-        ("Health", f"{app}/readyz   {app}/metrics"),
+        ("Health", f"{app}/readyz   {_metrics(env)}/metrics"),
         ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
         ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
         _fcm(env),
@@ -73,6 +73,10 @@ def _first(env: Mapping[str, str]) -> str:
         f"  First: give the demo project a key that {env['FCM_ENDPOINT']} knows:\n"
         "        .venv/bin/python manage.py set_firebase_credentials --project demo FILE\n"
     )
+
+
+def _metrics(env: Mapping[str, str]) -> str:
+    return f"http://127.0.0.1:{env.get('METRICS_PORT') or env['PORT']}"
 
 
 def _server(url: str, embedded: bool, state: State) -> str:

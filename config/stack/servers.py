@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from config.redis_address import redis_address
 from config.stack import StackError, postgres, valkey
 from config.stack.account import quarters
 from config.stack.leftovers import MARK
@@ -26,6 +27,8 @@ def start_servers(
 ) -> dict[str, str]:
     """Start what is not provided, wait until both answer; DATABASE_URL and REDIS_URL."""
     given = {name: environ[name] for name in HINTS if environ.get(name)}
+    if "REDIS_URL" in given:
+        given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
     for name, address in given.items():
         _insist_on_answer(name, address)
     services, urls = _embedded(state, secrets, dict(environ) | {MARK: str(state.path)}, given)
@@ -53,6 +56,13 @@ def _embedded(
     return services, urls
 
 
+def _with_tls(address: str, ca_file: str) -> str:
+    try:
+        return redis_address(address, ca_file=ca_file)
+    except ValueError as error:
+        raise StackError(str(error)) from error
+
+
 def _insist_on_answer(name: str, address: str) -> None:
     """Fail now with the variable's name, not in a minute with seven processes' tracebacks."""
     trouble = _database_trouble(address) if name == "DATABASE_URL" else _redis_trouble(address)
@@ -77,4 +87,8 @@ def _database_trouble(address: str) -> str:
 
 
 def _redis_trouble(address: str) -> str:
-    return "" if valkey.answers(address) else "no answer, or the password is refused"
+    if valkey.answers(address):
+        return ""
+    if address.startswith("rediss:"):
+        return "no answer, the password is refused, or nobody vouches for it (REDIS_CA_FILE)"
+    return "no answer, or the password is refused"

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from kombu.exceptions import OperationalError
 
 from campaigns import tasks
 
@@ -35,5 +34,5 @@ class Command(BaseCommand):
     def _sweep(self) -> None:
         try:
             tasks.sweep()
-        except OperationalError as error:
+        except tasks.NotRung as error:
             raise CommandError(f"Redis cannot be reached. {error}") from error

@@ -1,11 +1,15 @@
-"""F63: workers of two releases side by side, as in the middle of a deployment."""
+"""F63, F70: workers of two releases side by side, as in the middle of a deployment."""
 
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
+from pathlib import Path
 
 from config.celery import app
-from tests.chaos.fault import fault
+from tests import previous_release
+from tests.chaos.fault import CannotBePlayed, fault
+from tests.chaos.process import Process
 from tests.chaos.scene import Scene
 
 NEWER = {
@@ -29,3 +33,38 @@ def old_and_new(scene: Scene) -> None:
     scene.stage.workers.pop("bulk").leave(signal.SIGTERM)
     scene.healed()
     scene.finish()
+
+
+POOLS = ("bulk", "control")
+TROUBLE = ("Traceback", " ERROR ", "unregistered task")
+
+
+@fault("F70", "the release before, on this one's tables", people=6_000, workers=POOLS, patience=90)
+def the_release_before(scene: Scene) -> None:
+    """Its workers take a run over in the middle, and this release's take it back."""
+    if reason := previous_release.missing():
+        raise CannotBePlayed(reason)
+    before = previous_release.unpack(scene.stage.state.path / "release-before")
+    scene.launch(rate_per_second=600)
+    scene.until(0.2)
+    older = [_of(before, f"{name}.before", scene) for name in POOLS]
+    for name in POOLS:
+        scene.stage.workers.pop(name).leave()
+    scene.until(0.6)
+    for name in POOLS:
+        scene.start(name)
+        scene.stage.workers.pop(f"{name}.before").leave()
+    scene.finish()
+    for worker in older:
+        assert worker.said("succeeded in"), f"{worker.name} did nothing"
+        said = [words for words in TROUBLE if worker.said(words)]
+        assert not said, f"{worker.name} said {', '.join(said)}; see {worker.log}"
+
+
+def _of(checkout: Path, name: str, scene: Scene) -> Process:
+    """A worker whose code lies there."""
+    worker = scene.stage.prepare_worker(name)
+    argv = ("env", "-C", str(checkout), *worker.service.argv)
+    worker.service = replace(worker.service, argv=argv)
+    worker.start()
+    return worker

@@ -1,0 +1,61 @@
+"""`manage.py healthy`: is this worker, or this beat, at work? For Kubernetes, Compose and systemd.
+
+It is asked of the process alone. What its neighbours lack, `/readyz` says: a restart of the process
+would not heal them, so a Redis that is away leaves a worker healthy.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+import redis
+from celery import current_app
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+ANSWER_WITHIN = 5.0  # seconds a worker has to say that it is there
+SILENT = 60  # seconds; beat notes down each tick, one in 5 s
+
+
+class Command(BaseCommand):
+    help = "Exit code 0 when the process is at work, 1 when a restart may help; and why, in words."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        processes = parser.add_subparsers(dest="process", required=True)
+        worker = processes.add_parser("worker", help="a worker on this machine")
+        worker.add_argument("--node", default="bulk", help="its -n, or what stands before its @")
+        beat = processes.add_parser("beat", help="a beat that shares this file system")
+        beat.add_argument("--schedule", type=Path, default=Path("celerybeat-schedule"),
+                          help="the file that its -s names")  # fmt: skip
+
+    def handle(self, *, process: str, **options: Any) -> None:
+        said = _worker(options["node"]) if process == "worker" else _beat(options["schedule"])
+        self.stdout.write(said)
+
+
+def _worker(node: str) -> str:
+    name = node if "@" in node else f"{node}@{socket.gethostname()}"
+    try:
+        redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
+    except redis.RedisError as error:
+        return f"{name} cannot be asked, for Redis does not answer: {error}"
+    if not current_app.control.ping(destination=[name], timeout=ANSWER_WITHIN):
+        raise CommandError(f"{name} did not answer within {ANSWER_WITHIN:.0f} s.")
+    return f"{name} answers."
+
+
+def _beat(schedule: Path) -> str:
+    # What stands behind the name depends on the machine's dbm: one file, or some with endings.
+    files = schedule.parent.glob(f"{schedule.name}*")
+    written = max((file.stat().st_mtime for file in files), default=None)
+    if written is None:
+        raise CommandError(f"Beat has not ticked yet: there is no {schedule}.")
+    silent = time.time() - written
+    if silent > SILENT:
+        raise CommandError(f"Beat has been silent for {silent:.0f} s, says {schedule}.")
+    return f"Beat ticked {max(0.0, silent):.0f} s ago."

@@ -1,0 +1,77 @@
+"""Three addresses for machines, answered ahead of all else by whatever name they are called.
+
+Kubernetes and Prometheus come by an IP address or a service's name, which ALLOWED_HOSTS cannot
+know; no answer here makes a link of it. Who may read the numbers is decided here too: they tell how
+much is sent.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from http import HTTPStatus
+from secrets import compare_digest
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
+from django.utils import translation
+
+from config import health
+from notifications.origin import INSIDE
+
+FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")
+
+
+class Probes:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = ANSWERS.get(request.path_info)
+        if answer is not None:
+            with translation.override(settings.LANGUAGE_CODE):
+                return answer(request)
+        if INSIDE in request.META:
+            return HttpResponseNotFound(f"Only {', '.join(ANSWERS)} are here.\n")
+        return self.get_response(request)
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    if INSIDE in request.META or _is_authorised(request) or _is_at_the_keyboard(request):
+        return health.metrics(request)
+    if settings.METRICS_TOKEN:
+        status, said = HTTPStatus.UNAUTHORIZED, "Send METRICS_TOKEN: “Authorization: Bearer …”."
+    elif settings.METRICS_PORT:
+        status, said = HTTPStatus.FORBIDDEN, f"Port {settings.METRICS_PORT} has the numbers."
+    else:
+        status, said = HTTPStatus.FORBIDDEN, "Set METRICS_PORT, or METRICS_TOKEN, to scrape this."
+    refusal = HttpResponse(f"{said}\n", status=status, content_type="text/plain; charset=utf-8")
+    if status == HTTPStatus.UNAUTHORIZED:
+        refusal.headers["WWW-Authenticate"] = "Bearer"
+    return refusal
+
+
+def _is_authorised(request: HttpRequest) -> bool:
+    if not settings.METRICS_TOKEN:
+        return False
+    shown = request.headers.get("Authorization", "").encode()
+    return compare_digest(shown, f"Bearer {settings.METRICS_TOKEN}".encode())
+
+
+def _is_at_the_keyboard(request: HttpRequest) -> bool:
+    """`make run` on one's own machine, that is. Served, a proxy beside us calls from there too."""
+    if settings.SERVED or settings.METRICS_TOKEN:
+        return False
+    if any(name in request.headers for name in FORWARDED):
+        return False
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/healthz": health.healthz,
+    "/readyz": health.readyz,
+    "/metrics": metrics,
+}

@@ -1,0 +1,60 @@
+"""REDIS_URL as all our clients read it: which database, and over TLS whose word to take.
+
+Celery asks what to check, redis-py has other names for it, and Flower reads no URL at all. So it is
+said once, in the URL itself: the certificate and its name, by the system's authorities or our own.
+Imports no Django: the launcher needs it too.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+DEFAULTS = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
+REQUIREMENTS = ("required", "optional", "none")
+
+
+def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
+    """The same server, so many databases on. Raises ValueError, in words for whoever set it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("redis", "rediss"):
+        raise ValueError("REDIS_URL must begin with redis://, or rediss:// for TLS.")
+    first = parts.path.strip("/") or "0"
+    if not first.isdecimal():
+        raise ValueError("REDIS_URL must end in a database number, e.g. …:6379/0.")
+    query = dict(parse_qsl(parts.query))
+    if parts.scheme == "rediss":
+        query = _checked(query, ca_file)
+    elif ca_file:
+        raise ValueError("REDIS_CA_FILE is set, and REDIS_URL is without TLS: write rediss://.")
+    path = f"/{int(first) + database}"
+    return urlunsplit(parts._replace(path=path, query=urlencode(query)))
+
+
+def tls_of(address: str) -> dict[str, Any]:
+    """What the address says of TLS, for clients that want it apart; empty without."""
+    said = dict(parse_qsl(urlsplit(address).query))
+    tls: dict[str, Any] = {name: said[name] for name in said if name.startswith("ssl_")}
+    if tls:
+        tls["ssl_check_hostname"] = tls["ssl_check_hostname"].lower() == "true"
+    return tls
+
+
+def _checked(query: dict[str, str], ca_file: str) -> dict[str, str]:
+    query = DEFAULTS | ({"ssl_ca_certs": ca_file} if ca_file else {}) | query
+    # Celery's name for it is CERT_REQUIRED, and redis-py's is not.
+    requirement = query["ssl_cert_reqs"].removeprefix("CERT_").lower()
+    if requirement not in REQUIREMENTS:
+        raise ValueError(f"ssl_cert_reqs in REDIS_URL must be one of {', '.join(REQUIREMENTS)}.")
+    if path := query.get("ssl_ca_certs"):
+        _insist_on_certificates(path)
+    return query | {"ssl_cert_reqs": requirement}
+
+
+def _insist_on_certificates(path: str) -> None:
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError as error:
+        said = f"REDIS_CA_FILE (or ssl_ca_certs in REDIS_URL): no certificates in {path}: "
+        raise ValueError(said + (error.strerror or str(error))) from error

@@ -1,0 +1,86 @@
+"""A probe asks a process whether it is at work, and hears yes or no with a reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+
+from tests.fcm import Fcm
+from tests.forgetting import flush
+from tests.waiting import eventually
+from tests.workers import CHECKOUT, Workers, redis_apart
+
+
+@pytest.fixture
+def apart(emulator: Fcm, db: None) -> Iterator[Workers]:
+    workers = Workers(emulator, {"REDIS_URL": redis_apart()})
+    flush(workers.broker)
+    yield workers
+    workers.stop()
+
+
+def healthy(workers: Workers, *arguments: str) -> tuple[int, str]:
+    """As a probe does it: exit code, and what was said."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "healthy", *arguments],
+        cwd=CHECKOUT, env=workers.environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_worker_is_healthy_until_it_is_frozen_or_killed(apart: Workers) -> None:
+    code, said = healthy(apart, "worker", "--node", "control")
+    assert (code, "control@" in said, "did not answer within 5 s" in said) == (1, True, True)
+
+    apart.start("control")
+    apart.wait_until_ready("control")
+    code, said = healthy(apart, "worker", "--node", "control")
+    assert code == 0 and "answers" in said
+    assert healthy(apart, "worker")[0] == 1, "another worker is another worker"
+
+    os.killpg(apart.processes["control"].pid, signal.SIGSTOP)
+    assert healthy(apart, "worker", "--node", "control")[0] == 1
+    os.killpg(apart.processes["control"].pid, signal.SIGCONT)
+    assert healthy(apart, "worker", "--node", "control")[0] == 0
+
+    apart.kill("control")
+    assert healthy(apart, "worker", "--node", "control")[0] == 1
+
+
+def test_a_worker_is_not_blamed_for_a_redis_that_is_away(
+    settings: LazySettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    call_command("healthy", "worker", "--node", "bulk@there")
+    assert "bulk@there cannot be asked, for Redis does not answer" in capsys.readouterr().out
+
+
+def test_a_beat_is_healthy_as_long_as_it_ticks(apart: Workers) -> None:
+    schedule = apart.logs / "schedule"
+    code, said = healthy(apart, "beat", "--schedule", str(schedule))
+    assert code == 1 and "Beat has not ticked yet" in said
+
+    apart.start("beat")
+    eventually("it ticks", lambda: healthy(apart, "beat", "--schedule", str(schedule))[0] == 0)
+    first = written(schedule)
+    eventually("and again", lambda: written(schedule) > first)
+
+    apart.stop("beat")
+    long_ago = time.time() - 90
+    for file in schedule.parent.glob("schedule*"):
+        os.utime(file, (long_ago, long_ago))
+    with pytest.raises(CommandError, match=r"Beat has been silent for 9\d s"):
+        call_command("healthy", "beat", "--schedule", str(schedule))
+
+
+def written(schedule: Path) -> float:
+    return max(file.stat().st_mtime for file in schedule.parent.glob(f"{schedule.name}*"))

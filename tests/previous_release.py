@@ -1,0 +1,37 @@
+"""The release before this one, as it was: whoever upgrades machine by machine runs it beside ours.
+
+It runs on this release's packages, for there is one .venv.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Whatever git knows it by. To be changed with each release, to the tag of the one before it.
+PREVIOUS = "3b5888a"
+
+
+@cache
+def missing() -> str:
+    """Why it cannot be had here; empty when it can."""
+    try:
+        _git("cat-file", "-e", f"{PREVIOUS}^{{commit}}")
+    except (OSError, subprocess.CalledProcessError):
+        return f"{PREVIOUS} is not in this checkout: it takes a whole clone (git fetch --unshallow)"
+    return ""
+
+
+def unpack(folder: Path) -> Path:
+    """Its files, into this folder."""
+    with tarfile.open(fileobj=io.BytesIO(_git("archive", PREVIOUS))) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def _git(*words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True).stdout

@@ -1,0 +1,106 @@
+"""Behind PgBouncer in transaction mode: sessions are shared, so nothing may be left in one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+from psycopg import sql
+
+from campaigns import reports
+from campaigns.run import Run
+from notifications.project import Project
+from tests.bouncer import PROGRAM, Bouncer
+from tests.builders import make_campaign, make_people
+from tests.chaos.door import Door
+from tests.fcm import Fcm
+from tests.forgetting import flush
+from tests.waiting import eventually
+from tests.workers import CHECKOUT, Workers, database_of_the_tests, redis_apart
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(PROGRAM is None, reason="no pgbouncer here: apt-get install pgbouncer"),
+]
+WHAT_A_POOLER_DROPS = {"lock_timeout": "2s", "idle_in_transaction_session_timeout": "30s"}
+
+
+@pytest.fixture
+def bouncer(transactional_db: None, tmp_path: Path) -> Iterator[Bouncer]:
+    bouncer = Bouncer(tmp_path, database_of_the_tests())
+    yield bouncer
+    bouncer.stop()
+
+
+@pytest.fixture
+def behind(bouncer: Bouncer, fcm: Fcm) -> Iterator[Workers]:
+    workers = Workers(fcm, {"REDIS_URL": redis_apart(), "DATABASE_URL": bouncer.url})
+    flush(workers.broker)
+    yield workers
+    workers.stop()
+
+
+@pytest.fixture
+def told_once(transactional_db: None) -> Iterator[None]:
+    """As docs/operating.md says, but of this database alone."""
+    for name, value in WHAT_A_POOLER_DROPS.items():
+        alter("SET {} = {}", sql.Identifier(name), sql.Literal(value))
+    yield
+    alter("RESET ALL")
+
+
+def alter(what: str, *values: sql.Composable) -> None:
+    database = sql.Identifier(connection.settings_dict["NAME"])
+    statement = sql.SQL("ALTER ROLE CURRENT_USER IN DATABASE {} ").format(database)
+    with psycopg.connect(database_of_the_tests(), autocommit=True) as beside:
+        beside.execute(statement + sql.SQL(what).format(*values))
+
+
+def test_a_worker_refuses_to_wait_for_locks_without_end(behind: Workers) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "control", "-c", "1"],
+        cwd=CHECKOUT, env=behind.environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "a pooler in between drops lock_timeout. Once: ALTER ROLE" in done.stdout + done.stderr
+
+
+def test_a_launch_is_sent_to_its_end_through_it(
+    told_once: None, behind: Workers, project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 2_000)
+    for name in ("bulk", "control"):
+        behind.start(name)
+    door = Door(behind.start_web(), project)
+    behind.wait_until_ready()
+
+    answer = door.launch(make_campaign(project))
+
+    assert answer.status == 202, answer.body
+    run = Run.objects.get(pk=json.loads(answer.body)["id"])
+    eventually("the run ends", lambda: ended(run), seconds=60)
+    assert (run.accepted, reports.recount(run)) == (2_000, reports.totals_of(run))
+    received = [record["id"] for record in fcm.witness()]
+    assert len(received) == len(set(received)) == 2_000
+    for page in (*PAGES, f"/admin/campaigns/run/{run.pk}/change/"):
+        assert door.page(page).status == 200, page
+    for name in ("bulk", "control", "web"):
+        assert "Traceback" not in behind.log(name)
+
+
+PAGES = (
+    *("/metrics", "/admin/", "/admin/operations/", "/admin/campaigns/campaign/"),
+    *("/admin/campaigns/audience/add/", "/admin/notifications/contact/"),
+    *("/admin/notifications/device/", "/api/docs/"),
+)
+
+
+def ended(run: Run) -> bool:
+    run.refresh_from_db()
+    return run.finished_at is not None

@@ -1,0 +1,196 @@
+"""Redis behind TLS: every client of ours speaks it, and none believes whoever answers."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from celery import Celery
+
+from campaigns.run import Run
+from config.redis_address import redis_address
+from emulator.certificates import prepare, server_context
+from emulator.folder import Folder
+from notifications.access import ApiKey
+from notifications.project import Project
+from tests.builders import make_campaign, make_people
+from tests.fcm import Fcm
+from tests.forgetting import flush
+from tests.tls_relay import TlsRelay
+from tests.waiting import eventually
+from tests.workers import Workers, redis_apart
+
+
+class Secured:
+    """The tests' Valkey behind TLS: its address, and who vouches for it."""
+
+    def __init__(self, folder: Folder, *, host: str = "127.0.0.1") -> None:
+        url = urlsplit(redis_apart())
+        assert url.port is not None
+        self.relay = TlsRelay(url.port, server_context(folder), host=host)
+        there = f"{url.netloc.rpartition('@')[0]}@{host}:{self.relay.port}"
+        self.url = url._replace(scheme="rediss", netloc=there).geturl()
+        self.ca_file = str(folder.authority)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """With a certificate for 127.0.0.1, signed by an authority of its own."""
+    folder = Folder(tmp_path_factory.mktemp("redis-tls"))
+    prepare(folder, now=datetime.now(UTC))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def secured(folder: Folder) -> Iterator[Secured]:
+    secured = Secured(folder)
+    yield secured
+    secured.relay.stop()
+
+
+@pytest.fixture(scope="module")
+def elsewhere(folder: Folder) -> Iterator[Secured]:
+    """The same certificate, shown by an address that it does not name."""
+    elsewhere = Secured(folder, host="127.0.0.2")
+    yield elsewhere
+    elsewhere.relay.stop()
+
+
+# --- Each client ---------------------------------------------------------------------------------
+
+
+def redis_py(url: str) -> None:
+    redis.Redis.from_url(url).ping()
+
+
+def broker(url: str) -> None:
+    with Celery(broker=url, set_as_current=False).connection_for_write() as connection:
+        connection.default_channel.client.ping()  # type: ignore[attr-defined]
+
+
+def results(url: str) -> None:
+    Celery(backend=url, set_as_current=False).backend.client.ping()  # type: ignore[attr-defined]
+
+
+clients = pytest.mark.parametrize("ask", [redis_py, broker, results])
+
+
+@clients
+def test_a_certificate_of_our_own_authority_is_taken(
+    ask: Callable[[str], None], secured: Secured
+) -> None:
+    ask(redis_address(secured.url, ca_file=secured.ca_file))
+    ask(redis_address(f"{secured.url}?ssl_ca_certs={secured.ca_file}"))
+    ask(redis_address(f"{secured.url}?ssl_cert_reqs=CERT_NONE"))
+
+
+@clients
+def test_a_certificate_that_nobody_known_signed_is_refused(
+    ask: Callable[[str], None], secured: Secured
+) -> None:
+    with pytest.raises(Exception, match="certificate verify failed: unable to get local issuer"):
+        ask(redis_address(secured.url))
+
+
+@clients
+def test_a_certificate_for_another_host_is_refused(
+    ask: Callable[[str], None], elsewhere: Secured
+) -> None:
+    with pytest.raises(Exception, match="IP address mismatch"):
+        ask(redis_address(elsewhere.url, ca_file=elsewhere.ca_file))
+
+
+@pytest.mark.parametrize(
+    ("url", "ca_file", "complaint"),
+    [
+        ("http://there/0", "", "must begin with redis://, or rediss:// for TLS"),
+        ("redis://there/zero", "", "must end in a database number"),
+        ("redis://there/0", "ca.pem", "without TLS: write rediss://"),
+        ("rediss://there/0", "/nowhere/ca.pem", "no certificates in /nowhere/ca.pem: No such file"),
+        ("rediss://there/0", __file__, "no certificates in "),
+        ("rediss://there/0?ssl_cert_reqs=maybe", "", "must be one of required, optional, none"),
+    ],
+)
+def test_an_address_that_cannot_work_is_named_with_its_fix(
+    url: str, ca_file: str, complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=r"REDIS_(CA_FILE|URL)") as refused:
+        redis_address(url, ca_file=ca_file)
+    assert complaint in str(refused.value)
+
+
+# --- The whole product ---------------------------------------------------------------------------
+
+
+def asked(url: str, key: str = "", body: object = None) -> tuple[int, dict[str, Any]]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, data, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return int(reply.status), json.load(reply)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, json.load(refusal)
+
+
+@pytest.fixture
+def product(fcm: Fcm) -> Iterator[Callable[..., Workers]]:
+    started: list[Workers] = []
+    flush(redis_apart())
+
+    def start(**different: str) -> Workers:
+        started.append(Workers(fcm, different))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_launch_over_tls_is_rung_and_runs_to_its_end(
+    secured: Secured, product: Callable[..., Workers], project: Project, fcm: Fcm
+) -> None:
+    ours = product(REDIS_URL=secured.url, REDIS_CA_FILE=secured.ca_file)
+    make_people(project, 100)
+    campaign, key = make_campaign(project), ApiKey.issue(project, "test", None)[1]
+    for name in ("bulk", "control"):
+        ours.start(name)
+    web = ours.start_web()
+    ours.wait_until_ready()
+
+    status, run = asked(f"{web}/api/v1/campaigns/{campaign.pk}/launch", key, {})
+
+    assert status == 202, run
+    eventually("the run ends", Run.objects.filter(pk=run["id"], state="finished").exists)
+    assert len(fcm.witness()) == 100
+    wave = Run.objects.get(pk=run["id"]).waves.get()
+    assert wave.called_back_at is not None, "results went over TLS too"
+    gate = redis.Redis.from_url(redis_address(redis_apart(), database=2))
+    assert gate.exists(f"gate:{project.pk}"), "and so did the pace"
+    assert asked(f"{web}/readyz")[1]["redis"] == "ok"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_redis_that_nobody_vouches_for_keeps_no_launch_from_being_recorded(
+    secured: Secured, product: Callable[..., Workers], project: Project
+) -> None:
+    campaign, key = make_campaign(project), ApiKey.issue(project, "test", None)[1]
+    ours = product(REDIS_URL=secured.url, REDIS_CA_FILE="")
+    web = ours.start_web()
+
+    status, run = asked(f"{web}/api/v1/campaigns/{campaign.pk}/launch", key, {})
+
+    assert status == 202, run
+    assert Run.objects.get(pk=run["id"]).state == Run.State.PREPARING
+    assert "could not be rung, the sweep will" in ours.log("web")
+    status, said = asked(f"{web}/readyz")
+    assert status == 503
+    assert "certificate verify failed" in str(said["redis"])
