@@ -28,8 +28,10 @@ VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
 OPERATORS = (
     *("eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with"),
+    *("has", "has_any", "has_none"),
     *("exists", "not_exists", "before", "after", "within_last"),
 )
+MANY = {"in", "not_in", "has_any", "has_none"}  # take a list of values
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
         return (
             "" if value in (None, "", True) else gettext("leave it out; this operator takes none.")
         )
-    if op in ("in", "not_in"):
+    if op in MANY:
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
         return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")

@@ -193,6 +193,13 @@ def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project:
         ({"field": "locale", "op": "in", "value": list("abcdefgh")},
          "locale is one of a, b, c, d, e, f and 2 more"),
         ({"field": "attributes.plan", "op": "exists"}, "plan is known"),
+        ({"field": "attributes.likes", "op": "has", "value": "tea"}, "likes has tea"),
+        ({"not": {"field": "attributes.likes", "op": "has", "value": "tea"}},
+         "likes does not have tea"),
+        ({"field": "attributes.likes", "op": "has_any", "value": ["tea", 5]},
+         "likes has one of tea, 5"),
+        ({"not": {"field": "attributes.likes", "op": "has_none", "value": ["tea"]}},
+         "likes has one of tea"),
     ],
 )  # fmt: skip
 def test_rules_read_as_a_sentence(project: Project, tree: dict[str, Any], said: str) -> None:
