@@ -13,6 +13,7 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.languages import validate_locale
 from notifications.project import OfProject
 from notifications.text import unstorable
 from notifications.zones import validate_zone
@@ -21,9 +22,6 @@ MAX_ATTRIBUTES = 100
 MAX_TEXT = 2_000
 MAX_DEPTH = 3
 
-validate_locale = RegexValidator(
-    r"^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z", _("Use a language tag such as en, ko or pt-BR.")
-)
 validate_attribute_name = RegexValidator(
     r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z",
     _("A name starts with a letter and holds letters, digits and _ only, 64 at most."),
