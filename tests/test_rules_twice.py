@@ -119,8 +119,8 @@ def fits(known: Any, op: str, value: Any) -> bool:
     if op in ("gt", "gte", "lt", "lte"):
         if type(known) not in (int, float):
             return False
-        return {"gt": known > value, "gte": known >= value,
-                "lt": known < value, "lte": known <= value}[op]  # fmt: skip
+        return bool({"gt": known > value, "gte": known >= value,
+                     "lt": known < value, "lte": known <= value}[op])  # fmt: skip
     return time_fits(moment(known), op, value)
 
 

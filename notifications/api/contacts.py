@@ -16,6 +16,7 @@ from notifications import audit
 from notifications.api.fields import StrictSerializer
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
+from notifications.api.rendering import ExactParser
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
@@ -50,6 +51,8 @@ class ContactsTaken(serializers.Serializer[Any]):
 class ContactsBulk(ApiView):
     """Write up to 1,000 people and their devices; addresses move to their new owner."""
 
+    parser_classes = [ExactParser]
+
     @extend_schema(request=ContactsGiven, responses=ContactsTaken)
     def post(self, request: Request) -> Response:
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
@@ -72,6 +75,8 @@ def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
 
 class ContactByExternalId(ApiView):
     """One person, by the app's own id."""
+
+    parser_classes = [ExactParser]
 
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:

@@ -79,7 +79,7 @@ def _text(value: Any, most: int) -> str:
 
 def _external_id(value: Any) -> str:
     # Most apps count their people.
-    text = str(value) if type(value) is int else _text(value, LONGEST_ID)
+    text = _text(str(value) if type(value) is int else value, LONGEST_ID)
     if not text:
         raise Invalid("Must not be empty.")
     return text
