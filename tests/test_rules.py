@@ -183,6 +183,8 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
         (leaf("attributes.age", "gt", "36"), "must be a number"),
         (leaf("app_version", "gt", ".5"), "a version such as 4.10.1"),
         (leaf("attributes.age", "gt", float("nan")), "must be a number"),
+        (leaf("attributes.age", "gt", 10**15), "must be a number of at most 15 digits"),
+        (leaf("attributes.age", "eq", -1e30), "must be a number of at most 15 digits"),
         (leaf("attributes.plan", "in", []), "a list of 1 to"),
         (leaf("attributes.tags", "has_any", []), "a list of 1 to 1,000"),
         (leaf("attributes.tags", "has_none", ["x"] * 1_001), "a list of 1 to 1,000"),
