@@ -125,6 +125,30 @@ def test_a_rule_selects_whom_it_describes(
     assert selected(project, rule) == expected
 
 
+@pytest.mark.parametrize("value", [20260531, "20260531", "2026", 2026, "now", ["2026-05-31"], "x"])
+def test_what_only_looks_like_a_date_is_neither_before_nor_after_one(
+    project: Project, value: Any
+) -> None:
+    make_contact(project, external_id="odd", attributes={"joined": value})
+    make_contact(project, external_id="iso", attributes={"joined": "2026-05-31T09:00:00+09:00"})
+    for op, value in (("after", "1990-01-01"), ("before", "2090-01-01"), ("within_last", "P9999D")):
+        assert "odd" not in selected(project, leaf("attributes.joined", op, value))
+    assert selected(project, leaf("attributes.joined", "after", "2026-05-30")) == {"iso"}
+    assert selected(project, leaf("attributes.joined", "before", "2026-05-31")) == set()
+
+
+@pytest.mark.parametrize("city", ["İstanbul", "istanbul", "ISTANBUL", "i̇stanbul", "Istanbul"])
+@pytest.mark.parametrize("typed", ["İSTAN", "istan", "Istan"])
+def test_the_case_of_a_dotted_i_does_not_count_and_the_explanation_agrees(
+    project: Project, city: str, typed: str
+) -> None:
+    contact = make_contact(project, external_id="ayse", attributes={"city": city})
+    for op in ("contains", "starts_with"):
+        rule = leaf("attributes.city", op, typed)
+        assert selected(project, rule) == {"ayse"}
+        assert audience.explain(contact, rule)["holds"] is True
+
+
 def test_a_platform_rule_counts_the_devices_of_that_platform_only(
     project: Project, people: dict[str, Contact]
 ) -> None:

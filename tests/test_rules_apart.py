@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from campaigns import audience, control
@@ -79,6 +80,22 @@ def test_in_a_group_of_any_no_level_is_added(project: Project) -> None:
         deep = {"all": [deep]}
     tree = rewritten(project, deep)
     assert selected(project, tree) == {"list", "text"}
+
+
+def test_at_the_limit_of_depth_what_is_frozen_goes_on_and_an_audience_says_where(
+    project: Project,
+) -> None:
+    deep = contains("both", "sport")
+    for _ in range(5):
+        deep = {"all": [deep]}
+    row = make_audience(project, rules=deep)
+    run = control.launch(make_campaign(project, audience=row), by="x", now=timezone.now())
+    migrate()
+    run.refresh_from_db()
+    row.refresh_from_db()
+    assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
+    with pytest.raises(ValidationError, match="nested deeper than 6 levels"):
+        row.clean()
 
 
 def test_what_nobody_has_yet_is_asked_both_ways(project: Project) -> None:
