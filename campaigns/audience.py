@@ -33,6 +33,11 @@ class Audience(OfProject):
         blank=True,
         help_text=_("A tree of all / any / not; the empty tree means everyone."),
     )
+    rules_before = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="What the rules said before an upgrade rewrote them, until somebody saves.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -51,6 +56,11 @@ class Audience(OfProject):
     def clean(self) -> None:
         if self.kind == self.Kind.RULES and self.project_id:
             validate_rules(self.rules, project_id=self.project_id)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Whoever saves it has seen what an upgrade made of its rules."""
+        self.rules_before = None
+        super().save(*args, **kwargs)
 
     @property
     def effective_rules(self) -> dict[str, Any]:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from notifications import languages
+
 TEXTS = ("title", "body", "image", "link")
 Content = Mapping[str, Any]
 
 
 def in_language(content: Content, locale: str) -> dict[str, Any]:
-    """The texts for pt-BR: those of pt-BR, else of pt, else the template's own; field by field."""
-    locales = content["locales"]
-    language = locale.replace("_", "-")
-    best = locales.get(language) or locales.get(language.partition("-")[0]) or {}
+    """The texts for pt-BR: those of pt-BR, else of pt; what is empty is the template's own."""
+    best = _best(content["locales"], locale)
     texts = {name: best.get(name) or content[name] for name in TEXTS}
     return {**texts, "data": {**content["data"], **best.get("data", {})}}
+
+
+def _best(locales: Mapping[str, Any], locale: str) -> Mapping[str, Any]:
+    # Saved or frozen before tags had one form, two may be the same language: the very letters win.
+    if exact := locales.get(locale.replace("_", "-")):
+        return dict(exact)
+    known = {languages.canonical(tag): texts for tag, texts in locales.items() if texts}
+    return next((known[tag] for tag in languages.fallbacks(locale) if tag in known), {})
 
 
 def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.db import connection, transaction
 
 from campaigns.chunk import Claim, Rest
 from campaigns.ledger import COPIES
 from campaigns.rendering import Reader
+from notifications import exact
 
 
 @dataclass(slots=True)
@@ -108,22 +107,13 @@ def _values(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _attributes(text: str | None) -> dict[str, Any]:
-    if not text:
-        return {}
-    try:
-        return orjson.loads(text)  # type: ignore[no-any-return]
-    except orjson.JSONDecodeError:  # it refuses the huge numbers that PostgreSQL keeps
-        return json.loads(text)  # type: ignore[no-any-return]
-
-
 def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
      tries, first_tried_at, copies, released, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
-        attributes=_attributes(attributes),
+        attributes=exact.loads(attributes) if attributes else {},
         locale=locale or "",
         timezone=zone,
         kind=kind,

@@ -41,6 +41,7 @@ FIELDS = {
     "rejected": pgettext_lazy("field", "rejected"),
     "repeat": pgettext_lazy("field", "repeat"),
     "rules": pgettext_lazy("field", "rules"),
+    "rules before": pgettext_lazy("field", "rules before"),
     "scheduled at": pgettext_lazy("field", "scheduled at"),
     "skipped": pgettext_lazy("field", "skipped"),
     "started at": pgettext_lazy("field", "started at"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from django.utils.translation import gettext
 from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
 from campaigns.selection import compile_tree
+from notifications import exact
 
 LOOKED_AT = 200  # devices of the people with the longest values
 AMONG = 10_000  # of the newest people: bounded, and many enough to hold what is unusual
@@ -106,7 +106,7 @@ def _reader(row: tuple[Any, ...]) -> Reader:
     return Reader(
         reference="0:0",
         external_id=external_id,
-        attributes=json.loads(attributes),
+        attributes=exact.loads(attributes),
         locale=locale,
         timezone=timezone,
         kind=kind,

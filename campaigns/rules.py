@@ -28,8 +28,10 @@ VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
 OPERATORS = (
     *("eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with"),
+    *("has", "has_any", "has_none"),
     *("exists", "not_exists", "before", "after", "within_last"),
 )
+MANY = {"in", "not_in", "has_any", "has_none"}  # take a list of values
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
         return (
             "" if value in (None, "", True) else gettext("leave it out; this operator takes none.")
         )
-    if op in ("in", "not_in"):
+    if op in MANY:
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
         return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")
@@ -178,6 +180,8 @@ def _order_problem(asked: Field, value: Any) -> str:
     if asked.kind == "version":
         fits = isinstance(value, str) and VERSION.fullmatch(value)
         return "" if fits else gettext("must be a version such as 4.10.1, in quotes.")
+    if _is_large(value):
+        return gettext("must be a number of at most 15 digits.")
     said = gettext("must be a number. For dates use before or after.")
     return "" if _is_number(value) else said
 
@@ -192,6 +196,8 @@ def _scalar_problem(asked: Field, value: Any) -> str:
         return ""
     if asked.kind != "attribute":
         return gettext("must be a text.")
+    if _is_large(value):
+        return gettext("must be a number of at most 15 digits.")
     return (
         ""
         if isinstance(value, bool) or _is_number(value)
@@ -202,6 +208,11 @@ def _scalar_problem(asked: Field, value: Any) -> str:
 def _is_number(value: Any) -> bool:
     fits = isinstance(value, int | float) and not isinstance(value, bool)
     return fits and abs(value) < 1e15  # NaN and Infinity fail this too
+
+
+def _is_large(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and not _is_number(value)
 
 
 def _is_id(value: Any) -> bool:

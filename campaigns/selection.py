@@ -39,14 +39,17 @@ def compile_tree(tree: dict[str, Any]) -> Sql:
     return Sql(f"COALESCE({condition.sql}, FALSE)", condition.params)
 
 
+NEGATIVE = {"ne": "eq", "not_in": "in", "has_none": "has_any", "not_exists": "exists"}
+OF_SEVERAL = {"eq": "in", "has": "has_any"}
+
+
 def _leaf_sql(leaf: dict[str, Any]) -> Sql:
     asked, op, value = field_of(leaf["field"]), leaf["op"], leaf.get("value")
-    negative = {"ne": "eq", "not_in": "in", "not_exists": "exists"}.get(op)
-    if negative:  # missing counts as “is not”: that is what a marketer means
+    if negative := NEGATIVE.get(op):  # missing counts as “is not”: that is what a marketer means
         positive = _leaf_sql({**leaf, "op": negative})
         return Sql(f"NOT COALESCE({positive.sql}, FALSE)", positive.params)
-    if op == "eq":
-        return _leaf_sql({**leaf, "op": "in", "value": [value]})
+    if several := OF_SEVERAL.get(op):
+        return _leaf_sql({**leaf, "op": several, "value": [value]})
     if asked.kind == "list":
         return Sql(
             "EXISTS (SELECT 1 FROM campaigns_member m"
@@ -68,54 +71,101 @@ def _column_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
             f"{column} IS NOT NULL" + ("" if asked.kind == "time" else f" AND {column} <> ''")
         )
     if op == "in":
-        return Sql(f"{column} = ANY(%s)", [list(value)])
-    if op == "contains":
-        return Sql(f"strpos(lower({column}), lower(%s)) > 0", [value])
-    if op == "starts_with":
-        return Sql(f"starts_with(lower({column}), lower(%s))", [value])
+        return _is_one_of(asked, value)
+    if op in LETTERS:
+        return _letters_sql(Sql(column), op, value)
     if asked.kind == "version":
         return Sql(f"{_as_version(column)} {COMPARE[op]} {_as_version('%s')}", [value])
-    return _time_sql(column, op, value)
+    return _time_sql(Sql(column), op, value)
+
+
+def _is_one_of(asked: Field, values: list[Any]) -> Sql:
+    if asked.kind != "version":
+        return Sql(f"{asked.column} = ANY(%s)", [list(values)])
+    wanted = f"SELECT {_same_version('wanted')} FROM unnest(%s::text[]) wanted"
+    return Sql(f"{_same_version(asked.column)} IN ({wanted})", [list(values)])
 
 
 def _as_version(text: str) -> str:
-    # 10.2 is newer than 9.9: compare the numbers, not the letters.
-    return f"string_to_array(substring({text} from '[0-9]+(?:[.][0-9]+)*'), '.')::numeric[]"
+    # 10.2 is newer than 9.9: compare the numbers, not the letters. And it is 10.2.0: a part that
+    # nobody wrote is 0, so zeros at the end say nothing.
+    numbers = f"substring({text} from '[0-9]+(?:[.][0-9]+)*')"
+    return f"string_to_array(regexp_replace({numbers}, '([.]0+)+$', ''), '.')::numeric[]"
 
 
-def _time_sql(column: str, op: str, value: Any) -> Sql:
+def _same_version(text: str) -> str:
+    """One text for 10.2 and 10.2.0; what is more than numbers, as 10.2-beta, is only itself."""
+    bare = f"{text} ~ '^[0-9]+([.][0-9]+)*$'"
+    return f"CASE WHEN {bare} THEN {_as_version(text)}::text ELSE {text} END"
+
+
+LETTERS = {"contains": "strpos({}, {}) > 0", "starts_with": "starts_with({}, {})"}
+
+
+def _letters_sql(text: Sql, op: str, value: str) -> Sql:
+    return Sql(LETTERS[op].format(folded(text.sql), folded("%s")), [*text.params, value])
+
+
+def folded(text: str) -> str:
+    """A text as it is compared where case does not matter, what somebody typed as well.
+
+    Some locales make a small “i” of “İ”, others one with a second dot, and so do apps before they
+    send it. Here all are an “i”, or “istanbul” would find some of İstanbul's people only.
+    """
+    return f"replace(lower({text}), U&'i\\0307', 'i')"
+
+
+def _time_sql(time: Sql, op: str, value: Any) -> Sql:
     if op == "within_last":
-        return Sql(f"{column} BETWEEN {NOW} - %s AND {NOW}", [parse_duration(value)])
-    return Sql(f"{column} {'<' if op == 'before' else '>'} %s::timestamptz", [str(moment(value))])
+        within = f"{time.sql} BETWEEN {NOW} - %s AND {NOW}"
+        return Sql(within, [*time.params, parse_duration(value)])
+    sign = "<" if op == "before" else ">"
+    return Sql(f"{time.sql} {sign} %s::timestamptz", [*time.params, str(moment(value))])
+
+
+# --- Attributes: their values carry their own type ------------------------------------------------
+
+ISO_TIME = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    "([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
+)
 
 
 def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
     name = leaf["field"].partition(".")[2]
-    text, typed = Sql("(c.attributes ->> %s)", [name]), Sql("(c.attributes -> %s)", [name])
+    text, typed = "(c.attributes ->> %s)", "(c.attributes -> %s)"
     if op == "exists":  # an empty text reads as missing in a template, so it does here
-        return Sql(f"COALESCE({text.sql}, '') <> ''", [name])
+        return Sql(f"COALESCE({text}, '') <> ''", [name])
     if op == "in":
-        return Sql(f"{typed.sql} = ANY(%s::jsonb[])", [name, [_json(v) for v in value]])
-    if op == "contains":
-        has = f"{typed.sql} @> %s::jsonb AND jsonb_typeof({typed.sql}) = 'array'"
-        return Sql(
-            f"(({has}) OR strpos(lower({text.sql}), lower(%s)) > 0)",
-            [name, _json([value]), name, name, value],
-        )
-    if op == "starts_with":
-        return Sql(f"starts_with(lower({text.sql}), lower(%s))", [name, value])
+        return Sql(f"{typed} = ANY(%s::jsonb[])", [name, _each_json(value)])
+    if op == "has_any":
+        return _holds_one_of(Sql(_of_type("array", typed, typed), [name, name]), value)
     if op in COMPARE:
-        number = f"CASE WHEN jsonb_typeof({typed.sql}) = 'number' THEN {text.sql}::numeric END"
-        return Sql(f"({number}) {COMPARE[op]} %s", [name, name, value])
-    return _attribute_time_sql(text, name, op, value)
+        number = _of_type("number", typed, f"{text}::numeric")
+        return Sql(f"{number} {COMPARE[op]} %s", [name, name, value])
+    if op in LETTERS:
+        return _letters_sql(Sql(_of_type("string", typed, text), [name, name]), op, value)
+    # What is no time is simply not before or after one; PostgreSQL takes “20260531” and “now” too.
+    parsed = f"CASE WHEN {is_time(text)} THEN {text}::timestamptz END"
+    return _time_sql(Sql(_of_type("string", typed, parsed), [name] * 4), op, value)
 
 
-def _attribute_time_sql(text: Sql, name: str, op: str, value: Any) -> Sql:
-    # People's attributes hold anything; what is no time is simply not before or after one.
-    valid = f"pg_input_is_valid({text.sql}, 'timestamptz')"
-    column = f"(CASE WHEN {valid} THEN {text.sql}::timestamptz END)"
-    condition = _time_sql(column, op, value)
-    return Sql(condition.sql, [name, name, *condition.params])
+def _holds_one_of(held: Sql, values: list[Any]) -> Sql:
+    if len(values) == 1:  # in a quarter of the time, which grows with each value
+        return Sql(f"{held.sql} @> %s::jsonb", [*held.params, json.dumps(values)])
+    each = f"jsonb_array_elements({held.sql}) each_of(value)"
+    one_of = f"EXISTS (SELECT 1 FROM {each} WHERE each_of.value = ANY(%s::jsonb[]))"
+    return Sql(one_of, [*held.params, _each_json(values)])
+
+
+def _of_type(kind: str, typed: str, then: str) -> str:
+    """What an attribute is, if it is of this type; no other is taken for it."""
+    return f"(CASE WHEN jsonb_typeof({typed}) = '{kind}' THEN {then} END)"
+
+
+def is_time(text: str) -> str:
+    """Whether a text is a date or a time of ISO 8601; names it twice."""
+    return f"({text} ~ '{ISO_TIME}' AND pg_input_is_valid({text}, 'timestamptz'))"
 
 
 def value_of(leaf: dict[str, Any]) -> Sql:
@@ -127,5 +177,5 @@ def value_of(leaf: dict[str, Any]) -> Sql:
     return Sql("(c.attributes ->> %s)", [leaf["field"].partition(".")[2]])
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _each_json(values: list[Any]) -> list[str]:
+    return [json.dumps(value, ensure_ascii=False) for value in values]

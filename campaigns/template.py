@@ -12,9 +12,18 @@ from django.utils.translation import gettext_lazy as _
 from campaigns import liquid, options, rehearsal
 from campaigns.content import TEXTS
 from notifications import rules
-from notifications.contact import validate_locale
+from notifications.languages import canonical, validate_locale
 from notifications.options import data_key
 from notifications.project import OfProject
+
+
+def validate_said_once(locales: Any) -> None:
+    """Two spellings of one language, refused when they are written; what was saved is launched."""
+    first: dict[str, str] = {}
+    for tag in locales if isinstance(locales, dict) else ():
+        if (other := first.setdefault(canonical(tag), tag)) != tag:
+            said = gettext("%(tag)s: the same language as %(other)s; keep one of the two.")
+            raise ValidationError(said % {"tag": tag, "other": other})
 
 
 class Template(OfProject):
@@ -42,6 +51,7 @@ class Template(OfProject):
     locales = models.JSONField(
         default=dict,
         blank=True,
+        validators=[validate_said_once],
         help_text=_('The same in other languages, e.g. {"ko": {"title": "…", "body": "…"}}.'),
     )
     created_at = models.DateTimeField(auto_now_add=True)
@@ -63,6 +73,8 @@ class Template(OfProject):
         _collect(problems, "data", _data_problems(self.data))
         _collect(problems, "options", options.problems(self.options))
         _collect(problems, "locales", _locales_problems(self.locales))
+        if "locales" not in problems:
+            self.locales = _in_one_form(self.locales)
         # Each part is in order; FCM judges the whole.
         if problems := problems or rehearsal.problems_of(self.frozen()):
             raise ValidationError(problems)
@@ -105,6 +117,12 @@ def _data_problems(data: Any) -> list[str]:
         else:
             problems += [f"{key}: {problem}" for problem in liquid.problems(value)]
     return problems
+
+
+def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
+    """By their canonical tags, unless one of two spellings would be lost."""
+    known = {canonical(tag): texts for tag, texts in locales.items()}
+    return known if len(known) == len(locales) else locales
 
 
 def _locales_problems(locales: Any) -> list[str]:

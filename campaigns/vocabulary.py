@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection
 
 from campaigns.rules import FIELDS
+from campaigns.selection import folded, is_time
 from notifications.budget import TooSlow, within
 
 LOOKED_AT = 10_000
@@ -42,12 +43,12 @@ class Value:
 NEWEST = """
 (SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id DESC LIMIT %s) c
 """
-TYPE = """
+AS_TEXT = "(value #>> '{}')"
+TYPE = f"""
 CASE jsonb_typeof(value)
     WHEN 'number' THEN 'number' WHEN 'boolean' THEN 'boolean'
     WHEN 'array' THEN 'list' WHEN 'object' THEN 'object'
-    ELSE CASE WHEN value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)'
-              THEN 'time' ELSE 'text' END
+    ELSE CASE WHEN {is_time(AS_TEXT)} THEN 'time' ELSE 'text' END
 END
 """
 # An empty text reads as missing in a template and in a rule, so it does here.
@@ -109,7 +110,7 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
             f" SELECT value, count(*), (SELECT count(*) FROM newest) FROM newest, {held}"
             f" WHERE {FILLED} AND jsonb_typeof(value) <> 'object'"
             " AND length(value #>> '{}') <= %s"
-            " AND strpos(lower(value #>> '{}'), lower(%s)) > 0"
+            f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
             " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
             [project_id, LOOKED_AT, *params, LONGEST_VALUE, typed, SUGGESTED],
         )

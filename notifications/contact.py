@@ -14,6 +14,8 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.exact import Decoder, Encoder, Exact
+from notifications.languages import validate_locale
 from notifications.project import OfProject
 from notifications.text import unstorable
 from notifications.zones import validate_zone
@@ -21,10 +23,8 @@ from notifications.zones import validate_zone
 MAX_ATTRIBUTES = 100
 MAX_TEXT = 2_000
 MAX_DEPTH = 3
+MAX_DIGITS = 1_000  # written out
 
-validate_locale = RegexValidator(
-    r"^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z", _("Use a language tag such as en, ko or pt-BR.")
-)
 validate_attribute_name = RegexValidator(
     r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z",
     _("A name starts with a letter and holds letters, digits and _ only, 64 at most."),
@@ -51,12 +51,21 @@ def _validate_value(value: Any, *, depth: int) -> None:
         raise ValidationError(gettext("Nested deeper than %(most)s levels.") % {"most": MAX_DEPTH})
     if isinstance(value, str):
         _validate_text(value)
+    elif isinstance(value, int | float):
+        _validate_number(value)
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
             said = gettext("Holds more than %(most)s values.")
             raise ValidationError(said % {"most": MAX_ATTRIBUTES})
         for inner in (*value, *value.values()) if isinstance(value, dict) else value:
             _validate_value(inner, depth=depth + 1)
+
+
+def _validate_number(number: float) -> None:
+    digits = number.digits() if isinstance(number, Exact) else 0
+    if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= 10**MAX_DIGITS):
+        said = gettext("A number of more than %(most)s digits; send it as a text.")
+        raise ValidationError(said % {"most": f"{MAX_DIGITS:,}"})
 
 
 def _validate_text(text: str) -> None:
@@ -71,7 +80,13 @@ class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
     external_id = models.CharField(max_length=200, help_text=_("The app's own id of this person."))
-    attributes = models.JSONField(default=dict, blank=True, validators=[validate_attributes])
+    attributes = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[validate_attributes],
+        encoder=Encoder,
+        decoder=Decoder,
+    )
     locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
     timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
     created_at = models.DateTimeField(auto_now_add=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
+from notifications import exact
 from notifications.device import Device, hold, retire
 from notifications.project import Project
 
@@ -150,7 +150,7 @@ def _columns(project: Project, people: list[Person], now: datetime) -> dict[str,
         "now": now,
         "ids": [person.external_id for person in people],
         "attributes": [
-            None if person.attributes is None else orjson.dumps(person.attributes).decode()
+            None if person.attributes is None else exact.dumps(person.attributes).decode()
             for person in people
         ],
         "locales": [person.locale for person in people],

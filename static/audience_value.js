@@ -4,9 +4,9 @@
 window.RuleValue = (() => {
   const SPAN = /^P(?:(\d+)([DW])|T(\d+)H)$/;
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
-  const DEFAULTS = { number: "gte", version: "gte", text: "in" };
+  const DEFAULTS = { number: "gte", version: "gte", text: "in", list: "has_any" };
 
-  const many = (op) => op === "in" || op === "not_in";
+  const many = (op) => ["in", "not_in", "has_any", "has_none"].includes(op);
   const oneOf = (field, ...types) => types.includes(field.types[0]);
 
   // none, chips, picks, pick, yesno, number, date, span or text
@@ -44,7 +44,7 @@ window.RuleValue = (() => {
 
   const ALIKE = [
     ["eq", "ne", "in", "not_in"], ["gt", "gte", "lt", "lte"], ["before", "after"],
-    ["contains", "starts_with"],
+    ["contains", "starts_with"], ["has", "has_any", "has_none"],
   ];
 
   // “is” and “is one of” ask for the same; whatever else is compared, the old value fits no more.

@@ -35,6 +35,13 @@
     },
   });
 
+  // pt-BR, zh-Hant: as the server writes it when it saves.
+  const canonical = (tag) => tag.split(/[-_]/).map((part, at) => {
+    const small = part.toLowerCase();
+    if (at && /^[a-z]{4}$/.test(small)) return small[0].toUpperCase() + small.slice(1);
+    return at && part.length === 2 ? part.toUpperCase() : small;
+  }).join("-");
+
   const languages = () => ({
     ...backed(),
     shown: "",
@@ -54,7 +61,7 @@
     nameOf(tag) {
       try {
         const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language" });
-        return names.of(tag.replace("_", "-"));
+        return names.of(canonical(tag));
       } catch {
         return tag;
       }
@@ -98,13 +105,15 @@
     },
 
     add() {
-      const tag = this.adding.trim();
+      const typed = this.adding.trim();
       this.trouble = "";
-      if (!/^[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/.test(tag)) {
+      if (!/^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$/.test(typed)) {
         this.trouble = this.$root.dataset.noTag;
         return;
       }
-      if (!(tag in this.value)) {
+      const there = this.tags.find((one) => canonical(one) === canonical(typed));
+      const tag = there ?? canonical(typed);
+      if (!there) {
         this.value = { ...this.value, [tag]: {} };
         this.keep();
       }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import LazySettings, settings
+from hypothesis import settings as hypothesis
 
 from config.celery import app
 from notifications import dispatch
@@ -15,6 +16,10 @@ from tests.builders import make_project
 from tests.fcm import Fcm
 from tests.forgetting import flush
 from tests.workers import Workers
+
+# A cold machine is slow once: how long an example takes says nothing about what it shows.
+hypothesis.register_profile("carillon", deadline=None)
+hypothesis.load_profile("carillon")
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled

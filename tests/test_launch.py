@@ -23,6 +23,7 @@ from tests.builders import (
     make_people,
     make_project,
     make_run,
+    make_template,
 )
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,15 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def project() -> Project:
     return make_project()
+
+
+def test_two_spellings_of_a_language_saved_long_ago_are_launched_as_they_are(
+    project: Project,
+) -> None:
+    twice = {"pt-br": {"title": "Oi"}, "pt-BR": {"title": "Olá"}}
+    campaign = make_campaign(project, template=make_template(project, locales=twice))
+    run = campaign.launch(by="x", now=timezone.now())
+    assert run.content["locales"] == twice
 
 
 def test_every_device_of_the_audience_becomes_one_numbered_recipient(project: Project) -> None:

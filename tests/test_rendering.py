@@ -69,6 +69,35 @@ def test_the_language_falls_back_from_region_to_language_to_the_campaigns_own(
     assert (message.title, message.body) == (title, "Body")
 
 
+@pytest.mark.parametrize(
+    ("locale", "title"),
+    [
+        *(("pt_BR", "Oi"), ("pt-br", "Oi"), ("PT-BR", "Oi"), ("pt", "Hi"), ("pt-PT", "Hi")),
+        *(("zh-Hant-TW", "繁體"), ("zh_hant_tw", "繁體"), ("zh-Hant", "繁體"), ("ZH-HANS", "中文")),
+        *(("zh-TW", "繁體"), ("zh_HK", "繁體"), ("zh-CN", "中文"), ("zh-Hans-CN", "中文")),
+        *(("sr-Latn-RS-x-app", "Zdravo"), ("", "Hi"), ("de", "Hi")),
+    ],
+)
+@pytest.mark.parametrize(
+    "frozen", [("pt-BR", "zh-Hant", "sr-Latn"), ("pt_br", "zh_hant", "SR-latn")]
+)
+def test_a_language_is_found_whichever_way_it_is_written_and_frozen(
+    locale: str, title: str, frozen: tuple[str, str, str]
+) -> None:
+    said = {"zh": "中文"} | dict(zip(frozen, ("Oi", "繁體", "Zdravo"), strict=True))
+    locales = {tag: {"title": text} for tag, text in said.items()}
+    assert rendered(content(title="Hi", locales=locales), reader(locale)).title == title
+
+
+def test_two_spellings_that_were_frozen_are_read_by_their_very_letters() -> None:
+    locales = {"pt-br": {"title": "small"}, "pt-BR": {"title": "large"}, "pt-PT": {}}
+    titles = [
+        rendered(content(title="Hi", locales=locales), reader(locale)).title
+        for locale in ("pt-br", "pt-BR", "pt-PT")
+    ]
+    assert titles == ["small", "large", "Hi"]
+
+
 def test_a_message_over_fcms_limit_skips_the_person_alone() -> None:
     with pytest.raises(Unrenderable) as refusal:
         rendered(content(title="x", body="🎉" * 1_024), reader())

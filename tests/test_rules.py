@@ -75,7 +75,16 @@ EVERYBODY = {"ada", "bob", "cleo"}
         (leaf("attributes.age", "gte", 36), {"ada"}),
         (leaf("attributes.age", "lt", 36), set()),
         (leaf("attributes.vip", "eq", True), {"ada"}),
-        (leaf("attributes.tags", "contains", "chess"), {"ada"}),
+        (leaf("attributes.tags", "has", "chess"), {"ada"}),
+        (leaf("attributes.tags", "has", "che"), set()),
+        (leaf("attributes.tags", "has_any", ["tea", "chess"]), {"ada"}),
+        (leaf("attributes.tags", "has_none", ["tea", "chess"]), {"bob", "cleo"}),
+        (leaf("attributes.tags", "has_none", ["tea"]), EVERYBODY),
+        (leaf("attributes.plan", "has", "pro"), set()),
+        (leaf("attributes.tags", "contains", "chess"), set()),
+        (leaf("attributes.tags", "contains", "["), set()),
+        (leaf("attributes.age", "contains", "3"), {"bob"}),
+        (leaf("attributes.age", "starts_with", "3"), {"bob"}),
         (leaf("attributes.plan", "contains", "RE"), {"bob"}),
         (leaf("attributes.plan", "starts_with", "PR"), {"ada"}),
         (leaf("attributes.note", "exists"), set()),
@@ -96,6 +105,10 @@ EVERYBODY = {"ada", "bob", "cleo"}
         (leaf("platform", "not_exists"), {"cleo"}),
         (leaf("app_version", "gt", "9.10"), {"ada"}),
         (leaf("app_version", "lt", "10"), {"ada"}),
+        (leaf("app_version", "lte", "10.2"), {"ada"}),
+        (leaf("app_version", "eq", "10.2"), {"ada"}),
+        (leaf("app_version", "in", ["8", "10.02.0.0"]), {"ada"}),
+        (leaf("app_version", "gt", "10.2.0.0"), set()),
         (leaf("last_seen_at", "within_last", "P30D"), {"ada"}),
         ({"all": []}, EVERYBODY),
         ({"any": []}, set()),
@@ -110,6 +123,30 @@ def test_a_rule_selects_whom_it_describes(
     project: Project, people: dict[str, Contact], rule: dict[str, Any], expected: set[str]
 ) -> None:
     assert selected(project, rule) == expected
+
+
+@pytest.mark.parametrize("value", [20260531, "20260531", "2026", 2026, "now", ["2026-05-31"], "x"])
+def test_what_only_looks_like_a_date_is_neither_before_nor_after_one(
+    project: Project, value: Any
+) -> None:
+    make_contact(project, external_id="odd", attributes={"joined": value})
+    make_contact(project, external_id="iso", attributes={"joined": "2026-05-31T09:00:00+09:00"})
+    for op, value in (("after", "1990-01-01"), ("before", "2090-01-01"), ("within_last", "P9999D")):
+        assert "odd" not in selected(project, leaf("attributes.joined", op, value))
+    assert selected(project, leaf("attributes.joined", "after", "2026-05-30")) == {"iso"}
+    assert selected(project, leaf("attributes.joined", "before", "2026-05-31")) == set()
+
+
+@pytest.mark.parametrize("city", ["İstanbul", "istanbul", "ISTANBUL", "i̇stanbul", "Istanbul"])
+@pytest.mark.parametrize("typed", ["İSTAN", "istan", "Istan"])
+def test_the_case_of_a_dotted_i_does_not_count_and_the_explanation_agrees(
+    project: Project, city: str, typed: str
+) -> None:
+    contact = make_contact(project, external_id="ayse", attributes={"city": city})
+    for op in ("contains", "starts_with"):
+        rule = leaf("attributes.city", op, typed)
+        assert selected(project, rule) == {"ayse"}
+        assert audience.explain(contact, rule)["holds"] is True
 
 
 def test_a_platform_rule_counts_the_devices_of_that_platform_only(
@@ -170,7 +207,14 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
         (leaf("attributes.age", "gt", "36"), "must be a number"),
         (leaf("app_version", "gt", ".5"), "a version such as 4.10.1"),
         (leaf("attributes.age", "gt", float("nan")), "must be a number"),
+        (leaf("attributes.age", "gt", 10**15), "must be a number of at most 15 digits"),
+        (leaf("attributes.age", "eq", -1e30), "must be a number of at most 15 digits"),
         (leaf("attributes.plan", "in", []), "a list of 1 to"),
+        (leaf("attributes.tags", "has_any", []), "a list of 1 to 1,000"),
+        (leaf("attributes.tags", "has_none", ["x"] * 1_001), "a list of 1 to 1,000"),
+        (leaf("attributes.tags", "has_any", "x"), "a list of 1 to"),
+        (leaf("attributes.tags", "has", ["x"]), "must be a text, number or true/false"),
+        (leaf("locale", "has", "ko"), "“has” does not fit locale"),
         (leaf("attributes.plan", "eq", {}), "must be a text, number or true/false"),
         (leaf("attributes.plan", "eq", "a\x00b"), "ordinary characters"),
         (leaf("attributes.plan", "eq", "\ud800"), "ordinary characters"),
@@ -211,7 +255,7 @@ def fitting(field: str, op: str) -> st.SearchStrategy[Any]:
         "contains": texts,
         "starts_with": texts,
         "within_last": st.sampled_from(["P7D", "PT12H"]),
-        **dict.fromkeys(("in", "not_in"), st.lists(own, min_size=1, max_size=3)),
+        **dict.fromkeys(rules.MANY, st.lists(own, min_size=1, max_size=3)),
         **dict.fromkeys(("before", "after"), st.sampled_from(["2026-01-01", "2026-01-01T09:00Z"])),
     }
     if op in ("gt", "gte", "lt", "lte"):

@@ -12,6 +12,7 @@ from campaigns.chunk import GATHERING, Chunk
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
+from notifications import exact
 from notifications.device import Device
 from notifications.project import Project
 from tests.builders import make_contact, make_device, make_people, make_run
@@ -40,6 +41,17 @@ def test_an_accepted_push_reaches_its_address_once_with_the_persons_text(
     delivery = delivery_of(run, device)
     assert (delivery.status, delivery.reason) == ("accepted", "")
     assert delivery.message_id == record["name"]
+
+
+def test_a_long_number_reaches_the_phone_as_the_app_sent_it(project: Project, fcm: Fcm) -> None:
+    number, share = 12345678901234567890123, exact.Exact("0.1234567890123456789")
+    make_device(make_contact(project, attributes={"number": number, "share": share}))
+    run = make_run(project, template={"title": "{{ number }} {{ share }}"})
+
+    assert send_everything(run) == {"accepted": 1}
+
+    (record,) = fcm.witness()
+    assert record["title"] == "12345678901234567890123 0.1234567890123456789"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from notifications.project import Project
 from tests.builders import make_people, make_project, make_run
 from tests.fcm import Fcm
 from tests.ports import free_ports
-from tests.workers import database
+from tests.workers import database_of_the_tests
 
 WORDS = "CREDENTIALS_KEY (id {ours}) opens none of the stored service accounts"
 
@@ -45,7 +45,7 @@ def test_nothing_starts_with_another_key(project: Project, program: str, tmp_pat
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "DATABASE_URL": database(), "CREDENTIALS_KEY": "another"},
+        env={**os.environ, "DATABASE_URL": database_of_the_tests(), "CREDENTIALS_KEY": "another"},
     )
     assert done.returncode != 0
     assert "opens none of the stored service accounts" in done.stdout + done.stderr

@@ -136,6 +136,8 @@ class AudiencePage(Page):
         if audience is not None:
             context["campaigns"] = audience.campaigns.order_by("-pk")[:10]
             context["naming"] = audience.named_by()
+            if before := audience.rules_before:
+                context["before"] = sentence(before, project_id=audience.project_id)
             context["newest_of_mine"] = last_saved(audience, by=actor(request))
             if audience.kind == Audience.Kind.LIST:
                 members = Member.objects.filter(audience=audience).select_related("contact")

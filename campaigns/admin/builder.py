@@ -24,7 +24,7 @@ OPS = {
     "number": {*SAME, "gt", "gte", "lt", "lte", *THERE},
     "boolean": {"eq", "ne", *THERE},
     "time": {"within_last", "before", "after", *THERE},
-    "list": {"contains", *THERE},
+    "list": {"has", "has_any", "has_none", *THERE},
     "object": {*THERE},
 }
 VERBS = {
@@ -38,6 +38,9 @@ VERBS = {
     "lte": gettext_lazy("is at most"),
     "contains": gettext_lazy("contains"),
     "starts_with": gettext_lazy("starts with"),
+    "has": gettext_lazy("has"),
+    "has_any": gettext_lazy("has one of"),
+    "has_none": gettext_lazy("has none of"),
     "exists": gettext_lazy("is known"),
     "not_exists": gettext_lazy("is not known"),
     "before": gettext_lazy("is before"),

@@ -11,10 +11,12 @@ from campaigns.rules import leaves
 from notifications.contact import Contact
 
 PREFIX = "attributes."
-# What these compare; a value of another type is simply never more, or never before.
+# What these compare; a value of another type is simply never more, never before, never in it.
 NEEDS = {
     **dict.fromkeys(("gt", "gte", "lt", "lte"), "number"),
     **dict.fromkeys(("before", "after", "within_last"), "time"),
+    **dict.fromkeys(("contains", "starts_with"), "text"),
+    **dict.fromkeys(("has", "has_any"), "list"),
 }
 
 
@@ -34,8 +36,12 @@ def doubts(project_id: int, tree: dict[str, Any]) -> list[str]:
     return [_gone(name) for name in gone] + [
         _other_type(name, op)
         for name, op in dict.fromkeys(asked)
-        if name in types and op in NEEDS and NEEDS[op] not in types[name]
+        if name in types and op in NEEDS and not _holds(NEEDS[op], types[name])
     ]
+
+
+def _holds(kind: str, types: list[str]) -> bool:
+    return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
 
 
 def _gone(name: str) -> str:
@@ -46,8 +52,10 @@ def _gone(name: str) -> str:
 
 
 def _other_type(name: str, op: str) -> str:
-    if NEEDS[op] == "number":
-        text = _("“{name}” holds no numbers, so a rule that compares it is true for nobody.")
-    else:
-        text = _("“{name}” holds no dates, so a rule about its time is true for nobody.")
-    return text.format(name=name)
+    said = {
+        "number": _("“{name}” holds no numbers, so a rule that compares it is true for nobody."),
+        "time": _("“{name}” holds no dates, so a rule about its time is true for nobody."),
+        "text": _("“{name}” holds no texts, so a rule about its letters is true for nobody."),
+        "list": _("“{name}” holds no lists, so a rule about what it has is true for nobody."),
+    }
+    return said[NEEDS[op]].format(name=name)

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from campaigns import audience as audiences
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.audience import Audience, Member, validate_rules
+from campaigns.rules import OPERATORS
 from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
@@ -23,6 +24,7 @@ from notifications.contact import Contact, stay
 
 MAX_LISTED = 10_000
 EXAMPLE = '{"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}'
+TREE = f"A tree of all, any, not, e.g. {EXAMPLE}. `op` is one of {', '.join(OPERATORS)}."
 
 
 class AudienceSerializer(StrictSerializer):
@@ -31,7 +33,7 @@ class AudienceSerializer(StrictSerializer):
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     kind = serializers.CharField(read_only=True)
-    rules = JsonObject(required=False, help_text=f"A tree of all, any, not, e.g. {EXAMPLE}.")
+    rules = JsonObject(required=False, help_text=TREE)
     contacts = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         required=False,
@@ -60,7 +62,7 @@ class AudienceSerializer(StrictSerializer):
 
 
 class EstimateRequest(StrictSerializer):
-    rules = JsonObject()
+    rules = JsonObject(help_text=TREE)
 
 
 class EstimateSerializer(serializers.Serializer[Estimate]):

@@ -19,7 +19,7 @@ AUDIENCES = {
     },
     "Runners in Korea and Japan": {
         "all": [
-            {"field": "attributes.interests", "op": "contains", "value": "running"},
+            {"field": "attributes.interests", "op": "has", "value": "running"},
             {"field": "timezone", "op": "in", "value": ["Asia/Seoul", "Asia/Tokyo"]},
         ]
     },

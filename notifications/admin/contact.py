@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.admin.chosen import within
 from notifications.admin.device import LEAST_TAIL, addressed, why
-from notifications.admin.json_field import JSONText
+from notifications.admin.json_field import ExactJSONText
 from notifications.admin.page import Page
 from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
@@ -30,7 +30,7 @@ MOST_OWNERS = 50
 
 
 class ContactForm(ModelForm):
-    attributes = JSONText(
+    attributes = ExactJSONText(
         label=_("Attributes"),
         required=False,
         widget=CodeArea(rows=12),

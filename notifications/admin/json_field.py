@@ -7,19 +7,41 @@ from collections.abc import Callable
 from math import isinf
 from typing import Any, NoReturn
 
+import orjson
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 from django.utils.translation import gettext as _
 
+from notifications import exact
 from notifications.admin.widgets import CodeArea
 from notifications.nesting import MAX_DEPTH, too_deep
 
 MOST_SAID = 20  # digits of a number that is refused
 
 
+def _whole(written: str) -> float:
+    try:
+        return int(written)
+    except ValueError as error:  # Python reads 4,300 digits, PostgreSQL some more
+        raise _too_large(written) from error
+
+
+def _fraction(written: str) -> float:
+    number = float(written)
+    if isinf(number):
+        raise _too_large(written)
+    return number
+
+
+def _too_large(number: str) -> ValidationError:
+    shown = number if len(number) <= MOST_SAID else f"{number[:MOST_SAID]}…"
+    return ValidationError(_("%(number)s is too large a number.") % {"number": shown})
+
+
 class JSONText(forms.JSONField):
     widget = CodeArea
+    whole, fraction = staticmethod(_whole), staticmethod(_fraction)
 
     def __init__(self, *, empty: Callable[[], Any] = dict, **kwargs: Any) -> None:
         self.empty = empty  # what leaving it blank means
@@ -34,7 +56,7 @@ class JSONText(forms.JSONField):
             return super().to_python(value)
         try:
             parsed = json.loads(
-                value, parse_constant=_refuse, parse_int=_whole, parse_float=_fraction
+                value, parse_constant=_refuse, parse_int=self.whole, parse_float=self.fraction
             )
         except json.JSONDecodeError as error:
             said = _("line %(line)s, column %(column)s: %(problem)s.")
@@ -61,28 +83,23 @@ class JSONText(forms.JSONField):
         return InvalidJSONInput(data) if isinstance(data, str) and not self.disabled else initial
 
 
+class ExactJSONText(JSONText):
+    """For what people are like: a number stays as it was typed, however long."""
+
+    whole, fraction = staticmethod(exact.whole), staticmethod(exact.fraction)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(encoder=exact.Encoder, decoder=exact.Decoder, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        if value is None or isinstance(value, InvalidJSONInput):
+            return value
+        return exact.dumps(value, orjson.OPT_INDENT_2).decode()
+
+
 def _refuse(name: str) -> NoReturn:
     said = _("%(name)s is not a number JSON knows; use null or leave it out.")
     raise ValidationError(said % {"name": name})
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError as error:  # Python reads 4,300 digits, PostgreSQL some more
-        raise _too_large(digits) from error
-
-
-def _fraction(text: str) -> float:
-    number = float(text)
-    if isinf(number):
-        raise _too_large(text)
-    return number
-
-
-def _too_large(number: str) -> ValidationError:
-    shown = number if len(number) <= MOST_SAID else f"{number[:MOST_SAID]}…"
-    return ValidationError(_("%(number)s is too large a number.") % {"number": shown})
 
 
 def _deep() -> ValidationError:

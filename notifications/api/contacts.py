@@ -18,6 +18,7 @@ from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
+from notifications.api.rendering import ExactParser
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
@@ -52,6 +53,8 @@ class ContactsTaken(serializers.Serializer[Any]):
 class ContactsBulk(ApiView):
     """Write up to 1,000 people and their devices; addresses move to their new owner."""
 
+    parser_classes = [ExactParser]
+
     @extend_schema(request=ContactsGiven, responses=ContactsTaken)
     @patient
     @idempotent
@@ -76,6 +79,8 @@ def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
 
 class ContactByExternalId(ApiView):
     """One person, by the app's own id."""
+
+    parser_classes = [ExactParser]
 
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:

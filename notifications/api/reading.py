@@ -14,8 +14,9 @@ from django.core.exceptions import ValidationError as Invalid
 from rest_framework.serializers import ValidationError
 
 from notifications.api.fields import holds_nul
-from notifications.contact import Contact, validate_attributes, validate_locale
+from notifications.contact import Contact, validate_attributes
 from notifications.device import Device, validate_address
+from notifications.languages import validate_locale
 from notifications.registry import Address, Person
 from notifications.zones import validate_zone
 
@@ -78,7 +79,7 @@ def _text(value: Any, most: int) -> str:
 
 def _external_id(value: Any) -> str:
     # Most apps count their people.
-    text = str(value) if type(value) is int else _text(value, LONGEST_ID)
+    text = _text(str(value) if type(value) is int else value, LONGEST_ID)
     if not text:
         raise Invalid("Must not be empty.")
     return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import IO, Any
 
@@ -15,6 +15,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from notifications import exact
 from notifications.nesting import MAX_DEPTH, too_deep
 
 
@@ -28,17 +29,7 @@ class NoLength(APIException):
 
 
 def as_json(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value, option=orjson.OPT_UTC_Z)
-    except TypeError:
-        # jsonb keeps a person's 1e30 as a whole number, and orjson writes none over 64 bits.
-        return json.dumps(value, default=_moment, ensure_ascii=False).encode()
-
-
-def _moment(value: Any) -> str:
-    if not isinstance(value, datetime):
-        raise TypeError(f"{type(value).__name__} has no form in JSON")
-    return value.isoformat().replace("+00:00", "Z")
+    return exact.dumps(value, orjson.OPT_UTC_Z)
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -61,13 +52,26 @@ class OrjsonParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
-        try:
-            value = orjson.loads(stream.read())
-        except orjson.JSONDecodeError as error:
-            raise ParseError(f"The body is not JSON: {error}") from error
-        if too_deep(value):
-            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        return value
+        return _read(stream.read(), orjson.loads)
+
+
+class ExactParser(OrjsonParser):
+    """For what people are like: a number stays as it came, however long."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
+    ) -> Any:
+        return _read(stream.read(), exact.loads)
+
+
+def _read(body: bytes, loads: Callable[[bytes], Any]) -> Any:
+    try:
+        value = loads(body)
+    except json.JSONDecodeError as error:
+        raise ParseError(f"The body is not JSON: {error}") from error
+    if too_deep(value):
+        raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+    return value
 
 
 def refuse_unreadable(request: Request) -> None:

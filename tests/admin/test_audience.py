@@ -82,6 +82,21 @@ def test_wrong_rules_are_refused_with_place_and_fix_and_given_back(
     assert not Audience.objects.exists()
 
 
+def test_rules_an_upgrade_rewrote_say_so_until_somebody_saves_them(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, name="VIPs")
+    before = {"field": "attributes.likes", "op": "contains", "value": "sport"}
+    has = {**before, "op": "has"}
+    Audience.objects.filter(pk=audience.pk).update(rules=has, rules_before=before)
+    page = desk.open("campaigns_audience_change", audience.pk)
+    assert "An upgrade rewrote these rules. They said: likes contains sport." in page
+    desk.save("campaigns_audience_change", audience.pk, **form(rules=json.dumps(has)))
+    audience.refresh_from_db()
+    assert (audience.rules, audience.rules_before) == (has, None)
+    assert "An upgrade" not in desk.open("campaigns_audience_change", audience.pk)
+
+
 def test_a_second_audience_of_the_same_name_is_refused_not_a_crash(
     desk: Desk, project: Project
 ) -> None:
@@ -193,6 +208,13 @@ def test_an_audience_in_use_is_not_deleted_and_says_by_whom(desk: Desk, project:
         ({"field": "locale", "op": "in", "value": list("abcdefgh")},
          "locale is one of a, b, c, d, e, f and 2 more"),
         ({"field": "attributes.plan", "op": "exists"}, "plan is known"),
+        ({"field": "attributes.likes", "op": "has", "value": "tea"}, "likes has tea"),
+        ({"not": {"field": "attributes.likes", "op": "has", "value": "tea"}},
+         "likes does not have tea"),
+        ({"field": "attributes.likes", "op": "has_any", "value": ["tea", 5]},
+         "likes has one of tea, 5"),
+        ({"not": {"field": "attributes.likes", "op": "has_none", "value": ["tea"]}},
+         "likes has one of tea"),
     ],
 )  # fmt: skip
 def test_rules_read_as_a_sentence(project: Project, tree: dict[str, Any], said: str) -> None:

@@ -74,6 +74,37 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
     page.close()
 
 
+def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
+    browser: Browser,  # noqa: F811
+    live_server: LiveServer,
+    project: Project,
+) -> None:
+    make_contact(project, attributes={"likes": ["sport", 5]})
+    make_contact(project, attributes={"likes": ["transport"]})
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/add/")
+    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_label("What about the person").select_option("attributes.likes")
+    verbs = page.get_by_label("Comparison").locator("option").all_inner_texts()
+    assert verbs == ["has", "has one of", "has none of", "is known", "is not known"]
+
+    expect(page.locator("datalist option[value=sport]")).to_have_count(0)
+    page.get_by_label("Add a value").focus()
+    expect(page.locator("datalist option[value=sport]")).to_have_count(1)
+    page.get_by_label("Add a value").press_sequentially("sport,5,")
+    assert rules_in(page) == {
+        "all": [{"field": "attributes.likes", "op": "has_any", "value": ["sport", 5]}]
+    }
+    expect(page.locator("#count")).to_contain_text("likes has one of sport, 5")
+    expect(page.locator("#count-said")).to_have_text("1 people, 0 devices.")
+
+    page.get_by_label("Comparison").select_option("has")
+    assert rules_in(page) == {"all": [{"field": "attributes.likes", "op": "has", "value": "sport"}]}
+    assert troubles == []
+    page.close()
+
+
 def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
     browser: Browser,  # noqa: F811
     live_server: LiveServer,

@@ -64,7 +64,9 @@ def test_an_attribute_offers_the_comparisons_that_fit_its_values(
     assert "gt" not in fields["attributes.plan"]["ops"]
     assert "gte" in fields["attributes.points"]["ops"]
     assert fields["attributes.points"]["percent"] == 50
-    assert fields["attributes.likes"]["ops"] == ["contains", "exists", "not_exists"]
+    assert fields["attributes.likes"]["ops"] == [
+        *("has", "has_any", "has_none", "exists", "not_exists")
+    ]
     assert [one["exact"] for one in fields["platform"]["choices"]] == ["android", "ios", "web"]
     assert found["verbs"]["within_last"] == "is within the last"
 
@@ -152,6 +154,27 @@ def test_a_rule_on_an_attribute_that_vanished_says_so(desk: Desk, project: Proje
     assert "“plan” holds no numbers" in ask(desk, "count", project, {"all": [more]})
     late = {"field": "attributes.plan", "op": "before", "value": "2026-01-01"}
     assert "“plan” holds no dates" in ask(desk, "count", project, {"all": [late]})
+    tea = {"field": "attributes.plan", "op": "has", "value": "tea"}
+    assert "“plan” holds no lists" in ask(desk, "count", project, {"all": [tea]})
+
+
+def test_letters_are_looked_for_in_texts_and_a_rule_that_cannot_find_any_says_so(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"likes": ["transport"], "since": "2026-05-31"})
+    sport = {"field": "attributes.likes", "op": "contains", "value": "sport"}
+    assert "“likes” holds no texts" in ask(desk, "count", project, {"all": [sport]})
+    may = {"field": "attributes.since", "op": "starts_with", "value": "2026-05"}
+    assert "holds no" not in ask(desk, "count", project, {"all": [may]})
+
+
+def test_why_somebody_is_in_shows_the_list_a_rule_looked_into(desk: Desk, project: Project) -> None:
+    make_contact(project, external_id="ada", attributes={"likes": ["tea", "sport"]})
+    sport = {"field": "attributes.likes", "op": "has", "value": "sport"}
+    told = ask(desk, "person", project, {"all": [sport]}, person="ada")
+    assert "likes has sport" in told and "sport" in told and "tea" in told
+    out = ask(desk, "person", project, {"all": [{**sport, "value": "port"}]}, person="ada")
+    assert "likes has port" in out and "not in" in out
 
 
 def test_a_wrong_rule_is_named_by_its_place_among_the_blocks(desk: Desk, project: Project) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from notifications import exact
 from notifications.access import ApiKey
 from notifications.admin.contact import ContactPage
 from notifications.audit import AuditEntry
@@ -48,6 +49,19 @@ def test_what_rules_and_texts_would_choke_on_is_refused(
 ) -> None:
     assert said in desk.save("notifications_contact_add", **person(**{field: value}))
     assert not Contact.objects.exists()
+
+
+def test_a_long_number_is_kept_and_shown_as_it_was_typed(desk: Desk, project: Project) -> None:
+    typed = '{"n": 12345678901234567890123, "share": 0.1234567890123456789, "far": 1e400}'
+    desk.save("notifications_contact_add", **person(attributes=typed))
+    contact = Contact.objects.get()
+    page = desk.open("notifications_contact_change", contact.pk)
+    assert '"n": 12345678901234567890123' in page and '"share": 0.1234567890123456789' in page
+    kept = '{"n": 12345678901234567890123, "share": 0.1234567890123456789}'
+    desk.save("notifications_contact_change", contact.pk, **person(attributes=kept))
+    assert exact.dumps(Contact.objects.get().attributes).decode() == kept.replace(" ", "")
+    said = desk.save("notifications_contact_add", **person(attributes='{"n": 1e5000}'))
+    assert "n: A number of more than 1,000 digits; send it as a text." in said
 
 
 def test_two_people_of_one_id_are_refused(desk: Desk, project: Project) -> None:

@@ -81,6 +81,23 @@ def test_another_language_is_a_tab_that_shows_its_mistakes(
     page.close()
 
 
+def test_a_language_typed_another_way_is_the_tab_that_is_there(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    template, troubles = make_template(project, locales={"pt_br": {"title": "Oi"}}), list[str]()
+    page = open_editor(browser, live_server, troubles, f"{template.pk}/change/", width=1360)
+    for typed, shown in (("PT-BR", "Oi"), ("zh_hant", "")):
+        page.fill("#t-add-tag", typed)
+        page.keyboard.press("Enter")
+        expect(page.locator("#t-in-title")).to_have_value(shown)
+    page.fill("#t-in-title", "繁體")
+    save(page)
+    template.refresh_from_db()
+    assert template.locales == {"pt-BR": {"title": "Oi"}, "zh-Hant": {"title": "繁體"}}
+    assert troubles == []
+    page.close()
+
+
 def test_options_and_data_are_fields_and_rows(
     browser: Browser, live_server: LiveServer, project: Project
 ) -> None:

@@ -147,3 +147,11 @@ def test_a_number_beyond_64_bits_comes_back(alice: Caller) -> None:
     assert shown.status_code == 200
     assert shown.json()["attributes"]["n"] == 10**30
     assert shown.json()["created_at"].endswith("Z")
+
+
+@pytest.mark.parametrize("locale", ["pt_BR", "PT-br", "zh-Hant-TW", "ar-u-nu-latn"])
+def test_a_language_is_kept_in_the_apps_own_spelling(
+    alice: Caller, ours: Project, locale: str
+) -> None:
+    assert alice.put("contacts/u1", {"locale": locale}).status_code == 201
+    assert Contact.objects.get().locale == locale

@@ -61,6 +61,23 @@ def test_a_text_that_cannot_be_sent_is_refused_by_its_field(
     assert not Template.objects.exists()
 
 
+def test_a_language_is_kept_under_its_canonical_tag(alice: Caller) -> None:
+    locales = {"pt_br": {"title": "Oi"}, "ZH-hant-tw": {"title": "繁體"}, "es-419": {"title": "¡"}}
+    made = alice.post("templates", {**TEXTS, "locales": locales}).json()
+    assert set(made["locales"]) == {"pt-BR", "zh-Hant-TW", "es-419"}
+    again = alice.put(f"templates/{made['id']}", {**TEXTS, "locales": locales}).json()
+    assert again["locales"] == made["locales"]
+
+
+def test_two_spellings_of_one_language_are_refused_by_name(alice: Caller) -> None:
+    twice = {"pt-br": {"title": "Oi"}, "pt_BR": {"title": "Olá"}}
+    reply = alice.post("templates", {**TEXTS, "locales": twice})
+    assert reply.status_code == 400
+    said = "pt_BR: the same language as pt-br; keep one of the two."
+    assert reply.json()["errors"] == [{"field": "locales", "message": said}]
+    assert not Template.objects.exists()
+
+
 def test_put_returns_what_is_left_out_to_empty(alice: Caller, ours: Project) -> None:
     template = make_template(ours, data={"a": "b"}, link="https://example.com")
     answer = alice.put(f"templates/{template.pk}", {"name": "N", "title": "T", "body": "B"})

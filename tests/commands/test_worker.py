@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.waiting import eventually
-from tests.workers import database
+from tests.workers import database_of_the_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIALS_KEY")
@@ -43,7 +43,7 @@ def test_four_values_are_enough(tmp_path: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "manage.py", "worker", "--processes", "1"],
         cwd=ROOT,
-        env={**bare(NEEDED), "DATABASE_URL": database()},
+        env={**bare(NEEDED), "DATABASE_URL": database_of_the_tests()},
         stdout=log.open("ab"),
         stderr=subprocess.STDOUT,
     )

@@ -1,0 +1,125 @@
+"""JSON whose numbers stay as they came, also those that 64 bits cannot hold.
+
+orjson is fast, and makes floats of them. So what it read is looked through, and where there is a
+float the standard library reads it again: a whole number as an int, a long fraction as an Exact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import orjson
+
+from notifications.nesting import too_deep
+
+READABLE_DIGITS = 4_300  # of a whole number, by Python
+# Some of them orjson refuses. Digits inside a text may look like one.
+LONG = re.compile(rb"(^|[\[:,\s])-?(?:[0-9.]{16,}|[0-9.]+[eE][0-9+-]+)[0-9.eE+-]*")
+
+
+class Exact(float):
+    """A number as it was written; whoever calculates with it gets the nearest float."""
+
+    def __new__(cls, written: str) -> Exact:
+        number = super().__new__(cls, written)
+        number.written = str(written)
+        return number
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+    def digits(self) -> float:
+        """How many it would have, written out."""
+        try:
+            number = Decimal(self.written)
+        except InvalidOperation:  # with an exponent of more digits than anybody counts
+            return float("inf")
+        _, digits, exponent = number.as_tuple()
+        fraction = max(0, -int(exponent))
+        return max(len(digits) + int(exponent), 0) + fraction
+
+
+def whole(written: str) -> float:
+    return int(written) if len(written) <= READABLE_DIGITS else Exact(written)
+
+
+def fraction(written: str) -> float:
+    near = float(written)
+    try:
+        same = Decimal(written) == Decimal(repr(near))
+    except InvalidOperation:
+        same = False
+    return near if same else Exact(written)
+
+
+_patient = json.JSONDecoder(parse_int=whole, parse_float=fraction)
+
+
+def loads(text: str | bytes) -> Any:
+    """Raises what orjson raises: it alone judges whether this is JSON."""
+    written = text.encode() if isinstance(text, str) else text
+    try:
+        value = orjson.loads(written)
+        if not _holds_float(value) or not LONG.search(written):
+            return value
+    except orjson.JSONDecodeError:
+        value = orjson.loads(LONG.sub(rb"\g<1>0", written))
+    if too_deep(value):
+        return value  # for the caller to refuse: reading it again would fail
+    return _patient.decode(written.decode())
+
+
+def _holds_float(value: Any) -> bool:
+    level = [value]
+    while level:
+        inner: list[Any] = []
+        for one in level:
+            if type(one) is float:
+                return True
+            if type(one) is dict:
+                inner += one.values()
+            elif type(one) is list:
+                inner += one
+        level = inner
+    return False
+
+
+class Decoder(json.JSONDecoder):
+    """For a JSONField, which asks for a class."""
+
+    def decode(self, s: str, _w: Any = None) -> Any:
+        return loads(s)
+
+
+class Encoder(json.JSONEncoder):
+    """The other way."""
+
+    def encode(self, o: Any) -> str:
+        return dumps(o, orjson.OPT_SORT_KEYS if self.sort_keys else 0).decode()
+
+
+def dumps(value: Any, option: int = 0) -> bytes:
+    try:
+        return orjson.dumps(value, default=_as_written, option=option)
+    except TypeError:  # a whole number of more than 64 bits, of which orjson does not ask
+        return orjson.dumps(_written_out(value), default=_as_written, option=option)
+
+
+def _as_written(value: Any) -> orjson.Fragment:
+    if isinstance(value, Exact):
+        return orjson.Fragment(value.written)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _written_out(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _written_out(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written_out(inner) for inner in value]
+    large = isinstance(value, int) and not -(2**63) <= value < 2**64
+    return orjson.Fragment(str(value)) if large else value
