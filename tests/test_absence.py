@@ -51,6 +51,7 @@ def claims(run: Run) -> bool:
 
 def after_a_sweep(run: Run) -> Run:
     tasks.sweep()
+    tasks.advance(run_id=run.pk)
     return Run.objects.get(pk=run.pk)
 
 

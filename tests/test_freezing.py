@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def four_people_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freezing, "PEOPLE_AT_ONCE", 4)
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
     monkeypatch.setattr(freezing, "SIZE", 3)
 
 

@@ -160,7 +160,7 @@ def _small_parts() -> None:
     """So that three thousand people are frozen as millions are."""
     from campaigns import freezing
 
-    patch(freezing, "PEOPLE_AT_ONCE", 400)
+    patch(freezing, "DEVICES_AT_ONCE", 400)
 
 
 @bug("the first part is everybody", fault="F5f")
