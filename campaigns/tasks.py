@@ -122,9 +122,7 @@ def wave_done(results: list[dict[str, int]], run_id: int, wave: int) -> None:
     tally: Counter[str] = Counter()
     for settled in results:
         tally.update(settled)
-    Wave.objects.filter(run=run_id, number=wave).update(
-        called_back_at=Now(), tally=dict(tally)
-    )
+    Wave.objects.filter(run=run_id, number=wave).update(called_back_at=Now(), tally=dict(tally))
     unfinished = Chunk.objects.filter(run=run_id, wave=wave).exclude(state=Chunk.State.CLOSED)
     log.info("run=%s wave=%s tally=%s unfinished=%s", run_id, wave, dict(tally), unfinished.count())
     advance(run_id=run_id)

@@ -1,4 +1,4 @@
-"""Devices that change hands while an audience is frozen are in it once, and carry no other's text."""
+"""Devices that change hands while an audience is frozen: each is in it once, with its owner."""
 
 from __future__ import annotations
 

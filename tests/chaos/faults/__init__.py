@@ -10,6 +10,7 @@ from tests.chaos.faults import (
     clocks,
     doorbells,
     fcm_faults,
+    freezing,
     kills,
     leaving,
     locks,
@@ -25,7 +26,8 @@ from tests.chaos.faults import (
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
-    *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators, versions),
+    *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
+    *(versions, freezing),
 )
 
 
