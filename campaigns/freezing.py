@@ -32,10 +32,6 @@ BY_PERSON = ("notifications_contact", "d.contact_id")
 LAST_ID = 2**63 - 1
 
 
-class Overtaken(Exception):
-    """The run was cancelled while its part was written: nothing of it shall remain."""
-
-
 @dataclass(frozen=True)
 class Part:
     """What one part added, and where the next one begins; None when there is nobody left."""
@@ -51,7 +47,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
     The run's row is not held meanwhile: a pause or a cancel does not wait for a part. If the
     process dies here: nothing of the part remains, and the next call freezes it.
     """
-    with suppress(Overtaken), transaction.atomic():
+    with suppress(Run.InvalidMove), transaction.atomic():
         if not is_free(run_id):
             return
         run = Run.objects.get(pk=run_id)
@@ -79,7 +75,7 @@ def _begin(run: Run, now: datetime) -> None:
         return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
-    ids = Range(0, _end_of_devices(run))
+    ids = range(_end_of_devices(run))
     part = _freeze(run, BY_DEVICE, ids)
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
@@ -91,9 +87,9 @@ def _add(run: Run) -> None:
     if run.frozen_through is not None:
         _add_people(run)
         return
-    assert run.unfrozen is not None
-    part = _freeze(run, BY_DEVICE, run.unfrozen)
-    _keep(run, part, unfrozen=_rest(part, run.unfrozen))
+    ids = range(run.unfrozen.lower, run.unfrozen.upper)
+    part = _freeze(run, BY_DEVICE, ids)
+    _keep(run, part, unfrozen=_rest(part, ids))
 
 
 def _add_people(run: Run) -> None:
@@ -101,16 +97,19 @@ def _add_people(run: Run) -> None:
     run.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
     if run.frozen_through is None:
         return
-    part = _freeze(run, BY_PERSON, Range(run.frozen_through + 1, LAST_ID))
+    part = _freeze(run, BY_PERSON, range(run.frozen_through + 1, LAST_ID))
     _keep(run, part, frozen_through=None if part.next is None else part.next - 1)
 
 
-def _rest(part: Part, ids: Range[int]) -> Range[int] | None:
-    return None if part.next is None else Range(part.next, ids.upper)
+def _rest(part: Part, ids: range) -> Range[int] | None:
+    return None if part.next is None else Range(part.next, ids.stop)
 
 
 def _keep(run: Run, part: Part, **values: object) -> None:
-    """One guarded UPDATE, and the last thing of a part. A pause meanwhile stays a pause."""
+    """One guarded UPDATE, and the last thing of a part. A pause meanwhile stays a pause.
+
+    Raises InvalidMove if it was cancelled meanwhile: nothing of the part shall remain.
+    """
     sends = When(state=Run.State.PREPARING, then=Value(Run.State.SENDING))
     going = (Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
     kept = Run.objects.filter(pk=run.pk, state__in=going).update(
@@ -120,13 +119,13 @@ def _keep(run: Run, part: Part, **values: object) -> None:
         **values,
     )
     if not kept:
-        raise Overtaken
+        raise Run.InvalidMove
 
 
-def _freeze(run: Run, by: tuple[str, str], ids: Range[int]) -> Part:
+def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     known = run.planned or 0
     following = _begin_of_next(run, by, ids)
-    recipients = _write_recipients(run, by, ids.lower, following or ids.upper)
+    recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
     planned = known + recipients
     Chunk.objects.bulk_create(
         Chunk(run=run, number=number, first_seq=first, last_seq=min(first + SIZE - 1, planned))
@@ -150,18 +149,18 @@ def _end_of_devices(run: Run) -> int:
     return end
 
 
-def _begin_of_next(run: Run, by: tuple[str, str], ids: Range[int]) -> int | None:
+def _begin_of_next(run: Run, by: tuple[str, str], ids: range) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id FROM {by[0]} WHERE project_id = %s AND id >= %s AND id < %s"
             " ORDER BY id OFFSET %s LIMIT 1",
-            [run.project_id, ids.lower, ids.upper, DEVICES_AT_ONCE],
+            [run.project_id, ids.start, ids.stop, DEVICES_AT_ONCE],
         )
         found = cursor.fetchone()
     return found[0] if found else None
 
 
-def _write_recipients(run: Run, by: tuple[str, str], first: int, end: int) -> int:
+def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
     where = compile_tree(run.rules)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -170,7 +169,7 @@ def _write_recipients(run: Run, by: tuple[str, str], first: int, end: int) -> in
             " SELECT %s, %s + row_number() OVER (ORDER BY d.id), c.id, d.id"
             f" FROM {PEOPLE_AND_DEVICES}"
             f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}",
-            [run.pk, run.planned or 0, run.project_id, first, end, *where.params],
+            [run.pk, run.planned or 0, run.project_id, ids.start, ids.stop, *where.params],
         )
         written: int = cursor.rowcount
     return written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, models
 
@@ -43,8 +44,9 @@ class Tick(models.Model):
 
     @classmethod
     def record(cls, now: datetime) -> None:
+        values: dict[str, Any] = {"now": now, "long": LONG}
         with connection.cursor() as cursor:
-            cursor.execute(RECORD, {"now": now, "long": LONG})
+            cursor.execute(RECORD, values)
 
     @classmethod
     def age(cls, now: datetime) -> timedelta | None:

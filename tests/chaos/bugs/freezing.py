@@ -61,7 +61,7 @@ def _keeps_the_part() -> None:
     def keep_anyway(run: Run, part: freezing.Part, **values: object) -> None:
         try:
             keep(run, part, **values)
-        except freezing.Overtaken:
+        except Run.InvalidMove:
             grown = Run.objects.filter(pk=run.pk)
             grown.update(planned=F("planned") + part.recipients, **values)
 
