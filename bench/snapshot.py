@@ -54,9 +54,9 @@ def _prepare(campaign: Campaign) -> tuple[Run, float]:
     started = time.monotonic()
     with transaction.atomic():
         run = control.launch(campaign, by="bench", now=timezone.now())
-        freezing.begin(run, now=timezone.now())
-        while run.freezing:
-            freezing.go_on(run)
+        while run.state == Run.State.PREPARING or run.freezing:
+            freezing.go_on(run.pk, now=timezone.now())
+            run.refresh_from_db()
         run.pause(Cause.BY_HAND, "Only planned.")
     return run, time.monotonic() - started
 

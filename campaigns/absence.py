@@ -1,12 +1,13 @@
 """Absence: was nobody here for so long that a person has to be asked before sending goes on?
 
 The machine was off, or this is a snapshot that was restored. Whom the rows still call waiting may
-have got it in the life of this database that was lost: only a person can know.
+have got it in the life of this database that was lost: only a person can know. Each absence is
+asked about once, before or after the tick that ends it.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Max
 
@@ -16,26 +17,29 @@ from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.tick import LONG, Tick
 
-MOVING = (Run.State.PREPARING, Run.State.SENDING)
+GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING)
 
 
 def ask(run: Run, now: datetime) -> bool:
     """Pause the run if nobody ticked nor worked on it for long; say whether that is so."""
-    if run.state not in MOVING or Cause.AWAY in run.overruled:
-        return False
-    ticked = Tick.age(now)
-    if ticked is None or ticked < LONG:
-        return False
-    # Without beat a run goes on from wave to wave, and a new one starts.
-    silence = min(ticked, now - _last_sign_of(run))
-    if silence < LONG:
+    silence = _silence(run, now)
+    if run.state not in GOING_ON or silence < LONG:
         return False
     run.pause(Cause.AWAY, details.silent_for(silence))
     return True
 
 
+def _silence(run: Run, now: datetime) -> timedelta:
+    away = Tick.away(now)
+    if away is None or run.scheduled_at > away.until:  # what comes due later was not missed
+        return timedelta(0)
+    # Without beat a run goes on from wave to wave, and a new one starts.
+    return away.until - max(away.since, _last_sign_of(run))
+
+
 def _last_sign_of(run: Run) -> datetime:
+    """Somebody did something: that it was due is none, for nobody may have been there."""
     rung = run.waves.aggregate(last=Max("rung_at"))["last"]
     opened = Window.objects.filter(run=run).aggregate(last=Max("opened_at"))["last"]
-    signs = (run.launched_at, run.scheduled_at, run.started_at, rung, opened)
+    signs = (run.launched_at, run.started_at, run.resumed_at, rung, opened)
     return max(at for at in signs if at)

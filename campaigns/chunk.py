@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import Exists, F, Func, Q, Sum
+from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
@@ -248,9 +248,10 @@ def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
 
 
 def _rung_in_another_life() -> Q:
-    """By a doorbell older than a long absence: its run waits for the sweep to ask a person."""
+    """By a doorbell older than a long absence: its run waits until a person was asked."""
     long_ago = Now() - LONG
-    return Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
+    still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
+    return still_away | Q(Exists(Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG)))
 
 
 def worked_on(run: Run) -> bool:

@@ -44,31 +44,24 @@ class Ring:
 
 def sweep(now: datetime) -> list[int]:
     """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
-    unfinished = Run.objects.filter(finished_at__isnull=True)
-    for run in unfinished.filter(state__in=absence.MOVING):
-        with suppress(Run.InvalidMove):
-            absence.ask(run, now)  # before this tick is recorded, which ends the absence
     plan_series(now)
     start_due(now)
+    unfinished = Run.objects.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
     return list(moving.order_by("pk").values_list("pk", flat=True))
 
 
 def advance(run_id: int, *, now: datetime) -> Ring | None:
-    """One step of the run. If the process dies here, nothing is committed and the next call acts.
+    """One step of the run. If the process dies here, the step is not committed, the next call acts.
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
     at_once = _chunks_at_once(run_id, now)  # asks Redis, so before the run is locked
+    if _waits_for_a_person(run_id, now):
+        return None
+    freezing.go_on(run_id, now=now)
     with transaction.atomic():
-        # No key: workers' windows refer to the run, and must not wait for us.
-        run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
-        if absence.ask(run, now):
-            return None
-        if run.state == Run.State.PREPARING:
-            freezing.begin(run, now=now)
-        elif run.freezing:
-            freezing.go_on(run)
+        run = _held(run_id)
         if run.state == Run.State.SENDING:
             return _send_on(run, now, at_once)
         if step := STEPS.get(Run.State(run.state)):
@@ -76,9 +69,20 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return None
 
 
+def _waits_for_a_person(run_id: int, now: datetime) -> bool:
+    with transaction.atomic():
+        return absence.ask(_held(run_id), now)
+
+
+def _held(run_id: int) -> Run:
+    # No key: workers' windows refer to the run, and must not wait for us.
+    return Run.objects.select_for_update(no_key=True).get(pk=run_id)
+
+
 def freezes_on(run_id: int) -> bool:
-    """Whether there is a part of the audience left to freeze: worth another look at once."""
-    return any(run.freezing for run in Run.objects.filter(pk=run_id))
+    """Whether there is a part to freeze that nobody is at: worth another look at once."""
+    left = any(run.freezing for run in Run.objects.filter(pk=run_id))
+    return left and freezing.is_free(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:

@@ -1,15 +1,20 @@
 """Freezing: who is in this run? The audience as numbered Recipients, cut into Chunks.
 
-In parts, by person: the first wave leaves while millions are still being frozen, and a crash costs
-one part. The parts follow the people's ids, so nobody is in two of them.
+In parts, by device: the first wave leaves while millions are still being frozen, and a crash costs
+one part. The parts follow the devices' ids, which stay the same when a device moves to another
+person: each is looked at once, whoever it belongs to by then.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import Case, F, Value, When
+from django.db.models.functions import Coalesce
+from psycopg.types.range import Range
 
 from campaigns import details, ledger
 from campaigns.audience import hold_lists
@@ -19,21 +24,49 @@ from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 
-PEOPLE_AT_ONCE = 250_000  # looked at for one part: half a second
+DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
 RECIPIENTS = "campaigns_recipient"
 TABLES = (RECIPIENTS, "campaigns_delivery")
+BY_DEVICE = ("notifications_device", "d.id")
+BY_PERSON = ("notifications_contact", "d.contact_id")
+LAST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one part added, and the last person looked at; None when there is nobody after it."""
+    """What one part added, and where the next one begins; None when there is nobody left."""
 
     recipients: int
     people: int
-    through: int | None
+    next: int | None
 
 
-def begin(run: Run, *, now: datetime) -> None:
+def go_on(run_id: int, *, now: datetime) -> None:
+    """Freeze the next part, or the first, unless another process is at it.
+
+    The run's row is not held meanwhile: a pause or a cancel does not wait for a part. If the
+    process dies here: nothing of the part remains, and the next call freezes it.
+    """
+    with suppress(Run.InvalidMove), transaction.atomic():
+        if not is_free(run_id):
+            return
+        run = Run.objects.get(pk=run_id)
+        if run.state == Run.State.PREPARING:
+            _begin(run, now)
+        elif run.freezing:
+            _add(run)
+
+
+def is_free(run_id: int) -> bool:
+    """Whether nobody is just freezing this run; in a transaction, it is ours until that ends."""
+    with connection.cursor() as cursor:
+        key = f"freezing run {run_id}"
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        free: bool = cursor.fetchone()[0]
+    return free
+
+
+def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part, which is everybody of all but the largest projects; start sending."""
     if gone := hold_lists(run.project_id, run.rules):
         # Nobody is on it now: whoever was left out by it would get the message.
@@ -42,30 +75,57 @@ def begin(run: Run, *, now: datetime) -> None:
         return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
-    part = _freeze(run, after=0, known=0)
+    ids = range(_end_of_devices(run))
+    part = _freeze(run, BY_DEVICE, ids)
+    ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    run.move_to(
-        Run.State.SENDING,
-        planned=part.recipients,
+    _keep(run, part, unfrozen=_rest(part, ids), started_at=now)
+
+
+def _add(run: Run) -> None:
+    if run.frozen_through is not None:
+        _add_people(run)
+        return
+    ids = range(run.unfrozen.lower, run.unfrozen.upper)
+    part = _freeze(run, BY_DEVICE, ids)
+    _keep(run, part, unfrozen=_rest(part, ids))
+
+
+def _add_people(run: Run) -> None:
+    """The release before this one has begun it: by person, and whoever freezes holds the row."""
+    run.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
+    if run.frozen_through is None:
+        return
+    part = _freeze(run, BY_PERSON, range(run.frozen_through + 1, LAST_ID))
+    _keep(run, part, frozen_through=None if part.next is None else part.next - 1)
+
+
+def _rest(part: Part, ids: range) -> Range[int] | None:
+    return None if part.next is None else Range(part.next, ids.stop)
+
+
+def _keep(run: Run, part: Part, **values: object) -> None:
+    """One guarded UPDATE, and the last thing of a part. A pause meanwhile stays a pause.
+
+    Raises InvalidMove if it was cancelled meanwhile: nothing of the part shall remain.
+    """
+    sends = When(state=Run.State.PREPARING, then=Value(Run.State.SENDING))
+    going = (Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
+    kept = Run.objects.filter(pk=run.pk, state__in=going).update(
+        state=Case(sends, default=F("state")),
+        planned=Coalesce("planned", 0) + part.recipients,
         people=part.people,
-        frozen_through=part.through,
-        started_at=now,
+        **values,
     )
+    if not kept:
+        raise Run.InvalidMove
 
 
-def go_on(run: Run) -> None:
-    """Freeze the next part of a run that has begun."""
-    known, people = run.planned or 0, run.people or 0
-    part = _freeze(run, after=run.frozen_through or 0, known=known)
-    run.planned, run.people = known + part.recipients, people + part.people
-    run.frozen_through = part.through
-    run.save(update_fields=["planned", "people", "frozen_through"])
-
-
-def _freeze(run: Run, *, after: int, known: int) -> Part:
-    through = _end_of_part(run, after)
-    recipients = _write_recipients(run, after, through, known)
+def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
+    known = run.planned or 0
+    following = _begin_of_next(run, by, ids)
+    recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
     planned = known + recipients
     Chunk.objects.bulk_create(
         Chunk(run=run, number=number, first_seq=first, last_seq=min(first + SIZE - 1, planned))
@@ -73,49 +133,56 @@ def _freeze(run: Run, *, after: int, known: int) -> Part:
             range(known + 1, planned + 1, SIZE), start=1 + run.chunks.count()
         )
     )
-    people = _people_of(run, known)
+    people = _people_of(run, whole=following is None)
     hit("prepare")
-    return Part(recipients, people, through)
+    return Part(recipients, people, following)
 
 
-def _end_of_part(run: Run, after: int) -> int | None:
+def _end_of_devices(run: Run) -> int:
+    """Whoever registers later is not in, or who is erased and comes back would be in twice."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id FROM notifications_contact WHERE project_id = %s AND id > %s"
+            "SELECT 1 + COALESCE(max(id), 0) FROM notifications_device WHERE project_id = %s",
+            [run.project_id],
+        )
+        end: int = cursor.fetchone()[0]
+    return end
+
+
+def _begin_of_next(run: Run, by: tuple[str, str], ids: range) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id FROM {by[0]} WHERE project_id = %s AND id >= %s AND id < %s"
             " ORDER BY id OFFSET %s LIMIT 1",
-            [run.project_id, after, PEOPLE_AT_ONCE - 1],
+            [run.project_id, ids.start, ids.stop, DEVICES_AT_ONCE],
         )
         found = cursor.fetchone()
     return found[0] if found else None
 
 
-def _write_recipients(run: Run, after: int, through: int | None, known: int) -> int:
+def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
     where = compile_tree(run.rules)
-    # Said of the devices too: PostgreSQL would read all of them for the people of one part.
-    ids = " AND ".join(
-        f"{column} > %s" + ("" if through is None else f" AND {column} <= %s")
-        for column in ("c.id", "d.contact_id")
-    )
-    bounds = [after] if through is None else [after, through]
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {ledger.partition(RECIPIENTS, run.pk)}"
             " (run_id, seq, contact_id, device_id)"
-            " SELECT %s, %s + row_number() OVER (ORDER BY c.id, d.id), c.id, d.id"
+            " SELECT %s, %s + row_number() OVER (ORDER BY d.id), c.id, d.id"
             f" FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {ids} AND {where.sql}",
-            [run.pk, known, run.project_id, *bounds, *bounds, *where.params],
+            f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}",
+            [run.pk, run.planned or 0, run.project_id, ids.start, ids.stop, *where.params],
         )
         written: int = cursor.rowcount
     return written
 
 
-def _people_of(run: Run, known: int) -> int:
+def _people_of(run: Run, *, whole: bool) -> int:
+    """Counted anew once it is whole: somebody's devices may be in several parts."""
     recipients = ledger.partition(RECIPIENTS, run.pk)
+    known = 0 if whole else run.planned or 0
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {recipients}")
         cursor.execute(
             f"SELECT count(DISTINCT contact_id) FROM {recipients} WHERE seq > %s", [known]
         )
         people: int = cursor.fetchone()[0]
-    return people
+    return people if whole else (run.people or 0) + people

@@ -148,6 +148,12 @@ def detached_partition(table: str, run_id: int) -> None:
         cursor.execute(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL EXCLUDING INDEXES)")
 
 
+def refuse_twice(table: str, run_id: int) -> None:
+    """One run, one device, one row. Parts that follow the devices' ids append to this index."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE UNIQUE INDEX ON {partition(table, run_id)} (device_id)")
+
+
 def attach_partition(table: str, run_id: int) -> None:
     name = partition(table, run_id)
     with connection.cursor() as cursor:

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns import details
 from campaigns.reasons import Cause
+from notifications import clock
 from notifications.project import OfProject
 
 
@@ -62,6 +62,7 @@ class Run(OfProject):
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    resumed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
 
@@ -69,7 +70,9 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
-    # The last person frozen so far; empty before the first part and after the last.
+    # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
+    unfrozen = BigIntegerRangeField(null=True, editable=False)
+    # The same in the release before: the last person frozen so far. Ends with its runs.
     frozen_through = models.BigIntegerField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
@@ -109,6 +112,10 @@ class Run(OfProject):
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(frozen_through__isnull=True),
                 name="a_finished_run_is_frozen_whole",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="finished") | Q(unfrozen__isnull=True),
+                name="a_finished_run_left_no_device_out",
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished")
@@ -157,7 +164,8 @@ class Run(OfProject):
         up: who is in was decided by the launch, not by how long somebody thought about it.
         """
         begun = self.state in (Run.State.SENDING, Run.State.PAUSED)
-        return begun and self.frozen_through is not None and self.cause != Cause.BROKEN
+        whole = self.unfrozen is None and self.frozen_through is None
+        return begun and not whole and self.cause != Cause.BROKEN
 
     @property
     def reference(self) -> str:
@@ -215,6 +223,7 @@ class Run(OfProject):
             cause="",
             cause_detail="",
             held_platforms=[],
+            resumed_at=Now(),
             overruled=sorted({*self.overruled, self.cause} - {""}),
         )
 
@@ -271,4 +280,4 @@ STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
 
 def moment_of_end(now: datetime) -> datetime:
     """No earlier than its last row, which may have been written since `now` was asked."""
-    return max(now, timezone.now())
+    return max(now, clock.now())

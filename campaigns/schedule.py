@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
-from campaigns import details
+from campaigns import absence, details
 from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.recurrence import (
@@ -59,6 +59,8 @@ def _start(run: Run, now: datetime) -> bool:
     late = now - run.scheduled_at
     if late > timedelta(seconds=run.max_lateness_seconds):
         run.pause(Cause.LATE, details.late_by(late))
+        return False
+    if absence.ask(run, now):
         return False
     run.move_to(Run.State.PREPARING)
     return True

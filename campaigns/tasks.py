@@ -1,4 +1,7 @@
-"""Doorbells: five tasks that carry ids only. Ringing one twice, late or never changes no result."""
+"""Doorbells: five tasks that carry ids only. Ringing one twice, late or never changes no result.
+
+What time it is they ask PostgreSQL, and hand it in: the clock of one machine may jump.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,14 @@ from typing import Any
 
 from celery import Task, chord, group, shared_task
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from campaigns import engine, schedule, sending
 from campaigns.chunk import Chunk, Fenced, lapses_soon
 from campaigns.failpoints import hit
 from campaigns.tick import Tick
 from campaigns.wave import Wave
+from notifications import clock
 from notifications.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
@@ -56,7 +60,7 @@ def _publish(run_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Beat's only tick: look at everything that is due, abandoned or unfinished."""
-    now = timezone.now()
+    now = patiently(clock.now, seconds=0)
     for run_id in patiently(lambda: engine.sweep(now), seconds=0):
         hit("sweep")
         with ringing():
@@ -75,7 +79,7 @@ def sweep() -> None:
 def start() -> None:
     """Something is due at this moment. It shall not wait for the next sweep."""
     with suppress(*DATABASE_TROUBLE):  # then it does
-        for run_id in patiently(lambda: schedule.start_due(timezone.now()), seconds=0):
+        for run_id in patiently(lambda: schedule.start_due(clock.now()), seconds=0):
             _publish(run_id)
 
 
@@ -83,7 +87,7 @@ def start() -> None:
 def advance(run_id: int) -> None:
     """Move a run one step, and ring what that released."""
     try:
-        released = patiently(lambda: engine.advance(run_id, now=timezone.now()), seconds=0)
+        released = patiently(lambda: engine.advance(run_id, now=clock.now()), seconds=0)
     except DATABASE_TROUBLE as error:  # a lock not granted, a restart: the sweep calls again
         log.warning("run=%s not advanced: %s", run_id, error)
         return
@@ -138,9 +142,7 @@ def wave_done(results: list[dict[str, int]], run_id: int, wave: int) -> None:
     tally: Counter[str] = Counter()
     for settled in results:
         tally.update(settled)
-    Wave.objects.filter(run=run_id, number=wave).update(
-        called_back_at=timezone.now(), tally=dict(tally)
-    )
+    Wave.objects.filter(run=run_id, number=wave).update(called_back_at=Now(), tally=dict(tally))
     unfinished = Chunk.objects.filter(run=run_id, wave=wave).exclude(state=Chunk.State.CLOSED)
     log.info("run=%s wave=%s tally=%s unfinished=%s", run_id, wave, dict(tally), unfinished.count())
     advance(run_id=run_id)

@@ -1,27 +1,64 @@
-"""Tick: is beat alive?"""
+"""Tick: is beat alive, and when was it away for long?"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import models
+from django.db import connection, models
 
 LONG = timedelta(minutes=15)  # without a tick: a person is asked before anything is sent again
 
 
+@dataclass(frozen=True)
+class Away:
+    """From the last tick before a long silence to the first one after it, or to now."""
+
+    since: datetime
+    until: datetime
+
+
+# In one statement: whoever ticks first after an absence writes down that there was one.
+RECORD = """
+INSERT INTO campaigns_tick AS tick (id, at) VALUES (1, %(now)s)
+ON CONFLICT (id) DO UPDATE SET
+    at = EXCLUDED.at,
+    left_at = CASE WHEN EXCLUDED.at - tick.at >= %(long)s THEN tick.at ELSE tick.left_at END,
+    back_at = CASE WHEN EXCLUDED.at - tick.at >= %(long)s THEN EXCLUDED.at ELSE tick.back_at END
+"""
+
+
 class Tick(models.Model):
-    """When did beat last reach us? One row; readiness and the metrics ask it."""
+    """When did beat last reach us? One row; readiness and the metrics ask it.
+
+    It remembers its last long absence: a run that went on in it may look here after the next tick.
+    """
 
     at = models.DateTimeField()
+    left_at = models.DateTimeField(null=True)
+    back_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"last tick at {self.at}"
 
     @classmethod
     def record(cls, now: datetime) -> None:
-        cls.objects.update_or_create(pk=1, defaults={"at": now})
+        values: dict[str, Any] = {"now": now, "long": LONG}
+        with connection.cursor() as cursor:
+            cursor.execute(RECORD, values)
 
     @classmethod
     def age(cls, now: datetime) -> timedelta | None:
         tick = cls.objects.filter(pk=1).first()
         return now - tick.at if tick else None
+
+    @classmethod
+    def away(cls, now: datetime) -> Away | None:
+        """The last long absence, which may not be over."""
+        tick = cls.objects.filter(pk=1).first()
+        if tick is None:
+            return None
+        if now - tick.at >= LONG:
+            return Away(tick.at, now)
+        return Away(tick.left_at, tick.back_at) if tick.left_at and tick.back_at else None

@@ -15,7 +15,7 @@ from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
 from notifications.project import Project
-from tests.builders import make_campaign, make_people, make_run
+from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 NIGHT = timedelta(hours=7)
@@ -37,12 +37,12 @@ def tick(ago: timedelta) -> None:
 
 def age(by: timedelta) -> None:
     """All that says when something happened, as if it were that much longer ago."""
-    moments = ("launched_at", "scheduled_at", "started_at")
+    moments = ("launched_at", "scheduled_at", "started_at", "resumed_at")
     Run.objects.update(**{name: F(name) - by for name in moments})
     Chunk.objects.update(queued_at=F("queued_at") - by)
     Window.objects.update(opened_at=F("opened_at") - by)
     Wave.objects.update(rung_at=F("rung_at") - by)
-    Tick.objects.update(at=F("at") - by)
+    Tick.objects.update(**{name: F(name) - by for name in ("at", "left_at", "back_at")})
 
 
 def claims(run: Run) -> bool:
@@ -51,6 +51,7 @@ def claims(run: Run) -> bool:
 
 def after_a_sweep(run: Run) -> Run:
     tasks.sweep()
+    tasks.advance(run_id=run.pk)
     return Run.objects.get(pk=run.pk)
 
 
@@ -91,7 +92,7 @@ def test_beat_alone_was_away_and_the_run_is_worked_on(run: Run) -> None:
 
 def test_who_waits_long_for_a_retry_is_not_asked_about_while_beat_lives(run: Run) -> None:
     age(NIGHT)
-    tick(timedelta(0))
+    Tick.objects.update(at=timezone.now())  # as it was all night
     assert claims(run)
     assert after_a_sweep(run).state == "sending"
 
@@ -111,3 +112,95 @@ def test_a_person_resumes_it_even_while_beat_is_still_away(run: Run) -> None:
     assert released is not None
     run.refresh_from_db()
     assert (run.state, claims(run)) == ("sending", True)
+
+
+def test_after_the_next_absence_it_asks_again(run: Run) -> None:
+    for _ in range(2):
+        age(NIGHT)
+        engine.advance(run.pk, now=timezone.now())
+        found = Run.objects.get(pk=run.pk)
+        assert (found.state, found.cause) == ("paused", "away")
+        control.resume(found, by="user:alice")
+        assert engine.advance(run.pk, now=timezone.now()) is not None
+        tick(timedelta(0))
+        assert engine.advance(run.pk, now=timezone.now()) is None
+        assert Run.objects.get(pk=run.pk).state == "sending"
+
+
+def test_it_asks_though_the_tick_after_the_absence_came_first(run: Run) -> None:
+    """Of another control worker, or of one that had looked at what was there before a restore."""
+    age(NIGHT)
+    tick(timedelta(0))
+    tick(timedelta(0))
+    assert not claims(run)
+    assert engine.advance(run.pk, now=timezone.now()) is None
+    found = Run.objects.get(pk=run.pk)
+    assert (found.cause, found.detail) == ("away", "Nothing happened for 7 h.")
+
+
+def test_who_is_asked_after_the_tick_is_asked_once(run: Run) -> None:
+    age(NIGHT)
+    tick(timedelta(0))
+    engine.advance(run.pk, now=timezone.now())
+    control.resume(Run.objects.get(pk=run.pk), by="user:alice")
+    assert engine.advance(run.pk, now=timezone.now()) is not None
+    assert Run.objects.get(pk=run.pk).state == "sending"
+    assert claims(Run.objects.get(pk=run.pk))
+
+
+def test_what_was_launched_since_the_absence_is_not_asked_about(project: Project) -> None:
+    tick(NIGHT)
+    tick(timedelta(0))
+    make_people(project, 1)
+    assert make_run(project).state == "sending"
+
+
+DUE = timedelta(minutes=30)
+
+
+@pytest.fixture
+def missed(project: Project) -> Run:
+    """Scheduled yesterday for half an hour ago, when nobody was there."""
+    make_people(project, 1)
+    due = timezone.now() - DUE
+    run = make_scheduled_run(project, timezone.now() + DUE, max_lateness_seconds=3_600)
+    Run.objects.update(scheduled_at=due, launched_at=due - timedelta(days=1))
+    tick(NIGHT)
+    return Run.objects.get(pk=run.pk)
+
+
+@pytest.mark.parametrize("ticked_first", [False, True])
+def test_what_came_due_in_an_absence_may_have_been_sent_so_it_asks(
+    missed: Run, ticked_first: bool
+) -> None:
+    if ticked_first:
+        tick(timedelta(0))
+    found = after_a_sweep(missed)
+    assert (found.state, found.cause, found.planned) == ("paused", "away", None)
+
+    control.resume(found, by="user:alice")
+
+    found = after_a_sweep(missed)
+    assert (found.state, found.planned) == ("sending", 1)
+
+
+@pytest.mark.parametrize("ticked_first", [False, True])
+def test_what_is_late_as_well_is_asked_about_once(missed: Run, ticked_first: bool) -> None:
+    Run.objects.update(max_lateness_seconds=60)
+    if ticked_first:
+        tick(timedelta(0))
+    found = after_a_sweep(missed)
+    assert (found.state, found.cause, found.planned) == ("paused", "late", None)
+
+    control.resume(found, by="user:alice")
+
+    found = after_a_sweep(missed)
+    assert (found.state, found.planned) == ("sending", 1)
+
+
+def test_what_comes_due_after_an_absence_just_starts(missed: Run) -> None:
+    Run.objects.update(scheduled_at=timezone.now() + timedelta(seconds=30))
+    tick(timedelta(0))
+    engine.sweep(timezone.now() + timedelta(minutes=1))
+    engine.advance(missed.pk, now=timezone.now() + timedelta(minutes=1))
+    assert Run.objects.get(pk=missed.pk).state == "sending"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns import control, engine, freezing, reports, tasks
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def four_people_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freezing, "PEOPLE_AT_ONCE", 4)
+def four_devices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
     monkeypatch.setattr(freezing, "SIZE", 3)
 
 
@@ -86,6 +87,29 @@ def test_at_the_end_everybody_is_in_once_and_in_order(project: Project) -> None:
     assert frozen(run) == [(seq, device.pk) for seq, device in enumerate(devices, start=1)]
     assert (run.planned, run.people) == (11, 10)
     assert chunks(run) == [(1, 1, 3), (2, 4, 4), (3, 5, 7), (4, 8, 8), (5, 9, 11)]
+
+
+def test_a_part_is_as_long_as_its_devices_however_few_people_own_them(project: Project) -> None:
+    owner = make_contact(project)
+    for _ in range(10):
+        make_device(owner)
+    run = make_run(project)
+    assert (run.planned, run.freezing) == (4, True)
+
+    freeze(run)
+
+    assert (run.planned, run.people) == (10, 1)
+
+
+def test_who_has_devices_in_several_parts_is_one_person(project: Project) -> None:
+    owners = [device.contact for device in make_people(project, 5)]
+    for owner in owners:
+        make_device(owner)
+    run = make_run(project)
+
+    freeze(run)
+
+    assert (run.planned, run.people) == (10, 5)
 
 
 @pytest.mark.parametrize("people", [0, 3, 4, 5, 8])
@@ -178,6 +202,45 @@ def test_whoever_leaves_before_their_part_is_not_in(project: Project) -> None:
     advanced(run)
 
     assert run.planned == 5
+
+
+def test_who_registers_while_it_is_frozen_is_not_in(project: Project) -> None:
+    make_people(project, 6)
+    run = make_run(project)
+    make_people(project, 3)
+
+    freeze(run)
+
+    assert run.planned == 6
+
+
+def test_no_device_can_be_in_a_run_twice(project: Project) -> None:
+    device = make_people(project, 1)[0]
+    run = make_run(project)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Recipient.objects.create(
+            run_id=run.pk, seq=2, contact_id=device.contact_id, device_id=device.pk
+        )
+
+
+def test_a_run_that_is_not_frozen_whole_cannot_be_called_finished(project: Project) -> None:
+    """As a worker of the release before might, which counts people and not devices."""
+    make_people(project, 6)
+    run = make_run(project)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.move_to(Run.State.FINISHED, finished_at=timezone.now(), accepted=4)
+
+
+def test_what_the_release_before_began_by_person_ends_by_person(project: Project) -> None:
+    devices = make_people(project, 10)
+    run = make_run(project)
+    Run.objects.update(unfrozen=None, frozen_through=devices[3].contact_id)
+    run.refresh_from_db()
+
+    freeze(run)
+
+    assert frozen(run) == [(seq, device.pk) for seq, device in enumerate(devices, start=1)]
+    assert (run.planned, run.people) == (10, 10)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -85,7 +85,7 @@ class Life(RuleBasedStateMachine):
     """A run's life, as the world may treat it."""
 
     policy = "resend"
-    people_at_once = PEOPLE  # frozen in one part
+    devices_at_once = PEOPLE  # frozen in one part
     storms = 0
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Life(RuleBasedStateMachine):
     def advance(self) -> None:
         with (
             mock.patch.object(freezing, "SIZE", CHUNK),
-            mock.patch.object(freezing, "PEOPLE_AT_ONCE", self.people_at_once),
+            mock.patch.object(freezing, "DEVICES_AT_ONCE", self.devices_at_once),
         ):
             engine.advance(self.run_id, now=self.now)
 
@@ -264,9 +264,9 @@ class LifeInAStorm(Life):
 
 
 class LifeInParts(Life):
-    """Frozen in three parts: five people, five, and two."""
+    """Frozen in three parts: five devices, five, and two."""
 
-    people_at_once = 5
+    devices_at_once = 5
 
 
 @pytest.mark.parametrize("life", [Life, LifeUnderHold, LifeInAStorm, LifeInParts])

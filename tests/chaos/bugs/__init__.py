@@ -6,6 +6,7 @@ from tests.chaos.bugs import (
     clocks,
     doorbells,
     fcm_faults,
+    freezing,
     kills,
     operators,
     postgres_faults,
@@ -15,5 +16,5 @@ from tests.chaos.bugs import (
 
 GROUPS = (
     *(kills, doorbells, clocks, redis_faults, postgres_faults),
-    *(fcm_faults, refusals, operators),
+    *(fcm_faults, refusals, operators, freezing),
 )

@@ -153,25 +153,3 @@ def _never_quarantined() -> None:
     from campaigns import chunk
 
     patch(chunk, "LAPSES_ALLOWED", 1_000_000)
-
-
-@bug("small parts", fault="")
-def _small_parts() -> None:
-    """So that three thousand people are frozen as millions are."""
-    from campaigns import freezing
-
-    patch(freezing, "PEOPLE_AT_ONCE", 400)
-
-
-@bug("the first part is everybody", fault="F5f")
-def _the_first_part_is_everybody() -> None:
-    """Nobody remembers that there are more to freeze."""
-    from campaigns import freezing
-
-    begin = freezing.begin
-
-    def begin_and_end(run: Any, *, now: Any) -> None:
-        begin(run, now=now)
-        type(run).objects.filter(pk=run.pk).update(frozen_through=None)
-
-    patch(freezing, "begin", begin_and_end)

@@ -11,6 +11,7 @@ from tests.chaos.faults import (
     crowds,
     doorbells,
     fcm_faults,
+    freezing,
     kills,
     leaving,
     locks,
@@ -26,17 +27,8 @@ from tests.chaos.faults import (
 
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
-    *(
-        postgres_faults,
-        locks,
-        several_hosts,
-        fcm_faults,
-        refusals,
-        wires,
-        operators,
-        versions,
-        crowds,
-    ),
+    *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
+    *(versions, crowds, freezing),
 )
 
 

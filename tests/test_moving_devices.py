@@ -1,0 +1,113 @@
+"""Devices that change hands while an audience is frozen: each is in it once, with its owner."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from campaigns import engine, freezing
+from campaigns.ledger import Recipient
+from campaigns.run import Run
+from notifications.device import Device
+from notifications.project import Project
+from tests.api.caller import Caller
+from tests.builders import make_audience, make_contact, make_people, make_run
+from tests.by_hand import work
+from tests.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def four_devices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
+
+
+@pytest.fixture
+def devices(project: Project) -> list[Device]:
+    return make_people(project, 8)
+
+
+def register(device: Device, owner: str) -> None:
+    """As the app does when somebody else logs in."""
+    body = {"contact": owner, "token": device.address, "platform": device.platform}
+    assert Caller(device.project).post("devices", body).status_code == 200
+
+
+def freeze(run: Run) -> dict[int, int]:
+    """Whom each device is in the run with."""
+    while run.freezing:
+        engine.advance(run.pk, now=timezone.now())
+        run.refresh_from_db()
+    rows = list(Recipient.objects.filter(run_id=run.pk).values_list("device_id", "contact_id"))
+    assert len(rows) == len(dict(rows)) == run.planned, "a device is in twice"
+    return dict(rows)
+
+
+def test_a_device_whose_new_owner_was_frozen_before_is_in(devices: list[Device]) -> None:
+    run = make_run(devices[0].project)
+    register(devices[-1], devices[0].contact.external_id)
+
+    frozen = freeze(run)
+
+    assert frozen[devices[-1].pk] == devices[0].contact_id
+    assert (run.planned, run.people) == (8, 7)
+
+
+def test_a_device_whose_new_owner_is_frozen_later_is_in_once(
+    devices: list[Device], fcm: Fcm
+) -> None:
+    run = make_run(devices[0].project)
+    register(devices[0], devices[-1].contact.external_id)
+
+    assert freeze(run)[devices[0].pk] == devices[0].contact_id
+    assert run.people == 8
+
+    run = work(run)
+    assert (run.accepted, run.skipped) == (7, 1)
+    assert devices[0].address not in {record["address"] for record in fcm.witness()}
+
+
+def test_devices_that_change_places_are_in_once_each(devices: list[Device]) -> None:
+    run = make_run(devices[0].project)
+    first, last = devices[0].contact.external_id, devices[-1].contact.external_id
+    register(devices[0], last)
+    register(devices[-1], first)
+
+    frozen = freeze(run)
+
+    assert set(frozen) == {device.pk for device in devices}
+    assert frozen[devices[-1].pk] == devices[0].contact_id
+    assert (run.planned, run.people) == (8, 7)
+
+
+def test_a_device_that_moves_back_and_forth_is_in_once(devices: list[Device]) -> None:
+    run = make_run(devices[0].project)
+    for owner in (devices[0], devices[5], devices[1]):
+        register(devices[-1], owner.contact.external_id)
+    assert freeze(run)[devices[-1].pk] == devices[1].contact_id
+
+
+def test_it_is_judged_with_whom_it_belongs_to_by_then(devices: list[Device]) -> None:
+    project = devices[0].project
+    guest = make_contact(project, attributes={"plan": "none"})
+    rules = {"not": {"field": "attributes.plan", "op": "eq", "value": "none"}}
+    run = make_run(project, audience=make_audience(project, rules=rules))
+    register(devices[-1], guest.external_id)
+    assert set(freeze(run)) == {device.pk for device in devices[:-1]}
+
+
+def test_who_is_erased_and_comes_back_while_it_is_frozen_is_not_in_twice(
+    devices: list[Device], fcm: Fcm
+) -> None:
+    project, phone = devices[0].project, devices[0]
+    run = make_run(project)
+    caller = Caller(project)
+    assert caller.delete(f"contacts/{phone.contact.external_id}").status_code == 204
+    again = {"devices": [{"token": phone.address, "platform": phone.platform}]}
+    assert caller.put(f"contacts/{phone.contact.external_id}", again).status_code == 201
+
+    freeze(run)
+
+    run = work(run)
+    assert (run.planned, run.accepted, run.skipped) == (8, 7, 1)
