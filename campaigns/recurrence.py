@@ -7,15 +7,15 @@ makes it the moment the one before it is due.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import islice
+from datetime import UTC, date, datetime, timedelta
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from cronsim import CronSim
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ONCE = "once"
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
+MINUTE = timedelta(minutes=1)
 # Frozen by a launch, and handed from each run of a series to the next.
 FROZEN = (
     "project_id", "campaign_id", "content", "rules", "on_unknown", "rate_per_second",
@@ -46,41 +47,52 @@ class Rhythm:
         return next(self.after(moment), None)
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Every occurrence later than `moment`. An hour that spring skips gives the one after it;
-        an hour that autumn repeats gives one occurrence, not two."""
-        if moment < self.first and self._lasts(self.first):
-            yield self.first
-        local = max(moment, self.first).astimezone(ZoneInfo(self.zone))
-        for candidate in CronSim(self._expression, local):
-            instant = candidate.astimezone(UTC)
-            if not self._lasts(instant):
+        """Every occurrence later than `moment`: one for each day, week or month of the calendar."""
+        for number in count(self._just_before(moment)):
+            instant = self._occurrence(number)
+            if self.until is not None and instant > self.until:
                 return
-            # In the hour that comes twice, a clock alone cannot tell that we are past it.
-            if instant > moment and self._meant(candidate):
+            if instant > moment:
                 yield instant
-
-    def _lasts(self, instant: datetime) -> bool:
-        return self.until is None or instant <= self.until
 
     @property
     def _wall(self) -> datetime:
         return self.first.astimezone(ZoneInfo(self.zone))
 
-    @property
-    def _expression(self) -> str:
-        wall = self._wall
-        days = {
-            DAILY: "* * *",
-            WEEKLY: f"* * {wall.isoweekday() % 7}",
-            MONTHLY: f"{wall.day},L * *" if wall.day > 28 else f"{wall.day} * *",
-        }
-        return f"{wall.minute} {wall.hour} {days[self.repeat]}"
+    def _just_before(self, moment: datetime) -> int:
+        """The number of one that is surely not later."""
+        today, start = moment.astimezone(ZoneInfo(self.zone)).date(), self._wall.date()
+        months = 12 * (today.year - start.year) + today.month - start.month
+        days = (today - start).days
+        return max(0, {DAILY: days, WEEKLY: days // 7, MONTHLY: months}[self.repeat] - 1)
 
-    def _meant(self, candidate: datetime) -> bool:
-        """Of the 31st: the last day of a shorter month, and only then."""
+    def _occurrence(self, number: int) -> datetime:
+        if number == 0:
+            return self.first  # in an hour that comes twice it may be the second
+        return first_showing(datetime.combine(self._day(number), self._wall.time()), self.zone)
+
+    def _day(self, number: int) -> date:
+        """Of the 31st: the last day of a shorter month."""
+        start = self._wall.date()
         if self.repeat != MONTHLY:
-            return True
-        return candidate.day == min(self._wall.day, monthrange(candidate.year, candidate.month)[1])
+            return start + number * timedelta(days=7 if self.repeat == WEEKLY else 1)
+        years, month = divmod(start.month - 1 + number, 12)
+        year, month = start.year + years, month + 1
+        return date(year, month, min(start.day, monthrange(year, month)[1]))
+
+
+def first_showing(wall: datetime, zone: str) -> datetime:
+    """When clocks there show it for the first time; if they skip it, the moment they are set."""
+    place = ZoneInfo(zone)
+    first, second = (wall.replace(tzinfo=place, fold=fold).astimezone(UTC) for fold in (0, 1))
+    if first <= second:
+        return first
+
+    # Skipped: by the old offset it lies behind the change, by the new one before it.
+    def is_past(minute: int) -> bool:
+        return (second + minute * MINUTE).astimezone(place).replace(tzinfo=None) > wall
+
+    return second + MINUTE * bisect_left(range((first - second) // MINUTE), True, key=is_past)
 
 
 def rhythm_of(campaign: Campaign) -> Rhythm:
@@ -89,8 +101,8 @@ def rhythm_of(campaign: Campaign) -> Rhythm:
     return Rhythm(campaign.at, campaign.repeat, campaign.timezone, campaign.until)
 
 
-def coming(campaign: Campaign, now: datetime, count: int) -> list[datetime]:
-    return list(islice(rhythm_of(campaign).after(now), count))
+def coming(campaign: Campaign, now: datetime, most: int) -> list[datetime]:
+    return list(islice(rhythm_of(campaign).after(now), most))
 
 
 # --- The series' runs -----------------------------------------------------------------------------

@@ -68,6 +68,20 @@ def test_an_hour_that_is_skipped_or_doubled_makes_one_occurrence() -> None:
     ]  # fmt: skip
 
 
+def test_an_hour_that_is_skipped_at_midnight_gives_the_next_midnight() -> None:
+    """Nuuk's clocks go from 23:00 on a Saturday to midnight: 23:30 is not shown that day."""
+    nuuk = "America/Nuuk"
+    assert days("2026-01-28T23:30", "monthly", nuuk, 4) == [
+        "01-28 23:30", "02-28 23:30", "03-29 00:00", "04-28 23:30",
+    ]  # fmt: skip
+    assert days("2026-03-21T23:30", "weekly", nuuk, 3) == [
+        "03-21 23:30", "03-29 00:00", "04-04 23:30",
+    ]  # fmt: skip
+    assert days("2026-03-27T23:30", "daily", nuuk, 4) == [
+        "03-27 23:30", "03-29 00:00", "03-29 23:30", "03-30 23:30",
+    ]  # fmt: skip
+
+
 def test_asked_in_the_second_of_two_equal_hours_the_answer_is_tomorrow() -> None:
     first = moment("2027-10-30T00:30")  # 02:30 in Berlin
     second_of_two = moment("2027-10-31T01:10")  # 02:10 again; 02:30 has been
