@@ -202,12 +202,14 @@ class Run(OfProject):
 
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
-        # Decided in the statement: the snapshot may commit between our reading and our writing.
+        # Decided in the statement: the snapshot may commit between our reading and our writing,
+        # and what we overrule is what the row says, not what was on somebody's page.
         back_to = Case(
             When(planned__isnull=False, then=Value(Run.State.SENDING)),
             When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
             default=Value(Run.State.PREPARING),
         )
+        others = Func(F("overruled"), F("cause"), function="array_remove")
         self._move(
             (Run.State.PAUSED,),
             gettext("be resumed"),
@@ -215,7 +217,7 @@ class Run(OfProject):
             cause="",
             cause_detail="",
             held_platforms=[],
-            overruled=sorted({*self.overruled, self.cause} - {""}),
+            overruled=Func(others, F("cause"), function="array_append"),
         )
 
     def reopen(self) -> None:

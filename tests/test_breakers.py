@@ -104,6 +104,22 @@ def test_a_person_who_resumes_overrules_the_breaker(project: Project, fcm: Fcm) 
     assert Device.objects.filter(retired_at__isnull=False).count() == 100, "those seen since"
 
 
+def test_a_resume_from_an_old_copy_overrules_what_the_row_says(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    seen_by_alice, seen_by_bob = Run.objects.get(pk=run.pk), Run.objects.get(pk=run.pk)
+
+    run.pause(Cause.STORM)
+    control.resume(seen_by_alice, by="user:alice")
+    for _ in range(2):  # the second time it is known already
+        run.pause(Cause.DEAD_ADDRESSES)
+        control.resume(seen_by_bob, by="user:bob")
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("sending", "")
+    assert run.overruled == ["storm", "dead_addresses"]
+
+
 def test_ten_times_the_usual_share_of_dead_addresses_stops_a_run(
     project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
