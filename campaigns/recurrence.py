@@ -154,7 +154,8 @@ def repeated(run: Run, at: datetime) -> Run:
 
 
 def one_before_is_going(run: Run) -> Run | None:
+    """Not one that goes on only because a person sends again to a few of it."""
     if run.occurrence == ONCE:
         return None
-    earlier = Run.objects.filter(campaign=run.campaign_id, finished_at=None)
-    return earlier.filter(scheduled_at__lt=run.scheduled_at).exclude(pk=run.pk).first()
+    earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
+    return earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk).first()

@@ -63,6 +63,9 @@ class Run(OfProject):
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
+    # Its campaign was stopped from repeating when this was the last run; none follows it.
+    series_stopped_at = models.DateTimeField(null=True, editable=False)
     forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
 
     planned = models.PositiveIntegerField(
@@ -227,7 +230,7 @@ class Run(OfProject):
         """
         self.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
         if not self.unfinished:
-            self.move_to(Run.State.SENDING, finished_at=None)
+            self.move_to(Run.State.SENDING, finished_at=None, reopened_at=Now())
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
             raise Run.InvalidMove(self._cannot(gettext("send again")))
 
