@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -16,7 +17,7 @@ from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
 from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
-from campaigns.run import Run
+from campaigns.run import POLICY, Run
 from campaigns.template import Template
 from notifications import rules
 from notifications.project import OfProject
@@ -172,6 +173,11 @@ class Campaign(OfProject):
         return self.analytics_label or labels.made_from(self.name, self.pk)
 
     @property
+    def policy(self) -> dict[str, Any]:
+        """What a launch at this moment would freeze of how it is sent."""
+        return {name: getattr(self, name) for name in POLICY} | {"analytics_label": self.label}
+
+    @property
     def series(self) -> Run | None:
         """The last run of a campaign that was launched to repeat, unless somebody stopped it."""
         last = recurrence.last_run(self.pk)
@@ -250,11 +256,7 @@ class Campaign(OfProject):
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.template.frozen(),
             rules=self.audience.effective_rules,
-            on_unknown=self.on_unknown,
-            rate_per_second=self.rate_per_second,
-            ttl_seconds=self.ttl_seconds,
-            analytics_label=self.label,
-            max_lateness_seconds=self.max_lateness_seconds,
+            **self.policy,
             scheduled_at=at or now,
             launched_by=by,
         )

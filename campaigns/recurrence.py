@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from campaigns.run import Run
+from campaigns.run import POLICY, Run
 
 if TYPE_CHECKING:
     from campaigns.campaign import Campaign
@@ -28,10 +28,7 @@ ONCE = "once"
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 MINUTE = timedelta(minutes=1)
 # Frozen by a launch, and handed from each run of a series to the next.
-FROZEN = (
-    "project_id", "campaign_id", "content", "rules", "on_unknown", "rate_per_second",
-    "ttl_seconds", "analytics_label", "max_lateness_seconds", "launched_by",
-)  # fmt: skip
+FROZEN = ("project_id", "campaign_id", "content", "rules", *POLICY, "launched_by")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,12 @@ from campaigns import details
 from campaigns.reasons import Cause
 from notifications.project import OfProject
 
+# How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,
+# shows it or asks whether it changed reads this list.
+POLICY = (
+    "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
+)  # fmt: skip
+
 
 class Run(OfProject):
     """What happened when we launched?"""

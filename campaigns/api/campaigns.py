@@ -19,7 +19,7 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.run import POLICY, Run
 from campaigns.template import Template
 from notifications import audit
 from notifications.api import idempotency, pages
@@ -33,12 +33,7 @@ from notifications.rules import LONGEST_LABEL, MAX_TTL
 Chosen = TypeVar("Chosen", bound=OfProject)
 
 # What a campaign has when nothing is said; a PUT that leaves something out returns to it.
-DEFAULTS = {
-    name: getattr(Campaign(), name)
-    for name in (
-        "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
-    )
-}  # fmt: skip
+DEFAULTS = {name: getattr(Campaign(), name) for name in POLICY}
 
 
 class CampaignSerializer(StrictSerializer):
