@@ -16,10 +16,10 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from campaigns.run import POLICY, Run
+from campaigns.run import HOLDS, POLICY, WAITS, Run
 
 if TYPE_CHECKING:
     from campaigns.campaign import Campaign
@@ -98,8 +98,14 @@ def rhythm_of(campaign: Campaign) -> Rhythm:
     return Rhythm(campaign.at, campaign.repeat, campaign.timezone, campaign.until)
 
 
-def coming(campaign: Campaign, now: datetime, most: int) -> list[datetime]:
-    return list(islice(rhythm_of(campaign).after(now), most))
+def coming(campaign: Campaign, after: datetime, most: int) -> list[datetime]:
+    """The next occurrences that no run holds: one that was moved ahead may have been sent."""
+    free = (at for at in rhythm_of(campaign).after(after) if not _is_held(campaign, at))
+    return list(islice(free, most))
+
+
+def _is_held(campaign: Campaign, at: datetime) -> bool:
+    return Run.objects.filter(HOLDS, campaign=campaign.pk, occurrence=name_of(at)).exists()
 
 
 # --- The series' runs -----------------------------------------------------------------------------
@@ -120,24 +126,59 @@ def last_run(campaign_id: int) -> Run | None:
     return series.order_by("-pk").first()  # one launched again may be due earlier
 
 
+def waiting(campaign_id: int) -> QuerySet[Run]:
+    """Those that have not begun."""
+    return Run.objects.filter(WAITS, campaign=campaign_id).exclude(occurrence=ONCE)
+
+
+def following(last: Run, now: datetime) -> datetime | None:
+    """When the one after the last is due, if that is not the end of the series."""
+    # One that was moved ahead is still the run of its own occurrence.
+    since = max(now, last.scheduled_at, instant_of(last))
+    return next(iter(coming(last.campaign, since, 1)), None)
+
+
+def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
+    """When its series goes on if this run does not; None: then that is its end."""
+    if stopped(last):
+        return None
+    others = waiting(last.campaign_id).filter(scheduled_at__gt=now).exclude(pk=without.pk)
+    soonest = others.order_by("scheduled_at").first()
+    return soonest.scheduled_at if soonest else following(last, now)
+
+
+def goes_on(last: Run, now: datetime) -> bool:
+    """Whether anything of the series starts by itself from now on."""
+    if stopped(last):
+        return False
+    return waiting(last.campaign_id).exists() or following(last, now) is not None
+
+
 def left_out(run: Run) -> bool:
-    """Whether we skipped it ourselves, because the one before it was still going."""
-    by_us = run.cause == "" and run.cause_detail != ""
-    return run.state == Run.State.CANCELLED and run.started_at is None and by_us
+    """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
+
+    The release before reads a detail without a cause as this, too.
+    """
+    alone = run.cause == "" and run.cause_detail != ""
+    return run.state == Run.State.CANCELLED and run.started_at is None and alone
 
 
-def stopped(run: Run) -> bool:
-    """Whether somebody cancelled the series' last run before it began: that ends the series."""
-    unbegun = run.state == Run.State.CANCELLED and run.started_at is None
-    return unbegun and not left_out(run)
+def stopped(last: Run) -> bool:
+    """Whether somebody ended the series with its last run.
+
+    The release before does that by cancelling it before it began, and so does whoever cancels an
+    occurrence that none follows.
+    """
+    unbegun = last.state == Run.State.CANCELLED and last.started_at is None
+    return last.series_stopped_at is not None or (unbegun and not left_out(last))
 
 
 def going_on(project_id: int) -> list[Run]:
     """The unfinished runs, and the last one of each series that goes on: the next copies it."""
     runs = Run.objects.filter(project=project_id).select_related("campaign")
-    goes_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
-    repeating = runs.filter(goes_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
-    last = repeating.order_by("campaign_id", "-scheduled_at", "-pk").distinct("campaign_id")
+    may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
+    repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
+    last = repeating.order_by("campaign_id", "-pk").distinct("campaign_id")
     due_again = [run for run in last if not run.unfinished and not stopped(run)]
     return [*runs.filter(finished_at=None), *due_again]
 

@@ -24,6 +24,11 @@ POLICY = (
     "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
 )  # fmt: skip
 
+# Has not begun, and nobody is being chosen for it yet.
+WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
+# A run cancelled before anything left gives its occurrence back.
+HOLDS = ~Q(state="cancelled", started_at__isnull=True)
+
 
 class Run(OfProject):
     """What happened when we launched?"""
@@ -88,12 +93,9 @@ class Run(OfProject):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            # Refuses the second click, the second beat and the second hour of a DST night. A run
-            # cancelled before anything left gives its occurrence back.
+            # Refuses the second click, the second beat and the second hour of a DST night.
             models.UniqueConstraint(
-                fields=["campaign", "occurrence"],
-                condition=~Q(state="cancelled", started_at__isnull=True),
-                name="one_run_per_occurrence",
+                fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -262,10 +264,18 @@ class Run(OfProject):
         )
         self.held_platforms = sorted({*self.held_platforms, platform})
 
-    def cancel(self) -> None:
-        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`."""
-        nobody_planned = When(planned__isnull=True, then=Now())
-        self.move_to(Run.State.CANCELLED, finished_at=Case(nobody_planned, default=None))
+    def cancel(self, *, left_out: str = "") -> None:
+        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`.
+
+        With the detail that says so, one that has not begun is left out of its series.
+        """
+        unbegun = Q(planned__isnull=True)
+        values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
+        if left_out:
+            values["cause"] = Case(When(unbegun, then=Value("")), default=F("cause"))
+            detail = Case(When(unbegun, then=Value(left_out)), default=F("cause_detail"))
+            values["cause_detail"] = detail
+        self.move_to(Run.State.CANCELLED, **values)
 
 
 STATE = Run.State
