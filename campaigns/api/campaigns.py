@@ -174,3 +174,18 @@ class CampaignLaunch(ApiView):
             ) from error
         tasks.ring(run.pk)
         return Response(RunSerializer(run).data, status=202)
+
+
+class CampaignStop(ApiView):
+    @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """End its series: the run that waits is cancelled, and none follows. One that is already
+        sending goes on. The answer is its last run; the campaign may be launched again.
+        """
+        self.given(Nothing)
+        try:
+            last = control.stop(self.find(Campaign, pk), by=self.actor)
+        except Run.InvalidMove as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        return Response(RunSerializer(last).data)
