@@ -33,7 +33,7 @@ LIST_GONE = _(
     "Its rules name a list that was deleted: {lists}. Cancel it and launch its campaign again."
 )
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
-LEFT_OUT_BY = _("Left out by {who}; the series goes on.")
+LEFT_OUT_BY = _("Left out by {who}; the series went on.")
 BY_HAND = _("It was {who}.")
 
 # By hand last: anybody's name could be “due 3 h ago”.

@@ -221,7 +221,7 @@ def test_cancelling_the_one_that_waits_leaves_out_that_one_alone(
     tomorrows = launch(series)
     control.cancel(tomorrows, by="user:bob")
     assert runs() == [(first, "cancelled"), (first + DAY, "scheduled")]
-    assert tomorrows.detail == "Left out by bob; the series goes on."
+    assert tomorrows.detail == "Left out by bob; the series went on."
     for hours in (0, 0, 2, 24, 24):
         engine.sweep(first + timedelta(hours=hours))
     assert runs() == [
@@ -236,7 +236,7 @@ def test_one_that_was_paused_is_left_out_like_any_other(series: Campaign, first:
     control.pause(run, by="user:alice")
     control.cancel(run, by="user:bob")
     assert runs() == [(first, "cancelled"), (first + DAY, "scheduled")]
-    assert (run.cause, run.detail) == ("", "Left out by bob; the series goes on.")
+    assert (run.cause, run.detail) == ("", "Left out by bob; the series went on.")
 
 
 def test_cancelling_one_that_sends_says_nothing_of_the_series(

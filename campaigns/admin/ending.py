@@ -23,7 +23,7 @@ class CancelDialog(Dialog):
 
     @cached_property
     def run(self) -> Run:
-        return Run.objects.select_related("campaign").get(pk=self.object_id or 0)
+        return Run.objects.select_related("campaign", "project").get(pk=self.object_id or 0)
 
     @cached_property
     def last(self) -> Run | None:
@@ -46,14 +46,14 @@ class CancelDialog(Dialog):
         said = _("Run %(number)d is cancelled.")
         if self.next_at is None:
             return said
-        when = in_zone(self.next_at, self.run.campaign.timezone)
+        when = in_zone(self.next_at, self.run.project.timezone)
         return f"{said} {_('The next one is due %(when)s.') % {'when': when}}"
 
     def context(self) -> dict[str, Any]:
         return {
             "run": self.run,
             "totals": reports.totals_of(self.run),
-            "zone": self.run.campaign.timezone,
+            "zone": self.run.project.timezone,
             "next_at": self.next_at,
             "ends_series": self.last == self.run and self.next_at is None,
         }
@@ -64,7 +64,7 @@ class StopDialog(Dialog):
 
     @cached_property
     def campaign(self) -> Campaign:
-        return Campaign.objects.get(pk=self.object_id or 0)
+        return Campaign.objects.select_related("project").get(pk=self.object_id or 0)
 
     @cached_property
     def possible(self) -> bool:

@@ -50,10 +50,10 @@ def test_the_answer_and_the_pages_say_that_the_series_goes_on(desk: Desk, daily:
     reply = desk.confirm(f"{RUN}_cancel", run.pk)
     said = f"Run {run.pk} is cancelled. The next one is due 8 May 2031, 09:00 Asia/Seoul."
     assert messages_of(reply)[-1] == said
-    assert "Left out by ada; the series goes on." in desk.open(f"{RUN}_change", run.pk)
+    assert "Left out by ada; the series went on." in desk.open(f"{RUN}_change", run.pk)
     page = desk.open(f"{CAMPAIGN}_change", daily.pk)
     assert f"Run {waiting(daily).pk} Scheduled" in page and "Stop repeating" in page
-    assert "Left out by ada; the series goes on." in page
+    assert "Left out by ada; the series went on." in page
     assert "Digest" in (overview := desk.open("index")) and "8 May 2031, 09:00" in overview
 
 
