@@ -198,25 +198,25 @@ class Campaign(OfProject):
 
     def launch(self, *, by: str, now: datetime) -> Run:
         """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
-        with transaction.atomic():
-            self._refuse_a_second_series()
-            if problems := self.problems(now):
-                raise Campaign.NotReady(problems)
-            try:
-                with transaction.atomic():
-                    return self._make_run(by, now)
-            except IntegrityError as error:
-                run = self.current_run()
-                if run is None:
-                    raise
-                raise Campaign.AlreadyLaunched(run) from error
+        self._refuse_a_second_series()
+        if problems := self.problems(now):
+            raise Campaign.NotReady(problems)
+        try:
+            with transaction.atomic():
+                if self.schedule_kind == self.Schedule.RECURRING:
+                    Campaign.held(self.pk)
+                    self._refuse_a_second_series()
+                return self._make_run(by, now)
+        except IntegrityError as error:
+            run = self.current_run()
+            if run is None:
+                raise
+            raise Campaign.AlreadyLaunched(run) from error
 
     def _refuse_a_second_series(self) -> None:
         """The unique key would let one through that begins with another occurrence."""
-        if self.schedule_kind == self.Schedule.RECURRING:
-            Campaign.held(self.pk)
-            if run := self.series:
-                raise Campaign.AlreadyLaunched(run)
+        if self.schedule_kind == self.Schedule.RECURRING and (run := self.series):
+            raise Campaign.AlreadyLaunched(run)
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, connections, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from campaigns.campaign import Campaign
 from campaigns.recurrence import name_of
 from campaigns.run import Run
 from tests.builders import make_campaign, make_project
+from tests.waiting import eventually
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 LAST = 8  # the number of its last day
@@ -171,3 +174,71 @@ def test_it_is_where_its_people_left_it_whatever_they_did(db: None) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+# --- At the same moment ---------------------------------------------------------------------------
+
+
+def somebody_waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def at_once(first: Callable[[], object], second: Callable[[], object]) -> None:
+    """The second has read what it acts on when the first commits."""
+
+    def on_another_connection() -> None:
+        try:
+            second()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as other:
+        with transaction.atomic():
+            first()
+            done = other.submit(on_another_connection)
+            eventually("the second waits", somebody_waits_for_a_lock)
+        done.result()
+
+
+@pytest.fixture
+def due(transactional_db: None) -> Run:
+    """Of a daily campaign, in the minute at which beat would plan the one after it."""
+    first = (timezone.now() + HOUR).replace(second=0, microsecond=0)
+    campaign = make_campaign(
+        make_project(), schedule_kind="recurring", repeat="daily", at=first, timezone="UTC"
+    )
+    return control.launch(campaign, by="user:alice", now=timezone.now())
+
+
+def states(run: Run) -> list[tuple[datetime, str]]:
+    return list(run.campaign.runs.order_by("pk").values_list("scheduled_at", "state"))
+
+
+def test_a_sweep_in_the_moment_of_a_stop_plans_nothing(due: Run) -> None:
+    at_once(
+        lambda: control.stop(due.campaign, by="user:alice"),
+        lambda: engine.sweep(due.scheduled_at),
+    )
+    assert states(due) == [(due.scheduled_at, "cancelled")]
+
+
+def test_a_sweep_in_the_moment_of_a_cancel_plans_no_second_one(due: Run) -> None:
+    at_once(
+        lambda: control.cancel(Run.objects.get(pk=due.pk), by="user:alice"),
+        lambda: engine.sweep(due.scheduled_at),
+    )
+    assert states(due) == [(due.scheduled_at, "cancelled"), (due.scheduled_at + DAY, "scheduled")]
+
+
+def test_two_launches_at_once_make_one_series_whatever_their_clocks_say(due: Run) -> None:
+    control.stop(due.campaign, by="user:alice")
+    campaign, late = Campaign.objects.get(), due.scheduled_at + HOUR
+
+    def launch_again() -> None:
+        with pytest.raises(Campaign.AlreadyLaunched):
+            control.launch(campaign, by="user:bob", now=late)
+
+    at_once(lambda: control.launch(campaign, by="user:alice", now=timezone.now()), launch_again)
+    assert [state for _, state in states(due)] == ["cancelled", "scheduled"]
