@@ -133,7 +133,7 @@ class Campaign(OfProject):
         return self.name
 
     @staticmethod
-    def held(pk: int) -> Campaign:
+    def locked(pk: int) -> Campaign:
         """As it is now; until the transaction ends its series is nobody else's to change."""
         return Campaign.objects.select_for_update(no_key=True).get(pk=pk)
 
@@ -204,7 +204,7 @@ class Campaign(OfProject):
         try:
             with transaction.atomic():
                 if self.schedule_kind == self.Schedule.RECURRING:
-                    Campaign.held(self.pk)
+                    Campaign.locked(self.pk)
                     self._refuse_a_second_series()
                 return self._make_run(by, now)
         except IntegrityError as error:

@@ -63,7 +63,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     Raises Run.InvalidMove.
     """
     with transaction.atomic():
-        last = Campaign.held(campaign.pk).series
+        last = Campaign.locked(campaign.pk).series
         if last is None or not recurrence.goes_on(last, timezone.now()):
             said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
             raise Run.InvalidMove(said % {"campaign": campaign})

@@ -92,13 +92,13 @@ def _due_series(now: datetime) -> Iterator[Run]:
 
 def follow(last: Run, now: datetime) -> Run | None:
     """Make the run after the series' last one, unless somebody was faster, or stopped it."""
+    at = following(last, now)
+    if at is None:
+        return None
     try:
         with transaction.atomic():
-            campaign = Campaign.held(last.campaign_id)
+            campaign = Campaign.locked(last.campaign_id)
             if campaign.archived_at or campaign.series != last:
-                return None
-            at = following(last, now)
-            if at is None:
                 return None
             run = repeated(last, at)
             if missed := _missed(last, now):
@@ -118,7 +118,7 @@ def follow(last: Run, now: datetime) -> Run | None:
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:
     """Cancel this one of its series, which goes on with the next; in their transaction."""
-    last = Campaign.held(run.campaign_id).series
+    last = Campaign.locked(run.campaign_id).series
     goes_on = last is not None and next_start(last, now, without=run) is not None
     run.cancel(left_out=details.LEFT_OUT_BY.format(who=by) if goes_on else "")
     follow(run, now)

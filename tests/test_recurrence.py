@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns import control, details, engine, moving, schedule
 from campaigns.campaign import Campaign
-from campaigns.recurrence import Rhythm
+from campaigns.rhythm import Rhythm
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from tests.builders import make_campaign, make_people, make_project

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from campaigns.recurrence import Rhythm
+from campaigns.rhythm import Rhythm
 from notifications.zones import known_zones
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
