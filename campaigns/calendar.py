@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE, instant_of, rhythm_of
-from campaigns.run import Run
+from campaigns.run import WAITS, Run
 
 MOST = 500  # of each kind in one view; a page of more could not be read
 EXPECTED = "expected"
@@ -56,8 +56,7 @@ def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> It
 
 def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
     """The occurrences of running series of which no run exists yet: only the next one does."""
-    waits = Q(state=Run.State.SCHEDULED) | Q(state=Run.State.PAUSED, planned=None)
-    nexts = Run.objects.filter(waits, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
+    nexts = Run.objects.filter(WAITS, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
     recurring = nexts.filter(campaign__schedule_kind=Campaign.Schedule.RECURRING)
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
     for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:

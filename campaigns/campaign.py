@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,7 +18,7 @@ from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
 from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
-from campaigns.run import Run
+from campaigns.run import HOLDS, POLICY, Run
 from campaigns.template import Template
 from notifications import credentials, rules
 from notifications.project import OfProject
@@ -130,6 +132,11 @@ class Campaign(OfProject):
     def __str__(self) -> str:
         return self.name
 
+    @staticmethod
+    def locked(pk: int) -> Campaign:
+        """As it is now; until the transaction ends its series is nobody else's to change."""
+        return Campaign.objects.select_for_update(no_key=True).get(pk=pk)
+
     def clean(self) -> None:
         problems: dict[str, str] = {}
         if self.schedule_kind == self.Schedule.AT and self.at is None:
@@ -137,7 +144,8 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.RECURRING:
             problems |= self._rhythm_problems()
         if self.pk and (last := self.series) and self._when_has_changed():
-            problems["schedule_kind"] = str(STANDS if last.started_at is None else ENDED)
+            goes_on = recurrence.goes_on(last, timezone.now())
+            problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
         strangers = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
@@ -172,6 +180,11 @@ class Campaign(OfProject):
         return self.analytics_label or labels.made_from(self.name, self.pk)
 
     @property
+    def policy(self) -> dict[str, Any]:
+        """What a launch at this moment would freeze of how it is sent."""
+        return {name: getattr(self, name) for name in POLICY} | {"analytics_label": self.label}
+
+    @property
     def series(self) -> Run | None:
         """The last run of a campaign that was launched to repeat, unless somebody stopped it."""
         last = recurrence.last_run(self.pk)
@@ -181,23 +194,29 @@ class Campaign(OfProject):
         """The run that holds this campaign's occurrence, if it was launched."""
         if self.schedule_kind == self.Schedule.RECURRING:
             return self.series
-        given_back = Q(state=Run.State.CANCELLED, started_at__isnull=True)
-        return self.runs.exclude(given_back).order_by("-id").first()
+        return self.runs.filter(HOLDS).order_by("-id").first()
 
     def launch(self, *, by: str, now: datetime) -> Run:
         """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
-        if self.schedule_kind == self.Schedule.RECURRING and (run := self.series):
-            raise Campaign.AlreadyLaunched(run)
+        self._refuse_a_second_series()
         if problems := self.problems(now):
             raise Campaign.NotReady(problems)
         try:
             with transaction.atomic():
+                if self.schedule_kind == self.Schedule.RECURRING:
+                    Campaign.locked(self.pk)
+                    self._refuse_a_second_series()
                 return self._make_run(by, now)
         except IntegrityError as error:
             run = self.current_run()
             if run is None:
                 raise
             raise Campaign.AlreadyLaunched(run) from error
+
+    def _refuse_a_second_series(self) -> None:
+        """The unique key would let one through that begins with another occurrence."""
+        if self.schedule_kind == self.Schedule.RECURRING and (run := self.series):
+            raise Campaign.AlreadyLaunched(run)
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
@@ -251,11 +270,7 @@ class Campaign(OfProject):
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.template.frozen(),
             rules=self.audience.effective_rules,
-            on_unknown=self.on_unknown,
-            rate_per_second=self.rate_per_second,
-            ttl_seconds=self.ttl_seconds,
-            analytics_label=self.label,
-            max_lateness_seconds=self.max_lateness_seconds,
+            **self.policy,
             scheduled_at=at or now,
             launched_by=by,
         )

@@ -9,12 +9,15 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns import details, unknowns
+from campaigns import details, recurrence, schedule, unknowns
 from campaigns.campaign import Campaign
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
+from campaigns.recurrence import ONCE
 from campaigns.run import Run
 from notifications import audit, device
 
@@ -45,18 +48,33 @@ def resume(run: Run, *, by: str) -> None:
 
 
 def cancel(run: Run, *, by: str) -> None:
+    """Of a series this one alone; the next takes its place, if that is not the end."""
     with transaction.atomic():
-        run.cancel()
+        if run.occurrence == ONCE:
+            run.cancel()
+        else:
+            schedule.leave_out(run, by=by, now=timezone.now())
         _record(run, by, "cancelled")
 
 
-def stop(campaign: Campaign, *, by: str) -> None:
-    """End a series: its next run is cancelled, and none follows. Raises Run.InvalidMove."""
-    run = campaign.series
-    if run is None or run.started_at is not None:
-        said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
-        raise Run.InvalidMove(said % {"campaign": campaign})
-    cancel(run, by=by)
+def stop(campaign: Campaign, *, by: str) -> Run:
+    """End its series, with the run it returns: what has not begun is cancelled, and none follows.
+
+    Raises Run.InvalidMove.
+    """
+    with transaction.atomic():
+        last = Campaign.locked(campaign.pk).series
+        if last is None or not recurrence.goes_on(last, timezone.now()):
+            said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
+            raise Run.InvalidMove(said % {"campaign": campaign})
+        for run in recurrence.waiting(campaign.pk).select_for_update(no_key=True):
+            run.cancel()
+            _record(run, by, "cancelled")
+        Run.objects.filter(pk=last.pk).update(series_stopped_at=Now())
+        subject = f"campaign {campaign}"
+        audit.record(by, "stopped the series of", subject, project=campaign.project)
+    last.refresh_from_db()
+    return last
 
 
 def change_rate(run: Run, rate: int | None, *, by: str) -> None:

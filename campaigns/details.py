@@ -32,12 +32,14 @@ LIST_GONE = _(
     "Its rules name a list that was deleted: {lists}. Cancel it and launch its campaign again."
 )
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
+LEFT_OUT_BY = _("Left out by {who}; the series went on.")
 BY_HAND = _("It was {who}.")
 
 # By hand last: anybody's name could be “due 3 h ago”.
 SENTENCES = (
     *(UNREADABLE, FOREIGN, REFUSED, DYING, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
-    *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, LEFT_OUT, BY_HAND),
+    *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, LEFT_OUT),
+    *(LEFT_OUT_BY, BY_HAND),
 )
 
 

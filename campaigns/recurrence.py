@@ -1,86 +1,28 @@
-"""Recurrence: when does a campaign that repeats go out, and which run comes next?
+"""Recurrence: the runs of a campaign that repeats. Which is the last, which comes next, if any?
 
 A launch freezes the whole series: every later run copies text, rules and settings of the one
 before it, so what was reviewed is what goes out. Only the next run exists as a row; `schedule.py`
-makes it the moment the one before it is due.
+makes it the moment the one before it is due, or is left out.
 """
 
 from __future__ import annotations
 
-from calendar import monthrange
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
-from cronsim import CronSim
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from campaigns.run import Run
+from campaigns.rhythm import Rhythm
+from campaigns.run import HOLDS, POLICY, WAITS, Run
 
 if TYPE_CHECKING:
     from campaigns.campaign import Campaign
 
 ONCE = "once"
-DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 # Frozen by a launch, and handed from each run of a series to the next.
-FROZEN = (
-    "project_id", "campaign_id", "content", "rules", "on_unknown", "rate_per_second",
-    "ttl_seconds", "analytics_label", "max_lateness_seconds", "launched_by",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Rhythm:
-    """From `first` on, at the same time on the wall clock of `zone`, to `until`."""
-
-    first: datetime
-    repeat: str
-    zone: str
-    until: datetime | None = None
-
-    def next_after(self, moment: datetime) -> datetime | None:
-        return next(self.after(moment), None)
-
-    def after(self, moment: datetime) -> Iterator[datetime]:
-        """Every occurrence later than `moment`. An hour that spring skips gives the one after it;
-        an hour that autumn repeats gives one occurrence, not two."""
-        if moment < self.first and self._lasts(self.first):
-            yield self.first
-        local = max(moment, self.first).astimezone(ZoneInfo(self.zone))
-        for candidate in CronSim(self._expression, local):
-            instant = candidate.astimezone(UTC)
-            if not self._lasts(instant):
-                return
-            # In the hour that comes twice, a clock alone cannot tell that we are past it.
-            if instant > moment and self._meant(candidate):
-                yield instant
-
-    def _lasts(self, instant: datetime) -> bool:
-        return self.until is None or instant <= self.until
-
-    @property
-    def _wall(self) -> datetime:
-        return self.first.astimezone(ZoneInfo(self.zone))
-
-    @property
-    def _expression(self) -> str:
-        wall = self._wall
-        days = {
-            DAILY: "* * *",
-            WEEKLY: f"* * {wall.isoweekday() % 7}",
-            MONTHLY: f"{wall.day},L * *" if wall.day > 28 else f"{wall.day} * *",
-        }
-        return f"{wall.minute} {wall.hour} {days[self.repeat]}"
-
-    def _meant(self, candidate: datetime) -> bool:
-        """Of the 31st: the last day of a shorter month, and only then."""
-        if self.repeat != MONTHLY:
-            return True
-        return candidate.day == min(self._wall.day, monthrange(candidate.year, candidate.month)[1])
+FROZEN = ("project_id", "campaign_id", "content", "rules", *POLICY, "launched_by")
 
 
 def rhythm_of(campaign: Campaign) -> Rhythm:
@@ -89,11 +31,14 @@ def rhythm_of(campaign: Campaign) -> Rhythm:
     return Rhythm(campaign.at, campaign.repeat, campaign.timezone, campaign.until)
 
 
-def coming(campaign: Campaign, now: datetime, count: int) -> list[datetime]:
-    return list(islice(rhythm_of(campaign).after(now), count))
+def coming(campaign: Campaign, after: datetime, most: int) -> list[datetime]:
+    """The next occurrences that no run holds: one that was moved ahead may have been sent."""
+    free = (at for at in rhythm_of(campaign).after(after) if not _is_held(campaign, at))
+    return list(islice(free, most))
 
 
-# --- The series' runs -----------------------------------------------------------------------------
+def _is_held(campaign: Campaign, at: datetime) -> bool:
+    return Run.objects.filter(HOLDS, campaign=campaign.pk, occurrence=name_of(at)).exists()
 
 
 def name_of(instant: datetime) -> str:
@@ -111,24 +56,59 @@ def last_run(campaign_id: int) -> Run | None:
     return series.order_by("-pk").first()  # one launched again may be due earlier
 
 
+def waiting(campaign_id: int) -> QuerySet[Run]:
+    """Those that have not begun."""
+    return Run.objects.filter(WAITS, campaign=campaign_id).exclude(occurrence=ONCE)
+
+
+def following(last: Run, now: datetime) -> datetime | None:
+    """When the one after the last is due, if that is not the end of the series."""
+    # One that was moved ahead is still the run of its own occurrence.
+    since = max(now, last.scheduled_at, instant_of(last))
+    return next(iter(coming(last.campaign, since, 1)), None)
+
+
+def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
+    """When its series goes on if this run does not; None: then that is its end."""
+    if stopped(last):
+        return None
+    others = waiting(last.campaign_id).filter(scheduled_at__gt=now).exclude(pk=without.pk)
+    soonest = others.order_by("scheduled_at").first()
+    return soonest.scheduled_at if soonest else following(last, now)
+
+
+def goes_on(last: Run, now: datetime) -> bool:
+    """Whether anything of the series starts by itself from now on."""
+    if stopped(last):
+        return False
+    return waiting(last.campaign_id).exists() or following(last, now) is not None
+
+
 def left_out(run: Run) -> bool:
-    """Whether we skipped it ourselves, because the one before it was still going."""
-    by_us = run.cause == "" and run.cause_detail != ""
-    return run.state == Run.State.CANCELLED and run.started_at is None and by_us
+    """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
+
+    The release before reads a detail without a cause as this, too.
+    """
+    alone = run.cause == "" and run.cause_detail != ""
+    return run.state == Run.State.CANCELLED and run.started_at is None and alone
 
 
-def stopped(run: Run) -> bool:
-    """Whether somebody cancelled the series' last run before it began: that ends the series."""
-    unbegun = run.state == Run.State.CANCELLED and run.started_at is None
-    return unbegun and not left_out(run)
+def stopped(last: Run) -> bool:
+    """Whether somebody ended the series with its last run.
+
+    The release before does that by cancelling it before it began, and so does whoever cancels an
+    occurrence that none follows.
+    """
+    unbegun = last.state == Run.State.CANCELLED and last.started_at is None
+    return last.series_stopped_at is not None or (unbegun and not left_out(last))
 
 
 def going_on(project_id: int) -> list[Run]:
     """The unfinished runs, and the last one of each series that goes on: the next copies it."""
     runs = Run.objects.filter(project=project_id).select_related("campaign")
-    goes_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
-    repeating = runs.filter(goes_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
-    last = repeating.order_by("campaign_id", "-scheduled_at", "-pk").distinct("campaign_id")
+    may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
+    repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
+    last = repeating.order_by("campaign_id", "-pk").distinct("campaign_id")
     due_again = [run for run in last if not run.unfinished and not stopped(run)]
     return [*runs.filter(finished_at=None), *due_again]
 
@@ -142,7 +122,8 @@ def repeated(run: Run, at: datetime) -> Run:
 
 
 def one_before_is_going(run: Run) -> Run | None:
+    """Not one that goes on only because a person sends again to a few of it."""
     if run.occurrence == ONCE:
         return None
-    earlier = Run.objects.filter(campaign=run.campaign_id, finished_at=None)
-    return earlier.filter(scheduled_at__lt=run.scheduled_at).exclude(pk=run.pk).first()
+    earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
+    return earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk).first()

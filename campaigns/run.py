@@ -18,6 +18,17 @@ from campaigns.reasons import Cause
 from notifications import clock
 from notifications.project import OfProject
 
+# How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,
+# shows it or asks whether it changed reads this list.
+POLICY = (
+    "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
+)  # fmt: skip
+
+# Has not begun, and nobody is being chosen for it yet.
+WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
+# A run cancelled before anything left gives its occurrence back.
+HOLDS = ~Q(state="cancelled", started_at__isnull=True)
+
 
 class Run(OfProject):
     """What happened when we launched?"""
@@ -64,6 +75,9 @@ class Run(OfProject):
     started_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
+    # Its campaign was stopped from repeating when this was the last run; none follows it.
+    series_stopped_at = models.DateTimeField(null=True, editable=False)
     forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
 
     planned = models.PositiveIntegerField(
@@ -82,12 +96,9 @@ class Run(OfProject):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            # Refuses the second click, the second beat and the second hour of a DST night. A run
-            # cancelled before anything left gives its occurrence back.
+            # Refuses the second click, the second beat and the second hour of a DST night.
             models.UniqueConstraint(
-                fields=["campaign", "occurrence"],
-                condition=~Q(state="cancelled", started_at__isnull=True),
-                name="one_run_per_occurrence",
+                fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -210,12 +221,14 @@ class Run(OfProject):
 
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
-        # Decided in the statement: the snapshot may commit between our reading and our writing.
+        # Decided in the statement: the snapshot may commit between our reading and our writing,
+        # and what we overrule is what the row says, not what was on somebody's page.
         back_to = Case(
             When(planned__isnull=False, then=Value(Run.State.SENDING)),
             When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
             default=Value(Run.State.PREPARING),
         )
+        others = Func(F("overruled"), F("cause"), function="array_remove")
         self._move(
             (Run.State.PAUSED,),
             gettext("be resumed"),
@@ -224,7 +237,7 @@ class Run(OfProject):
             cause_detail="",
             held_platforms=[],
             resumed_at=Now(),
-            overruled=sorted({*self.overruled, self.cause} - {""}),
+            overruled=Func(others, F("cause"), function="array_append"),
         )
 
     def reopen(self) -> None:
@@ -234,7 +247,7 @@ class Run(OfProject):
         """
         self.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
         if not self.unfinished:
-            self.move_to(Run.State.SENDING, finished_at=None)
+            self.move_to(Run.State.SENDING, finished_at=None, reopened_at=Now())
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
             raise Run.InvalidMove(self._cannot(gettext("send again")))
 
@@ -260,10 +273,18 @@ class Run(OfProject):
         )
         self.held_platforms = sorted({*self.held_platforms, platform})
 
-    def cancel(self) -> None:
-        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`."""
-        nobody_planned = When(planned__isnull=True, then=Now())
-        self.move_to(Run.State.CANCELLED, finished_at=Case(nobody_planned, default=None))
+    def cancel(self, *, left_out: str = "") -> None:
+        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`.
+
+        With the detail that says so, one that has not begun is left out of its series.
+        """
+        unbegun = Q(planned__isnull=True)
+        values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
+        if left_out:
+            values["cause"] = Case(When(unbegun, then=Value("")), default=F("cause"))
+            detail = Case(When(unbegun, then=Value(left_out)), default=F("cause_detail"))
+            values["cause_detail"] = detail
+        self.move_to(Run.State.CANCELLED, **values)
 
 
 STATE = Run.State

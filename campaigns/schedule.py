@@ -15,8 +15,9 @@ from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.recurrence import (
     ONCE,
-    Rhythm,
+    following,
     instant_of,
+    next_start,
     one_before_is_going,
     repeated,
     rhythm_of,
@@ -74,7 +75,7 @@ def plan_series(now: datetime) -> list[Run]:
     planned = []
     for last in _due_series(now):
         try:
-            planned.append(_following(last, now))
+            planned.append(follow(last, now))
         except Exception:  # one series that cannot go on must not hold up what else is due
             log.exception("campaign=%s has no next run", last.campaign_id)
     return [run for run in planned if run]
@@ -91,32 +92,41 @@ def _due_series(now: datetime) -> Iterator[Run]:
     return (run for run in due.order_by("scheduled_at") if not stopped(run))
 
 
-def _following(last: Run, now: datetime) -> Run | None:
-    rhythm = rhythm_of(last.campaign)
-    # One that was moved ahead is still the run of its own occurrence.
-    since = max(last.scheduled_at, instant_of(last))
-    at = rhythm.next_after(max(now, since))
+def follow(last: Run, now: datetime) -> Run | None:
+    """Make the run after the series' last one, unless somebody was faster, or stopped it."""
+    at = following(last, now)
     if at is None:
         return None
     try:
         with transaction.atomic():
+            campaign = Campaign.locked(last.campaign_id)
+            if campaign.archived_at or campaign.series != last:
+                return None
             run = repeated(last, at)
-            if missed := _missed(rhythm, since, now):
+            if missed := _missed(last, now):
                 # We were down. One late run asks a person; the others would only repeat it.
-                name = last.campaign.name
                 audit.record(
                     "carillon",
                     "left out",
                     f"run {run.pk}",
                     project=run.project,
-                    campaign=name,
+                    campaign=campaign.name,
                     occurrences=missed,
                 )
             return run
     except IntegrityError:
-        return None  # another sweep was faster
+        return None  # a sweep of the release before was faster
 
 
-def _missed(rhythm: Rhythm, since: datetime, now: datetime) -> int:
-    passed = takewhile(lambda at: at <= now, rhythm.after(since))
+def leave_out(run: Run, *, by: str, now: datetime) -> None:
+    """Cancel this one of its series, which goes on with the next; in their transaction."""
+    last = Campaign.locked(run.campaign_id).series
+    goes_on = last is not None and next_start(last, now, without=run) is not None
+    run.cancel(left_out=details.LEFT_OUT_BY.format(who=by) if goes_on else "")
+    follow(run, now)
+
+
+def _missed(last: Run, now: datetime) -> int:
+    since = max(last.scheduled_at, instant_of(last))
+    passed = takewhile(lambda at: at <= now, rhythm_of(last.campaign).after(since))
     return sum(1 for _ in islice(passed, COUNTED))

@@ -149,6 +149,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
     "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
+    "campaigns/<int:pk>/stop": {"POST": Scope.LAUNCH},
     "runs": {"GET": Scope.RUNS},
     "runs/<int:pk>": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},

@@ -24,6 +24,7 @@ ACTIONS = (
     ),
     *(gettext_noop("launched"), gettext_noop("paused"), gettext_noop("resumed")),
     *(gettext_noop("cancelled"), gettext_noop("changed the rate of"), gettext_noop("moved")),
+    gettext_noop("stopped the series of"),
     *(gettext_noop("sent again to the unknown of"), gettext_noop("let be the unknown of")),
     *(gettext_noop("left out"), gettext_noop("restored devices"), gettext_noop("swept")),
     *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),

@@ -139,6 +139,22 @@ def test_a_person_who_resumes_overrules_the_breaker(project: Project, fcm: Fcm) 
     assert retired() == 400 - refused, "those seen since"
 
 
+def test_a_resume_from_an_old_copy_overrules_what_the_row_says(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    seen_by_alice, seen_by_bob = Run.objects.get(pk=run.pk), Run.objects.get(pk=run.pk)
+
+    run.pause(Cause.STORM)
+    control.resume(seen_by_alice, by="user:alice")
+    for _ in range(2):  # the second time it is known already
+        run.pause(Cause.DEAD_ADDRESSES)
+        control.resume(seen_by_bob, by="user:bob")
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("sending", "")
+    assert run.overruled == ["storm", "dead_addresses"]
+
+
 def test_where_many_are_dead_usually_more_is_borne(project: Project, fcm: Fcm) -> None:
     make_people(project, addresses(dead=55, live=1_045))  # 5 %
     assert work(make_run(project)).state == "finished"

@@ -1,11 +1,9 @@
-"""A campaign that repeats: when it is due, which run is made, and what ends it."""
+"""A campaign that repeats: which run is made of it, and when none."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -13,7 +11,6 @@ from django.utils import timezone
 
 from campaigns import control, details, engine, moving, schedule
 from campaigns.campaign import Campaign
-from campaigns.recurrence import Rhythm
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from tests.builders import make_campaign, make_people, make_project
@@ -23,66 +20,6 @@ DAY = timedelta(days=1)
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def days(first: str, repeat: str, zone: str, count: int, **more: Any) -> list[str]:
-    """The local times of the first few."""
-    place = ZoneInfo(zone)
-    start = datetime.fromisoformat(first).replace(tzinfo=place)
-    found = Rhythm(start.astimezone(UTC), repeat, zone, **more).after(start - DAY)
-    return [f"{at.astimezone(place):%m-%d %H:%M}" for at in islice(found, count)]
-
-
-# --- When -----------------------------------------------------------------------------------------
-
-
-def test_every_day_week_and_month_keep_the_clock_of_their_zone() -> None:
-    seoul = "2027-01-30T09:00", "Asia/Seoul"
-    assert days(seoul[0], "daily", seoul[1], 3) == ["01-30 09:00", "01-31 09:00", "02-01 09:00"]
-    assert days(seoul[0], "weekly", seoul[1], 3) == ["01-30 09:00", "02-06 09:00", "02-13 09:00"]
-
-
-def test_the_31st_is_the_last_day_of_a_shorter_month() -> None:
-    zone = "Europe/Berlin"
-    assert days("2027-01-31T10:00", "monthly", zone, 4) == [
-        "01-31 10:00", "02-28 10:00", "03-31 10:00", "04-30 10:00",
-    ]  # fmt: skip
-    assert days("2027-01-29T10:00", "monthly", zone, 3) == [
-        "01-29 10:00", "02-28 10:00", "03-29 10:00",
-    ]  # fmt: skip
-
-
-def test_summer_time_moves_the_instant_and_not_the_clock() -> None:
-    first = moment("2027-03-27T08:00")  # 09:00 in Berlin
-    found = list(islice(Rhythm(first, "daily", "Europe/Berlin").after(first), 2))
-    assert found == [moment("2027-03-28T07:00"), moment("2027-03-29T07:00")]
-
-
-def test_an_hour_that_is_skipped_or_doubled_makes_one_occurrence() -> None:
-    zone = "Europe/Berlin"
-    assert days("2027-03-27T02:30", "daily", zone, 3) == [
-        "03-27 02:30", "03-28 03:00", "03-29 02:30",
-    ]  # fmt: skip
-    assert days("2027-10-30T02:30", "daily", zone, 3) == [
-        "10-30 02:30", "10-31 02:30", "11-01 02:30",
-    ]  # fmt: skip
-
-
-def test_asked_in_the_second_of_two_equal_hours_the_answer_is_tomorrow() -> None:
-    first = moment("2027-10-30T00:30")  # 02:30 in Berlin
-    second_of_two = moment("2027-10-31T01:10")  # 02:10 again; 02:30 has been
-    following = Rhythm(first, "daily", "Europe/Berlin").next_after(second_of_two)
-    assert following == moment("2027-11-01T01:30")
-
-
-def test_nothing_follows_the_end() -> None:
-    first = moment("2027-01-01T09:00")
-    rhythm = Rhythm(first, "daily", "UTC", until=first + 2 * DAY)
-    assert len(list(rhythm.after(first - DAY))) == 3
-    assert rhythm.next_after(first + 2 * DAY) is None
-
-
-# --- Which run ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -199,42 +136,6 @@ def test_a_series_is_launched_once(series: Campaign, first: datetime) -> None:
     with pytest.raises(Campaign.AlreadyLaunched) as refused:
         launch(series)
     assert refused.value.run == run
-
-
-def test_stopping_cancels_what_waits_and_launching_again_takes_it_up(
-    series: Campaign, first: datetime
-) -> None:
-    launch(series)
-    control.stop(series, by="user:alice")
-    engine.sweep(first + DAY)
-    assert [state for _, state in runs()] == ["cancelled"]
-    with pytest.raises(Run.InvalidMove):
-        control.stop(series, by="user:alice")
-    assert launch(series, first + DAY).scheduled_at == first + 2 * DAY
-
-
-def test_a_stopped_series_that_is_launched_for_an_earlier_time_goes_on(
-    series: Campaign, first: datetime
-) -> None:
-    """The run that was stopped was due later than all that follow."""
-    Campaign.objects.update(at=first + 30 * DAY)
-    series.refresh_from_db()
-    launch(series)
-    control.stop(series, by="user:alice")
-    Campaign.objects.update(at=first)
-    series.refresh_from_db()
-
-    run = launch(series)
-
-    assert series.series == run
-    with pytest.raises(Campaign.AlreadyLaunched):
-        launch(series)
-    engine.sweep(first + timedelta(minutes=1))
-    waiting = Run.objects.filter(state="scheduled").values_list("scheduled_at", flat=True)
-    assert list(waiting) == [first + DAY], "the next one is planned"
-    Run.objects.filter(pk=run.pk).update(state="finished", finished_at=first)
-    control.stop(series, by="user:alice")
-    assert not Run.objects.filter(state="scheduled").exists()
 
 
 def test_an_archived_series_makes_no_further_run(series: Campaign, first: datetime) -> None:

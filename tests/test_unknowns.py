@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from threading import Thread
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -55,6 +56,26 @@ def test_who_is_sent_to_again_is_marked_and_the_run_balances_anew(finished: Run,
     assert len(fcm.witness()) == 8 + 3, "the first three had arrived; the rows admit it"
     entry = AuditEntry.objects.get(action__startswith="sent again")
     assert (entry.actor, entry.detail["recipients"]) == ("user:alice", 3)
+
+
+def test_who_is_sent_to_again_today_leaves_tomorrows_run_of_the_series_in(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, ["lost-1:APA91b", ""])
+    due = timezone.now().replace(second=0, microsecond=0) + timedelta(minutes=1)
+    values: dict[str, Any] = {"schedule_kind": "recurring", "repeat": "daily", "at": due}
+    today = make_run(project, advanced=False, on_unknown="hold", **values)
+    engine.sweep(due)
+    engine.advance(today.pk, now=due)
+    work(today)
+    control.send_again(today, by="user:alice")
+    assert (today.state, today.finished_at) == ("sending", None)
+
+    for minutes in (0, 1):
+        engine.sweep(due + timedelta(days=1, minutes=minutes))
+
+    tomorrow = today.campaign.runs.get(scheduled_at=due + timedelta(days=1))
+    assert (tomorrow.state, tomorrow.cause_detail) == ("preparing", "")
 
 
 def test_a_second_click_sends_nobody_again(finished: Run) -> None:

@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
-from campaigns import control, tasks
+from campaigns import control, recurrence, tasks
 from campaigns.admin import steps
 from campaigns.admin.calendar import CalendarPages
 from campaigns.admin.campaign_form import CampaignForm
 from campaigns.admin.composing import Composing
+from campaigns.admin.ending import StopDialog
 from campaigns.admin.filing import FILING, FilingPages
 from campaigns.admin.launch import LaunchDialog
 from campaigns.campaign import Campaign
@@ -73,6 +74,7 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
                 run_id=Subquery(latest.values("pk")[:1]),
                 run_state=Subquery(latest.values("state")[:1]),
                 run_at=Subquery(latest.values("scheduled_at")[:1]),
+                run_began=Subquery(latest.values("started_at")[:1]),
             )
         )
 
@@ -96,7 +98,8 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
 
     @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:
-        if obj.run_id is None:
+        given_back = obj.run_state == Run.State.CANCELLED and obj.run_began is None
+        if obj.run_id is None or given_back:
             url, step = page_url(obj), _("Review and launch")
         else:
             url = reverse("admin:campaigns_run_change", args=[obj.run_id])
@@ -109,13 +112,11 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)
         campaign = self.get_object(request, object_id)
-        run = campaign.current_run() if campaign is not None else None
-        repeats = campaign is not None and campaign.schedule_kind == Campaign.Schedule.RECURRING
-        stoppable = repeats and run is not None and run.started_at is None
-        hidden = {"launch"} if run is not None else set()
-        return [
-            item for item in found if item.path not in hidden | (set() if stoppable else {"stop"})
-        ]
+        launched = campaign is not None and campaign.current_run() is not None
+        last = campaign.series if campaign is not None else None
+        repeats = last is not None and recurrence.goes_on(last, timezone.now())
+        hidden = ({"launch"} if launched else set()) | (set() if repeats else {"stop"})
+        return [item for item in found if item.path not in hidden]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
@@ -147,10 +148,7 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Stop repeating?"),
-            text=gettext_lazy(
-                "The run that waits is cancelled and none follows. One that is already sending "
-                "goes on. You can launch the campaign again later."
-            ),
+            form=StopDialog,
             button=gettext_lazy("Stop repeating"),
         ),
     )

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import colleagues, in_place
-from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.campaign import WHEN, Campaign
+from campaigns.run import POLICY, Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.widgets import WallClockInput
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
@@ -74,11 +74,7 @@ class CampaignForm(in_place.InPlace):
 
     class Meta:
         model = Campaign
-        fields = [
-            "project", "name", "audience", "template", "schedule_kind", "at", "repeat", "until",
-            "timezone", "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds",
-            "analytics_label",
-        ]  # fmt: skip
+        fields = ["project", "name", "audience", "template", *WHEN, *POLICY]
         labels = {
             "audience": gettext_lazy("Audience"),
             "template": gettext_lazy("Template"),

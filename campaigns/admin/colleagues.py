@@ -16,14 +16,12 @@ import orjson
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from campaigns.campaign import Campaign
+from campaigns.campaign import WHEN, Campaign
 from campaigns.content import TEXTS
+from campaigns.run import POLICY
 from notifications.audit import AuditEntry
 
-GUARDED = (
-    "name", "audience", "template", "schedule_kind", "at", "repeat", "until", "timezone",
-    "max_lateness_seconds", "rate_per_second", "on_unknown", "ttl_seconds", "analytics_label",
-)  # fmt: skip
+GUARDED = ("name", "audience", "template", *WHEN, *POLICY)
 
 
 @dataclass(frozen=True)

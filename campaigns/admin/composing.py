@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from campaigns import recurrence
 from campaigns.admin import forecast, freshness, preview, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
@@ -80,6 +81,8 @@ class Composing(Page):
             context["current_run"] = run = campaign.current_run()
             context["run_step"] = RUN_STEPS.get(run.state, _("Look at the run")) if run else ""
             context["zone"] = campaign.project.timezone
+            last = None if run else recurrence.last_run(campaign.pk)
+            context["stopped_at"] = last.series_stopped_at if last else None
         return super().render_change_form(request, context, *args, **kw)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

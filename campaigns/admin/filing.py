@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import filing
+from campaigns import filing, recurrence
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.chosen import chosen
@@ -158,7 +158,7 @@ class FilingPages(Page):
         mine = self.get_queryset(request).filter(pk=object_id)
         filed = filing.archive(mine, by=actor(request), now=timezone.now())
         if filed.kept:
-            return refused(request, form, _("A run of it is not finished. Cancel that first."))
+            return refused(request, form, _first_of_all(filed.kept[0]))
         url = page_url(Campaign(pk=object_id))
         return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
 
@@ -232,6 +232,14 @@ class FilingPages(Page):
         if rows:
             messages.success(request, text % {"names": named(rows)})
         return HttpResponseRedirect(request.get_full_path())
+
+
+def _first_of_all(campaign: Campaign) -> str:
+    """Another run would take the place of one that is cancelled."""
+    last = campaign.series
+    if last is not None and recurrence.goes_on(last, timezone.now()):
+        return _("It repeats. Stop that first.")
+    return _("A run of it is not finished. Cancel that first.")
 
 
 def named(rows: list[Campaign]) -> str:

@@ -13,14 +13,12 @@ from django.utils.translation import gettext as _
 from campaigns.campaign import WHEN, Campaign
 from notifications.audit import AuditEntry
 
-POLICY = ("on_unknown", "rate_per_second", "ttl_seconds", "analytics_label", *WHEN)
-
 
 def marks(campaign: Campaign) -> str:
     parts: dict[str, Any] = {
         "audience": [campaign.audience_id, campaign.audience.effective_rules],
         "template": [campaign.template_id, campaign.template.frozen()],
-        "campaign": [getattr(campaign, name) for name in POLICY],
+        "campaign": [campaign.policy, *(getattr(campaign, name) for name in WHEN)],
     }
     return json.dumps({name: _mark(value) for name, value in parts.items()})
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns import reports, unknowns
+from campaigns import recurrence, reports, unknowns
 from campaigns.admin import pace
 from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP
@@ -139,7 +139,8 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     if run.unfinished:
         return ""
     if run.state == Run.State.CANCELLED and not totals.planned:
-        return _("It was cancelled before anybody was chosen. Nobody was sent to.")
+        said = _("It was cancelled before anybody was chosen. Nobody was sent to.")
+        return f"{said} {run.detail}" if recurrence.left_out(run) else said
     if not totals.planned:
         return _("Nobody fitted the audience, so nothing was sent.")
     words = {

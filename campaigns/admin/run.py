@@ -15,10 +15,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import control, reports, tasks, unknowns
+from campaigns import control, tasks, unknowns
 from campaigns.admin import live
 from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.change_rate import RateDialog
+from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
 from campaigns.run import Run
 from notifications import device
@@ -31,15 +32,6 @@ from notifications.moments import in_zone
 # Not "campaigns.change_run": Unfold looks dotted names up in the database in its system check, and
 # `migrate` runs the checks before there is one.
 MAY = ["steer"]
-
-
-class CancelDialog(Dialog):
-    template = "admin/campaigns/run/cancel.html"
-    danger = True
-
-    def context(self) -> dict[str, Any]:
-        run = Run.objects.get(pk=self.object_id or 0)
-        return {"run": run, "totals": reports.totals_of(run)}
 
 
 class RestoreDialog(Dialog):
@@ -201,10 +193,9 @@ class RunPage(RunViews):
             button=gettext_lazy("Cancel the run"),
         ),
     )
-    def cancel(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(
-            request, form, object_id, control.cancel, _("Run %(number)d is cancelled.")
-        )
+    def cancel(self, request: HttpRequest, form: CancelDialog, object_id: str) -> HttpResponse:
+        said = form.told  # before it is cancelled: then the next one is no longer the next
+        return self._move(request, form, object_id, control.cancel, said)
 
     @action(
         description=gettext_lazy("Take back retired devices"),

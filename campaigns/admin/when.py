@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from campaigns.admin import forecast
 from campaigns.admin.campaign_form import WallClock
 from campaigns.campaign import Campaign
-from campaigns.recurrence import Rhythm
+from campaigns.rhythm import Rhythm
 from notifications.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.zones import known_zones
 

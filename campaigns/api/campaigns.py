@@ -19,7 +19,7 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.run import POLICY, Run
 from campaigns.template import Template
 from notifications import audit
 from notifications.api import pages
@@ -33,12 +33,7 @@ from notifications.rules import LONGEST_LABEL, MAX_TTL
 Chosen = TypeVar("Chosen", bound=OfProject)
 
 # What a campaign has when nothing is said; a PUT that leaves something out returns to it.
-DEFAULTS = {
-    name: getattr(Campaign(), name)
-    for name in (
-        "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
-    )
-}  # fmt: skip
+DEFAULTS = {name: getattr(Campaign(), name) for name in POLICY}
 
 
 class CampaignSerializer(StrictSerializer):
@@ -173,3 +168,18 @@ class CampaignLaunch(ApiView):
             ) from error
         tasks.ring(run.pk)
         return Response(RunSerializer(run).data, status=202)
+
+
+class CampaignStop(ApiView):
+    @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """End its series: the run that waits is cancelled, and none follows. One that is already
+        sending goes on. The answer is its last run; the campaign may be launched again.
+        """
+        self.given(Nothing)
+        try:
+            last = control.stop(self.find(Campaign, pk), by=self.actor)
+        except Run.InvalidMove as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        return Response(RunSerializer(last).data)

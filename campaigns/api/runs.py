@@ -147,7 +147,11 @@ class RunById(ApiView):
 
 
 class RunMove(ApiView):
-    """Pause, resume or cancel; which one, its address says."""
+    """Pause, resume or cancel; which one, its address says.
+
+    Of a campaign that repeats, a run that is cancelled before it began is left out: the next one
+    takes its place. What ends the series is `campaigns/{id}/stop`.
+    """
 
     verb = ""
 

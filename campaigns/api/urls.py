@@ -15,6 +15,7 @@ urlpatterns = [
     path("campaigns", campaigns.Campaigns.as_view()),
     path("campaigns/<int:pk>", campaigns.CampaignById.as_view()),
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
+    path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),

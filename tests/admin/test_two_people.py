@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.campaign import WHEN, Campaign
+from campaigns.run import POLICY, Run
 from notifications.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_people
@@ -134,6 +134,30 @@ def test_an_audience_that_changed_since_it_was_looked_at_asks_to_look_again(
     said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
     assert "The audience is not any more what you looked at: bob changed it." in said
     assert "first name is Ada" in said or "first_name is Ada" in said
+    assert not Run.objects.exists()
+
+
+OTHERWISE: dict[str, Any] = {
+    "schedule_kind": "recurring", "at": datetime(2031, 1, 1, tzinfo=UTC), "repeat": "daily",
+    "until": datetime(2032, 1, 1, tzinfo=UTC), "timezone": "Asia/Tokyo", "on_unknown": "hold",
+    "rate_per_second": 7, "ttl_seconds": 60, "max_lateness_seconds": 60, "analytics_label": "tea",
+    "name": "Tea",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", [*WHEN, *POLICY, "name"])
+def test_any_setting_that_changed_since_it_was_looked_at_asks_to_look_again(
+    desk: Desk, project: Project, field: str
+) -> None:
+    make_people(project, 1)
+    times = {"at": datetime(2030, 1, 1, tzinfo=UTC), "repeat": "weekly"}
+    campaign = make_campaign(project, schedule_kind="at", **times)
+    seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
+    Campaign.objects.update(**{field: OTHERWISE[field]})
+
+    said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
+
+    assert "The settings are not any more what you looked at" in said
     assert not Run.objects.exists()
 
 

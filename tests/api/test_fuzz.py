@@ -49,6 +49,7 @@ NAMES = {
     "campaigns": ["name", "audience", "template", "on_unknown", "rate_per_second", "ttl_seconds",
                   "max_lateness_seconds", "schedule"],
     "campaigns/{campaign}/launch": ["x"],
+    "campaigns/{campaign}/stop": ["x"],
     "runs/{run}/pause": ["x"],
     "runs/{run}/resume": ["x"],
     "runs/{run}/cancel": ["x"],
