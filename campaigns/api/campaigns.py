@@ -171,7 +171,7 @@ class CampaignLaunch(ApiView):
 
 
 class CampaignStop(ApiView):
-    @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
+    @extend_schema(request=Nothing, responses=RunSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """End its series: the run that waits is cancelled, and none follows. One that is already
