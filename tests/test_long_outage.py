@@ -1,0 +1,114 @@
+"""FCM or the network is away for long: nobody pays for it, and the run goes on by itself."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from campaigns import engine, reports, sending
+from campaigns.chunk import Chunk
+from campaigns.ledger import Delivery, Retry
+from campaigns.run import Run
+from notifications import pacing
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.fcm import Fcm
+
+STEP = 30  # seconds
+
+
+class Clock:
+    """The gate's, which a test may set forward; and whatever waits in the rows comes due sooner."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def go_on(self, seconds: int) -> None:
+        self.ahead += seconds
+        earlier = F("not_before") - timedelta(seconds=seconds)
+        Retry.objects.update(not_before=earlier)
+        Chunk.objects.filter(not_before__isnull=False).update(not_before=earlier)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(sending.pacing, "Gate", partial(pacing.Gate, clock=clock))
+    return clock
+
+
+def work_for(minutes: float, run: Run, clock: Clock) -> None:
+    """What the workers do meanwhile, in steps."""
+    for _ in range(round(60 * minutes / STEP)):
+        for queued in run.chunks.filter(state="queued"):
+            sending.send(run.pk, queued.number, run.epoch)
+        engine.advance(run.pk, now=timezone.now())
+        clock.go_on(STEP)
+    run.refresh_from_db()
+
+
+def requests_each(run: Run) -> list[int]:
+    """To how many people how many requests left, most first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM campaigns_window, unnest(seqs) AS seq WHERE run_id = %s"
+            " GROUP BY seq ORDER BY count(*) DESC",
+            [run.pk],
+        )
+        return [count for (count,) in cursor.fetchall()]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "answer", "answer": "unavailable"},
+        {"kind": "answer", "answer": {"status": 502, "body": "<html>"}, "accepted": True},
+    ],
+    ids=["503", "502, though accepted"],
+)
+def test_after_half_an_hour_of_failures_everybody_is_reached_by_three_requests_at_most(
+    project: Project, fcm: Fcm, clock: Clock, fault: dict[str, Any]
+) -> None:
+    make_people(project, 700)
+    run = make_run(project)
+    fcm.script(**fault)
+
+    work_for(30, run, clock)
+
+    assert (run.state, reports.totals_of(run).waiting) == ("sending", 700)
+    tries = sum(requests_each(run)) - sending.TRIAL
+    assert 10 <= tries <= 60, "one message at a time, again and again"
+    fcm.mend()
+    work_for(10, run, clock)
+    assert (run.state, run.accepted, run.unknown) == ("finished", 700, 0)
+    assert max(requests_each(run)) <= 3
+
+
+def test_a_run_without_a_network_for_an_hour_goes_on_when_it_is_back(
+    project: Project, fcm: Fcm, clock: Clock, settings: Any
+) -> None:
+    make_people(project, 300)
+    run = make_run(project)
+    there, settings.FCM_ENDPOINT = settings.FCM_ENDPOINT, "https://127.0.0.1:9"
+
+    work_for(60, run, clock)
+
+    assert (run.state, reports.totals_of(run).waiting) == ("sending", 300)
+    pace = pacing.pace_of(project, run.reference, None, clock=clock)
+    assert pace.limit is pacing.Limit.FAILING and pace.until
+    assert not Delivery.objects.filter(run_id=run.pk).exists(), "nobody is refused for it"
+
+    settings.FCM_ENDPOINT = there
+    work_for(10, run, clock)
+    assert (run.state, run.accepted) == ("finished", 300)
+    assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists(), "nothing had left"
