@@ -110,7 +110,7 @@ def test_a_chunk_handed_back_by_a_worker_that_missed_the_resume_goes_out(
 def test_a_platform_is_held_back_though_the_runs_row_is_taken_for_a_while(
     transactional_db: None, project: Project, fcm: Fcm
 ) -> None:
-    """As while a large part of the audience is frozen; the answers in hand must not be lost."""
+    """By whoever writes it for long; the answers in hand must not be lost."""
     make_phones(project, "ios", addresses(thirdparty=20))
     make_people(project, 5)
     run = make_run(project)

@@ -105,3 +105,13 @@ def _nobody_is_ever_missing() -> None:
 
     for module in (absence, chunk, tick):
         patch(module, "LONG", timedelta(days=365))
+
+
+@bug("the first tick ends an absence", fault="F19")
+def _the_first_tick_ends_it() -> None:
+    """Nobody writes down that there was one, for whoever comes later to ask about."""
+    from campaigns import tick
+
+    before, _, _ = tick.RECORD.partition(",\n    left_at")
+    assert before.endswith("at = EXCLUDED.at")
+    patch(tick, "RECORD", before)

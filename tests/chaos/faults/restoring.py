@@ -12,6 +12,7 @@ from django.db import connection
 from psycopg import sql
 
 from campaigns import tasks
+from campaigns.tick import Tick
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.owner import address
@@ -32,6 +33,7 @@ def restored(scene: Scene) -> None:
     """Everybody got it, and PostgreSQL has forgotten of two thirds. Nothing leaves by itself,
     though workers and beat live on and the doorbells of that night ring again.
     """
+    scene.wait("beat has ticked", Tick.objects.exists)
     run = scene.launch()
     scene.until(0.3)
     dump = scene.stage.state.path / "last-night.dump"
@@ -42,7 +44,7 @@ def restored(scene: Scene) -> None:
     assert scene.share() < 1, "the dump knows of everybody"
     for number in run.chunks.values_list("number", flat=True):
         tasks.send_chunk.delay(run_id=run.pk, number=number, epoch=run.epoch)
-    tasks.advance.delay(run_id=run.pk)
+    tasks.sweep.delay()  # so the first tick comes before anybody looks at the run
     scene.until_state("paused")
     assert scene.run.cause == "away", f"it paused for {scene.run.cause}"
     time.sleep(2)  # for a chunk that somebody should have taken
