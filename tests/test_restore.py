@@ -38,7 +38,7 @@ def scratch(transactional_db: None) -> Iterator[str]:
 
 def order(address: str, statement: str, name: str) -> None:
     with psycopg.connect(address, autocommit=True) as db:
-        db.execute(sql.SQL(statement).format(sql.Identifier(name)))  # type: ignore[arg-type]
+        db.execute(sql.SQL(statement).format(sql.Identifier(name)))
 
 
 def tool(name: str, *arguments: str) -> None:
