@@ -71,7 +71,7 @@ def last_night(project: Project, scratch: str, tmp_path: Path) -> Run:
     age(NIGHT)
     dump = str(tmp_path / "carillon.dump")
     tool("pg_dump", "--format=custom", f"--file={dump}", database_of_the_tests())
-    tool("pg_restore", "--clean", "--if-exists", "--exit-on-error", f"--dbname={scratch}", dump)
+    tool("pg_restore", "--exit-on-error", f"--dbname={scratch}", dump)
     return run
 
 
