@@ -125,10 +125,15 @@ def test_an_address_that_cannot_work_is_named_with_its_fix(
 # --- The whole product ---------------------------------------------------------------------------
 
 
+def gates_apart() -> str:
+    return redis_address(redis_apart(), database=2)
+
+
 @pytest.fixture
 def product(fcm: Fcm) -> Iterator[Callable[..., Workers]]:
     started: list[Workers] = []
-    flush(redis_apart())
+    for url in (redis_apart(), gates_apart()):
+        flush(url)
 
     def start(**different: str) -> Workers:
         started.append(Workers(fcm, different))
@@ -157,8 +162,7 @@ def test_a_launch_over_tls_is_rung_and_runs_to_its_end(
     assert len(fcm.witness()) == 100
     wave = Run.objects.get().waves.get()
     assert wave.called_back_at is not None, "results went over TLS too"
-    gate = redis.Redis.from_url(redis_address(redis_apart(), database=2))
-    assert gate.exists(f"gate:{project.pk}"), "and so did the pace"
+    assert redis.Redis.from_url(gates_apart()).keys("gate:*"), "and so did the pace"
     assert '"redis": "ok"' in door.page("/readyz").body
     assert "bulk@" in door.page("/admin/operations/workers/").body
 
