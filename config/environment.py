@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -18,7 +19,7 @@ def load_running_stack(env_file: Path) -> None:
     for line in env_file.read_text().splitlines():
         name, _, value = line.partition("=")
         if name.strip() and not name.startswith("#"):
-            os.environ.setdefault(name.strip(), value.strip().strip("'\""))
+            os.environ.setdefault(name.strip(), "".join(shlex.split(value)))
 
 
 def insist_on(*names: str) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,9 +14,9 @@ from campaigns.run import Run
 from config.redis_address import redis_address
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
-from notifications.access import ApiKey
 from notifications.project import Project
 from tests.builders import make_campaign, make_people
+from tests.chaos.door import Door
 from tests.fcm import Fcm
 from tests.forgetting import flush
 from tests.tls_relay import TlsRelay
@@ -129,21 +125,15 @@ def test_an_address_that_cannot_work_is_named_with_its_fix(
 # --- The whole product ---------------------------------------------------------------------------
 
 
-def asked(url: str, key: str = "", body: object = None) -> tuple[int, dict[str, Any]]:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    request = urllib.request.Request(url, data, headers)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            return int(reply.status), json.load(reply)
-    except urllib.error.HTTPError as refusal:
-        return refusal.code, json.load(refusal)
+def gates_apart() -> str:
+    return redis_address(redis_apart(), database=2)
 
 
 @pytest.fixture
 def product(fcm: Fcm) -> Iterator[Callable[..., Workers]]:
     started: list[Workers] = []
-    flush(redis_apart())
+    for url in (redis_apart(), gates_apart()):
+        flush(url)
 
     def start(**different: str) -> Workers:
         started.append(Workers(fcm, different))
@@ -160,37 +150,35 @@ def test_a_launch_over_tls_is_rung_and_runs_to_its_end(
 ) -> None:
     ours = product(REDIS_URL=secured.url, REDIS_CA_FILE=secured.ca_file)
     make_people(project, 100)
-    campaign, key = make_campaign(project), ApiKey.issue(project, "test", None)[1]
     for name in ("bulk", "control"):
         ours.start(name)
-    web = ours.start_web()
+    door = Door(ours.start_web(), project)
     ours.wait_until_ready()
 
-    status, run = asked(f"{web}/api/v1/campaigns/{campaign.pk}/launch", key, {})
+    answer = door.launch(make_campaign(project))
 
-    assert status == 202, run
-    eventually("the run ends", Run.objects.filter(pk=run["id"], state="finished").exists)
+    assert answer.status == 202, answer.body
+    eventually("the run ends", Run.objects.filter(state="finished").exists)
     assert len(fcm.witness()) == 100
-    wave = Run.objects.get(pk=run["id"]).waves.get()
+    wave = Run.objects.get().waves.get()
     assert wave.called_back_at is not None, "results went over TLS too"
-    gate = redis.Redis.from_url(redis_address(redis_apart(), database=2))
-    assert gate.exists(f"gate:{project.pk}"), "and so did the pace"
-    assert asked(f"{web}/readyz")[1]["redis"] == "ok"
+    assert redis.Redis.from_url(gates_apart()).keys("gate:*"), "and so did the pace"
+    assert '"redis": "ok"' in door.page("/readyz").body
+    assert "bulk@" in door.page("/admin/operations/workers/").body
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_redis_that_nobody_vouches_for_keeps_no_launch_from_being_recorded(
     secured: Secured, product: Callable[..., Workers], project: Project
 ) -> None:
-    campaign, key = make_campaign(project), ApiKey.issue(project, "test", None)[1]
     ours = product(REDIS_URL=secured.url, REDIS_CA_FILE="")
-    web = ours.start_web()
+    door = Door(ours.start_web(), project)
 
-    status, run = asked(f"{web}/api/v1/campaigns/{campaign.pk}/launch", key, {})
+    answer = door.launch(make_campaign(project))
 
-    assert status == 202, run
-    assert Run.objects.get(pk=run["id"]).state == Run.State.PREPARING
+    assert answer.status == 202, answer.body
+    assert Run.objects.get().state == Run.State.PREPARING
     assert "could not be rung, the sweep will" in ours.log("web")
-    status, said = asked(f"{web}/readyz")
-    assert status == 503
-    assert "certificate verify failed" in str(said["redis"])
+    ready = door.page("/readyz")
+    assert ready.status == 503
+    assert "certificate verify failed" in ready.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -47,9 +48,10 @@ def secret_values(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def assignments(values: Mapping[str, str]) -> str:
-    return "".join(f"{name}={value}\n" for name, value in values.items())
+    """As a shell reads them: an address may hold an ampersand."""
+    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
 
 def read_assignments(file: Path) -> dict[str, str]:
     lines = (line.partition("=") for line in file.read_text().splitlines())
-    return {name: value for name, _, value in lines if name}
+    return {name: "".join(shlex.split(value)) for name, _, value in lines if name}

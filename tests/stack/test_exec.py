@@ -4,12 +4,17 @@ import json
 import os
 import signal
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from config.stack.leftovers import processes_of
+from emulator.certificates import prepare, server_context
+from emulator.folder import Folder
 from tests.stack.conftest import Launch
+from tests.tls_relay import TlsRelay
 
 INSPECT = """
 import json, os, psycopg, redis
@@ -103,6 +108,26 @@ def test_a_given_server_that_does_not_answer_is_named_without_its_password(
         assert ended.returncode == 1
         assert ended.stderr.startswith(f"carillon: {name}: 127.0.0.1:1/")
         assert "hidden" not in ended.stderr
+
+
+def test_a_redis_behind_tls_is_believed_when_somebody_vouches_for_it(
+    exec_beside: Launch, tmp_path: Path
+) -> None:
+    folder = Folder(tmp_path)
+    prepare(folder, now=datetime.now(UTC))
+    theirs = urlsplit(os.environ["REDIS_URL"])
+    assert theirs.port is not None
+    relay = TlsRelay(theirs.port, server_context(folder))
+    netloc = f"{theirs.netloc.rpartition('@')[0]}@127.0.0.1:{relay.port}"
+    url = theirs._replace(scheme="rediss", netloc=netloc).geturl()
+
+    refused = exec_beside("true", REDIS_URL=url)
+    believed = exec_beside("true", REDIS_URL=url, REDIS_CA_FILE=str(folder.authority))
+    relay.stop()
+
+    assert refused.returncode == 1
+    assert "nobody vouches for it (REDIS_CA_FILE)" in refused.stderr
+    assert believed.returncode == 0, believed.stderr
 
 
 def test_data_of_another_postgresql_are_refused_with_the_way_out(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from config.environment import load_running_stack
 from config.stack import CHECKOUT, StackError
-from config.stack.secret_values import secret_values
+from config.stack.secret_values import assignments, read_assignments, secret_values
 from config.stack.state import claim
 from tests.stack.conftest import bare_environment, launcher
 
@@ -25,6 +26,23 @@ def test_a_secret_from_the_environment_wins_and_is_not_written_down(tmp_path: Pa
     values = secret_values(tmp_path / "secrets", {"SECRET_KEY": "mine"})
     assert values["SECRET_KEY"] == "mine"
     assert "mine" not in (tmp_path / "secrets").read_text()
+
+
+def test_what_is_written_down_is_read_alike_by_a_shell_a_launcher_and_django(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "rediss://:it's@there/0?ssl_cert_reqs=required&ssl_ca_certs=%2Fmy ca.pem"
+    file = tmp_path / "env"
+    file.write_text(assignments({"AN_ADDRESS": address}))
+
+    asked = ["sh", "-c", f'. {file}; printf %s "$AN_ADDRESS"']
+    assert subprocess.check_output(asked, text=True) == address
+    assert read_assignments(file) == {"AN_ADDRESS": address}
+    monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.setenv("AN_ADDRESS", "")  # so that it is taken back afterwards
+    monkeypatch.delenv("AN_ADDRESS")
+    load_running_stack(file)
+    assert os.environ["AN_ADDRESS"] == address
 
 
 def test_a_second_launcher_names_the_first(state: Path) -> None:
