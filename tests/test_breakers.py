@@ -156,7 +156,7 @@ def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm) -> None:
     make_people(project, 150)
     run = make_run(project, on_unknown="resend")
     fcm.script("drop", accepted=True)
-    for _ in range(2):
+    for _ in range(3):
         flush_gate()
         sending.send(run.pk, 1, run.epoch)
         Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
