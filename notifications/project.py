@@ -71,7 +71,7 @@ class Project(models.Model):
     @cached_property
     def _twins(self) -> list[tuple[int, int]]:
         """Quota and ramp of the others that are the same one at Firebase."""
-        if self._state.adding:
+        if self._state.adding:  # not saved, so it sends nothing
             return []
         named = Project.objects.filter(firebase_project_id=self.firebase_project_id)
         same = [each for each in named.exclude(pk=self.pk) if each.endpoint == self.endpoint]

@@ -168,6 +168,7 @@ def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm) -> None:
     assert len(fcm.witness()) == 300
 
     fcm.mend()
+    flush_gate()
     control.resume(run, by="user:alice")
     Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
     run.chunks.update(not_before=None)
