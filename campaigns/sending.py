@@ -25,6 +25,7 @@ from django.utils import timezone
 from campaigns import breakers, keyless, settling
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
+from campaigns.heard import heard_in
 from campaigns.judging import Final, interrupted, may_be_sent_to, unsent
 from campaigns.ledger import Window
 from campaigns.left import Left, left_to_send, rest_of
@@ -43,7 +44,6 @@ BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Cele
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
-FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 
 
 @dataclass
@@ -159,10 +159,7 @@ class Sending:
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 
     def _try_one(self) -> None:
-        """See for everybody whether FCM is back; the next question tells the gate.
-
-        It is somebody whom as few requests as possible may have reached.
-        """
+        """Is FCM back? With somebody whom few requests have reached; the next question tells."""
         chosen = min(self.left, key=lambda left: left.copies)
         self.left.remove(chosen)
         self._open([chosen])
@@ -225,7 +222,7 @@ class Sending:
         hit("mid_send")
         outcomes = self._outcomes(flight)
         hit("before_settle")
-        self.heard += _heard(outcomes)
+        self.heard += heard_in(outcomes)
         self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
         held = self._hold_back(flight.by_reference, outcomes)
         trip = patiently(lambda: breakers.look(self.claim, outcomes, flight.finals))
@@ -295,18 +292,3 @@ class Sending:
             # Of our epoch only: a late answer must not pause what was mended and resumed since.
             run = patiently(lambda: Run.objects.get(pk=self.run.pk))
             patiently(lambda: run.pause(cause, detail, epoch=self.run.epoch))
-
-
-def _heard(outcomes: list[Outcome]) -> pacing.Heard:
-    """What a window's answers say of our pace. A device's own limit says nothing of it."""
-    pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
-    failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
-    # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.
-    shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
-    return pacing.Heard(
-        answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
-        pushed_back=len(pushed_back),
-        failing=len(failing),
-        retry_after=max((each.retry_after or 0.0 for each in pushed_back + shut_out), default=None),
-        failing_for=max((each.retry_after or 0.0 for each in failing), default=0.0),
-    )

@@ -71,12 +71,11 @@ class Project(models.Model):
     @cached_property
     def _twins(self) -> list[tuple[int, int]]:
         """Quota and ramp of the others that are the same one at Firebase."""
-        if self._state.adding:
+        if self._state.adding:  # not saved, so it sends nothing
             return []
-        same = Project.objects.filter(
-            firebase_project_id=self.firebase_project_id, uses_emulator=self.uses_emulator
-        )
-        return list(same.exclude(pk=self.pk).values_list("quota_per_minute", "ramp_seconds"))
+        named = Project.objects.filter(firebase_project_id=self.firebase_project_id)
+        same = [each for each in named.exclude(pk=self.pk) if each.endpoint == self.endpoint]
+        return [(each.quota_per_minute, each.ramp_seconds) for each in same]
 
     @property
     def endpoint(self) -> str:

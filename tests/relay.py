@@ -40,6 +40,9 @@ class Relay:
 
     def stop(self) -> None:
         self.mend()
+        with suppress(OSError):
+            # Whoever waits in accept() keeps a closed listener open for one connection more.
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._close_all()
 

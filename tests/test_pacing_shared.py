@@ -60,7 +60,10 @@ def test_the_longer_ramp_counts() -> None:
     [{"firebase_project_id": "another"}, {"uses_emulator": False}],
     ids=["another Firebase project", "another FCM"],
 )
-def test_those_that_are_not_the_same_there_have_a_gate_each(different: dict[str, Any]) -> None:
+def test_those_that_are_not_the_same_there_have_a_gate_each(
+    different: dict[str, Any], settings: LazySettings
+) -> None:
+    settings.GOOGLE_FCM_ENDPOINT = "https://fcm.example"
     large, small = two(**different)
     fleet = Fleet(large)
     fleet.add("run:1", count=3)

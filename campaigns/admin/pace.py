@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -9,16 +10,26 @@ from django.utils.translation import gettext as _
 from campaigns import pace
 from campaigns.admin import forecast
 from campaigns.run import Run
+from notifications.pacing import Limit
 
 
-def in_plain_words(run: Run, now: datetime) -> str:
+@dataclass(frozen=True)
+class Said:
     """A sentence or two; empty when the run has ended."""
+
+    words: str = ""
+    away: bool = False  # FCM is: that belongs to the top of the page
+
+
+def in_plain_words(run: Run, now: datetime) -> Said:
     if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
         planned = forecast.pace(run.project, run.rate_per_second)
         said = _("At most %(rate)s: %(limit)s.")
-        return said % {"rate": pace.number(planned.rate), "limit": planned.limit}
+        return Said(said % {"rate": pace.number(planned.rate), "limit": planned.limit})
     if run.state == Run.State.PAUSED:
-        return _("Paused: nothing leaves.")
+        return Said(_("Paused: nothing leaves."))
     if run.state != Run.State.SENDING:
-        return ""
-    return pace.in_plain_words(run, pace.pace_of_run(run), now)
+        return Said()
+    allowed = pace.pace_of_run(run)
+    words = pace.in_plain_words(run, allowed, now)
+    return Said(words, away=allowed.limit is Limit.FAILING)

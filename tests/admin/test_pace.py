@@ -71,7 +71,7 @@ def test_the_page_says_that_fcm_cannot_be_reached_and_when_it_is_tried(
 ) -> None:
     ask(run, Heard(failing=5))
     text = desk.open("campaigns_run_change", run.pk)
-    assert "FCM fails or cannot be reached, so only one message at a time tries" in text
+    assert "Waiting for FCM. FCM fails or cannot be reached, so only one message" in text
     assert re.search(r"the next at \d\d:\d\d:\d\d\. Then it goes on by itself\.", text)
     assert "Paused" not in text
 

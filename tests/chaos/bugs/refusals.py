@@ -19,9 +19,9 @@ def _never_stops() -> None:
 @bug("knocks on and on", fault="F67")
 def _knocks() -> None:
     """What fails is told to the gate as an answer, and everybody goes on trying."""
-    from campaigns import sending
+    from campaigns import heard
 
-    patch(sending, "FAILING", set())
+    patch(heard, "FAILING", set())
 
 
 @bug("the dead are tried again", fault="F36")

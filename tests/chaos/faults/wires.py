@@ -102,8 +102,9 @@ def no_network(scene: Scene) -> None:
     """Nobody pays for it: one message at a time tries, and the run goes on when one arrives."""
     fcm = int(scene.stage.fcm.url.rpartition(":")[2])
     wire = Relay(fcm)
+    through = {"FCM_ENDPOINT": f"https://127.0.0.1:{wire.port}"}
     for name in ("bulk", "control"):
-        scene.stage.start_worker(name, {"FCM_ENDPOINT": f"https://127.0.0.1:{wire.port}"})
+        scene.stage.start_worker(name, {**scene.fault.different.get(name, {}), **through})
     run = scene.launch()
     scene.until(0.2)
     wire.stop()

@@ -1,0 +1,45 @@
+"""“At most 300 a second”, counted where the requests arrive."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.run import Run
+from notifications.project import Project
+from tests.builders import make_campaign, make_people
+from tests.fcm import Fcm
+from tests.waiting import eventually
+from tests.workers import Workers
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RATE, PEOPLE = 300, 3_000
+A_STEP = RATE // 4
+ON_THE_WAY = 0.25  # of a second: rendering, a commit, the network, on a busy machine
+
+
+def launch(project: Project) -> Run:
+    campaign = make_campaign(project, rate_per_second=RATE)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    tasks.ring(run.pk)
+    return run
+
+
+def most_in_a_second(moments: list[float]) -> int:
+    return max(end - bisect_left(moments, at - 1) for end, at in enumerate(moments, 1))
+
+
+def test_no_second_at_fcm_passes_the_campaigns_own_rate(
+    transactional_db: None, project: Project, fcm: Fcm, beat: Workers
+) -> None:
+    make_people(project, PEOPLE)
+
+    run = launch(project)
+
+    eventually("the run ends", lambda: Run.objects.get(pk=run.pk).finished_at, seconds=60)
+    moments = sorted(record["at"] for record in fcm.witness())
+    assert len(moments) == PEOPLE
+    assert most_in_a_second(moments) <= RATE + A_STEP + ON_THE_WAY * RATE
