@@ -67,7 +67,7 @@ class Chunk(models.Model):
     unknown = models.PositiveIntegerField(default=0)
     copies = models.PositiveIntegerField(default=0, help_text=_("Sent, and may have arrived."))
     released = models.PositiveIntegerField(
-        db_default=0, help_text=_("Whom a person sent again to, though they may have got it.")
+        db_default=0, help_text=_("Sent to again by a person, though it may have arrived.")
     )
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)

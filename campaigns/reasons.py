@@ -22,7 +22,7 @@ class Reason(TextChoices):
     THROTTLED = "throttled", _("Still throttled by FCM after the last try")
     DEVICE_THROTTLED = "device_throttled", _("The device still gets too many pushes, says FCM")
     UNAVAILABLE = "unavailable", _("FCM was out of service, and may have taken it")
-    SERVER_ERROR = "server_error", _("FCM failed at work on it, and may have taken it")
+    SERVER_ERROR = "server_error", _("FCM failed while at work on it, and may have taken it")
     UNREACHABLE = "unreachable", _("FCM could not be reached, after the last try")
     UNKNOWN_ANSWER = "unknown_answer", _("FCM gave an answer we do not know")
     MISSING_VALUE = "missing_value", _("A value the text needs is missing for this person")
@@ -33,7 +33,7 @@ class Reason(TextChoices):
     CANCELLED = "cancelled", _("The run was cancelled first")
     UNANSWERED = "unanswered", _("The request left, but no answer came")
     INTERRUPTED = "interrupted", _("A worker died while the request was on its way")
-    CUT_SHORT = "cut_short", _("The run was cancelled before its lost answer could be made good")
+    CUT_SHORT = "cut_short", _("No answer came, and the run was cancelled before another try")
     LET_BE = "let_be", _("Nobody knows, and a person decided to let it be")
 
 
@@ -73,7 +73,7 @@ class Cause(TextChoices):
     UNREADABLE_MESSAGE = "unreadable_message", _("FCM cannot read what we send.")
     UNKNOWN_ANSWER = (
         "unknown_answer",
-        _("FCM gives nothing but answers we do not know. Look at what answers us, then resume."),
+        _("FCM gives only answers we do not know. Check who answers, then resume."),
     )
     DEAD_ADDRESSES = "dead_addresses", _("FCM calls unusually many addresses dead.")
     PLATFORM_KEY = (

@@ -56,6 +56,6 @@ def _other_type(name: str, op: str) -> str:
         "number": _("“{name}” holds no numbers, so a rule that compares it is true for nobody."),
         "time": _("“{name}” holds no dates, so a rule about its time is true for nobody."),
         "text": _("“{name}” holds no texts, so a rule about its letters is true for nobody."),
-        "list": _("“{name}” holds no lists, so a rule about what it has is true for nobody."),
+        "list": _("“{name}” holds no lists, so a rule about what is in it is true for nobody."),
     }
     return said[NEEDS[op]].format(name=name)

@@ -46,8 +46,9 @@ class CancelDialog(Dialog):
         said = _("Run %(number)d is cancelled.")
         if self.next_at is None:
             return said
+        follows = _("The next one is due %(when)s.")
         when = in_zone(self.next_at, self.run.project.timezone)
-        return f"{said} {_('The next one is due %(when)s.') % {'when': when}}"
+        return f"{said} {follows % {'when': when}}"
 
     def context(self) -> dict[str, Any]:
         return {

@@ -26,7 +26,7 @@ def test_every_sentence_is_found_again_in_korean(sentence: str) -> None:
 
 def test_a_sentence_within_a_sentence_is_said_too() -> None:
     retired = details.RETIRED.format(count="1,200")
-    dying = details.DYING.format(dead="31", size="500", chunk=4, retired=retired)
+    dying = details.DYING.format(dead="31", answered="500", retired=retired)
     with translation.override("ko"):
         said = details.in_words(dying)
     assert "1,200" in said and "retired" not in said

@@ -26,7 +26,7 @@ def test_the_page_says_retired_only_of_devices_that_were(desk: Desk, project: Pr
 
     text = desk.open("campaigns_run_change", run.pk)
 
-    assert "FCM called 2 addresses dead; 1 devices were retired for it." in text
+    assert "FCM called 2 addresses dead. Devices retired for it: 1." in text
     assert "The others are kept" in text
 
 
