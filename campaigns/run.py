@@ -24,6 +24,8 @@ POLICY = (
     "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
 )  # fmt: skip
 
+KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled"]
+
 # Has not begun, and nobody is being chosen for it yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 # A run cancelled before anything left gives its occurrence back.
@@ -100,19 +102,7 @@ class Run(OfProject):
             models.UniqueConstraint(
                 fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "scheduled",
-                        "preparing",
-                        "sending",
-                        "paused",
-                        "finished",
-                        "cancelled",
-                    ]
-                ),
-                name="a_run_state_we_know",
-            ),
+            models.CheckConstraint(condition=Q(state__in=KNOWN_STATES), name="a_run_state_we_know"),
             models.CheckConstraint(
                 condition=~Q(state="paused") | ~Q(cause=""), name="a_pause_has_a_cause"
             ),

@@ -43,7 +43,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(sending.pacing, "Gate", partial(pacing.Gate, clock=clock))
+    monkeypatch.setattr(pacing, "Gate", partial(pacing.Gate, clock=clock))
     return clock
 
 

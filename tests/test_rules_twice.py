@@ -225,3 +225,16 @@ def test_the_explanation_of_a_person_says_what_the_selection_does(
             if audience.explain(contact, tree)["holds"]
         }
         assert explained == expected(tree), json.dumps(tree)
+
+
+@pytest.mark.parametrize("city", ["İstanbul", "istanbul", "ISTANBUL", "i̇stanbul", "Istanbul"])
+@pytest.mark.parametrize("typed", ["İSTAN", "istan", "Istan"])
+def test_the_case_of_a_dotted_i_does_not_count_and_the_explanation_agrees(
+    db: None, city: str, typed: str
+) -> None:
+    project = make_project()
+    contact = make_contact(project, external_id="ayse", attributes={"city": city})
+    for op in ("contains", "starts_with"):
+        rule = {"field": "attributes.city", "op": op, "value": typed}
+        assert selected(project, rule) == {"ayse"}
+        assert audience.explain(contact, rule)["holds"] is True

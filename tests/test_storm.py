@@ -74,7 +74,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
 
 
 def test_those_whom_a_person_sends_again_to_make_no_storm(project: Project, fcm: Fcm) -> None:
-    make_people(project, 150)
+    make_people(project, 80)
     run = make_run(project, on_unknown="hold")
     granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted is not None
@@ -82,20 +82,20 @@ def test_those_whom_a_person_sends_again_to_make_no_storm(project: Project, fcm:
         Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED) for left in left_to_send(granted)
     ]
     settling.settle(granted, None, {}, [], lost)
-    run.chunks.update(copies=150)
+    run.chunks.update(copies=80)
     assert granted.close()
     engine.advance(run.pk, now=timezone.now())
 
     for _ in range(3):
-        assert control.send_again(run, by="user:alice") == 150
-        fcm.script("cut", times=150)
+        assert control.send_again(run, by="user:alice") == 80
+        fcm.script("cut", times=80)
         work(run)
         fcm.mend()
         flush_gate()
 
     run.refresh_from_db()
-    assert (run.state, run.unknown, run.cause) == ("finished", 150, "")
-    assert run.chunks.get().copies == 600
+    assert (run.state, run.unknown, run.cause) == ("finished", 80, "")
+    assert run.chunks.get().copies == 320
 
 
 @pytest.mark.parametrize("answer", ["quota", "vague", {"status": 418, "body": "tea"}], ids=str)
