@@ -10,10 +10,11 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from notifications.api.rendering import as_json
+from notifications.api.rendering import OrjsonRenderer, as_json
 from notifications.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Problem(exceptions.APIException):
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's exception handler: whatever was raised, as a problem."""
+    context["request"].accepted_renderer = OrjsonRenderer()  # also where YAML or a page was asked
     problem = _as_api_exception(error)
     body = problem_of(problem)
     headers = {}
@@ -106,6 +108,7 @@ def _place(path: str, name: str | int) -> str:
     return path if name in OF_THE_WHOLE else f"{path}.{name}".lstrip(".")
 
 
+@csrf_exempt  # or a POST would hear of log-ins and cookies first
 def no_such_address(request: HttpRequest) -> HttpResponse:
     """The API's own 404: a script that mistypes an address must not be handed a page."""
     problem = Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/.")
