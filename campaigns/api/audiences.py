@@ -16,6 +16,7 @@ from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.query import takes
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 
@@ -76,11 +77,8 @@ class ExplanationSerializer(serializers.Serializer[Any]):
 
 
 class Audiences(ApiView):
-    @extend_schema(
-        operation_id="audiences_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(AudienceSerializer),
-    )
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="audiences_list", responses=pages.schema_of(AudienceSerializer))
     def get(self, request: Request) -> Response:
         mine = Audience.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
@@ -160,10 +158,8 @@ class AudienceEstimate(ApiView):
 
 
 class AudienceExplain(ApiView):
-    @extend_schema(
-        parameters=[OpenApiParameter("contact", str, required=True, description="External id.")],
-        responses=ExplanationSerializer,
-    )
+    @takes(OpenApiParameter("contact", str, required=True, description="External id."))
+    @extend_schema(responses=ExplanationSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Why a person is in or out: each rule with whether it holds, and the value seen."""
         rules = self.find(Audience, pk).effective_rules

@@ -26,6 +26,7 @@ from notifications.api import idempotency, pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
+from notifications.api.query import takes
 from notifications.api.view import ApiView, delete, save
 from notifications.project import OfProject
 from notifications.rules import LONGEST_LABEL, MAX_TTL
@@ -95,11 +96,8 @@ class CampaignSerializer(StrictSerializer):
 
 
 class Campaigns(ApiView):
-    @extend_schema(
-        operation_id="campaigns_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(CampaignSerializer),
-    )
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="campaigns_list", responses=pages.schema_of(CampaignSerializer))
     def get(self, request: Request) -> Response:
         mine = Campaign.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, CampaignSerializer().to_representation)

@@ -18,6 +18,7 @@ from campaigns.recipients import Filters, Row
 from campaigns.run import Run
 from notifications.access import Scope
 from notifications.api import pages
+from notifications.api.query import takes
 from notifications.api.view import ApiView
 
 FILTERS = [
@@ -41,10 +42,9 @@ class DeliverySerializer(serializers.Serializer[Any]):
 class Deliveries(ApiView):
     scope = Scope.RUNS
 
+    @takes(*pages.PARAMETERS, *FILTERS)
     @extend_schema(
-        operation_id="runs_deliveries_list",
-        parameters=[*pages.PARAMETERS, *FILTERS],
-        responses=pages.schema_of(DeliverySerializer),
+        operation_id="runs_deliveries_list", responses=pages.schema_of(DeliverySerializer)
     )
     def get(self, request: Request, pk: int) -> Response:
         run, asked = self.find(Run, pk), _filters(request)
@@ -57,7 +57,8 @@ class Deliveries(ApiView):
 class DeliveriesCsv(ApiView):
     scope = Scope.RUNS
 
-    @extend_schema(parameters=FILTERS, responses={(200, "text/csv"): OpenApiTypes.STR})
+    @takes(*FILTERS)
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """The same as a file, streamed: a million rows take no memory."""
         run, asked = self.find(Run, pk), _filters(request)

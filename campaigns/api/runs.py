@@ -19,6 +19,7 @@ from notifications.api import idempotency, pages
 from notifications.api.fields import Nothing
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
+from notifications.api.query import takes
 from notifications.api.view import ApiView
 
 VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
@@ -97,11 +98,8 @@ def run_url(request: Request, run: Run) -> str:
 
 
 class Runs(ApiView):
-    @extend_schema(
-        operation_id="runs_list",
-        parameters=[*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id.")],
-        responses=pages.schema_of(RunSummarySerializer),
-    )
+    @takes(*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id."))
+    @extend_schema(operation_id="runs_list", responses=pages.schema_of(RunSummarySerializer))
     def get(self, request: Request) -> Response:
         runs = Run.objects.filter(project=self.project)
         if (campaign := request.query_params.get("campaign")) is not None:

@@ -20,6 +20,7 @@ from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.problems import Problem
+from notifications.api.query import takes
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 from notifications.gateway import Message
@@ -65,11 +66,8 @@ class PreviewSerializer(serializers.Serializer[Any]):
 class Templates(ApiView):
     scope = Scope.TEMPLATES
 
-    @extend_schema(
-        operation_id="templates_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(TemplateSerializer),
-    )
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="templates_list", responses=pages.schema_of(TemplateSerializer))
     def get(self, request: Request) -> Response:
         mine = Template.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, TemplateSerializer().to_representation)

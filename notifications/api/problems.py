@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -62,6 +62,8 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return exceptions.NotFound()
     if isinstance(error, PermissionDenied):
         return exceptions.PermissionDenied()
+    if isinstance(error, SuspiciousOperation):  # more parameters than Django reads
+        return Problem(HTTPStatus.BAD_REQUEST, str(error))
     if isinstance(error, Invalid):
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
     if isinstance(error, DATABASE_TROUBLE):

@@ -18,6 +18,7 @@ from notifications import audit, changes, origin
 from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
 from notifications.api.problems import Problem
+from notifications.api.query import refuse_unknown
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
 from notifications.project import OfProject, Project
 
@@ -33,6 +34,9 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         refuse_unreadable(request)
+        method = getattr(self, (request.method or "").lower(), None)
+        if method is not None:  # else it is a 405
+            refuse_unknown(request, method)
 
     @property
     def key(self) -> ApiKey:
