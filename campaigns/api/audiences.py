@@ -17,6 +17,7 @@ from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 
@@ -77,6 +78,8 @@ class ExplanationSerializer(serializers.Serializer[Any]):
 
 
 class Audiences(ApiView):
+    place = ("api-audience", "id")
+
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="audiences_list", responses=pages.schema_of(AudienceSerializer))
     def get(self, request: Request) -> Response:
@@ -92,21 +95,25 @@ class Audiences(ApiView):
         return Response(AudienceSerializer(audience).data, status=201)
 
 
-class AudienceById(ApiView):
+class AudienceById(RowView[Audience]):
+    model, serializer = Audience, AudienceSerializer
+
     @extend_schema(responses=AudienceSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(AudienceSerializer(self.find(Audience, pk)).data)
+        return Response(self.shown(self.find(Audience, pk)))
 
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
-        audience = _write(self.find(Audience, pk), self.given(AudienceSerializer))
-        return Response(AudienceSerializer(audience).data)
+        given = self.given(AudienceSerializer)
+        with transaction.atomic():
+            audience = _write(self.held(pk), given)
+        return Response(self.shown(audience))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
-        audience = self.find(Audience, pk)
         with transaction.atomic():
+            audience = self.held(pk)
             delete(audience)
             audit.record(
                 self.actor, "deleted", f"audience {pk}", project=self.project, name=audience.name

@@ -27,6 +27,7 @@ from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
 from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.project import OfProject
 from notifications.rules import LONGEST_LABEL, MAX_TTL
@@ -96,6 +97,8 @@ class CampaignSerializer(StrictSerializer):
 
 
 class Campaigns(ApiView):
+    place = ("api-campaign", "id")
+
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="campaigns_list", responses=pages.schema_of(CampaignSerializer))
     def get(self, request: Request) -> Response:
@@ -113,22 +116,26 @@ class Campaigns(ApiView):
         return Response(CampaignSerializer(campaign).data, status=201)
 
 
-class CampaignById(ApiView):
+class CampaignById(RowView[Campaign]):
+    model, serializer = Campaign, CampaignSerializer
+
     @extend_schema(responses=CampaignSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(CampaignSerializer(self.find(Campaign, pk)).data)
+        return Response(self.shown(self.find(Campaign, pk)))
 
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. A run that was launched keeps what it was launched with."""
-        campaign = _write(self.find(Campaign, pk), self.given(CampaignSerializer))
-        return Response(CampaignSerializer(campaign).data)
+        given = self.given(CampaignSerializer)
+        with transaction.atomic():
+            campaign = _write(self.held(pk), given)
+        return Response(self.shown(campaign))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while it was never launched: its runs are the record of what people received."""
-        campaign = self.find(Campaign, pk)
         with transaction.atomic():
+            campaign = self.held(pk)
             delete(campaign)
             audit.record(
                 self.actor, "deleted", f"campaign {pk}", project=self.project, name=campaign.name
@@ -150,6 +157,8 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
 
 
 class CampaignLaunch(ApiView):
+    place = ("api-run", "id")
+
     @extend_schema(
         parameters=[idempotency.PARAMETER], request=Nothing, responses={202: RunSerializer}
     )

@@ -16,7 +16,6 @@ from campaigns.ledger import Delivery
 from campaigns.reasons import Reason
 from campaigns.recipients import Filters, Row
 from campaigns.run import Run
-from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.query import takes
 from notifications.api.view import ApiView
@@ -40,8 +39,6 @@ class DeliverySerializer(serializers.Serializer[Any]):
 
 
 class Deliveries(ApiView):
-    scope = Scope.RUNS
-
     @takes(*pages.PARAMETERS, *FILTERS)
     @extend_schema(
         operation_id="runs_deliveries_list", responses=pages.schema_of(DeliverySerializer)
@@ -55,8 +52,6 @@ class Deliveries(ApiView):
 
 
 class DeliveriesCsv(ApiView):
-    scope = Scope.RUNS
-
     @takes(*FILTERS)
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:

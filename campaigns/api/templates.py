@@ -16,11 +16,11 @@ from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
 from notifications import audit, payload
-from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.problems import Problem
 from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 from notifications.gateway import Message
@@ -64,7 +64,7 @@ class PreviewSerializer(serializers.Serializer[Any]):
 
 
 class Templates(ApiView):
-    scope = Scope.TEMPLATES
+    place = ("api-template", "id")
 
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="templates_list", responses=pages.schema_of(TemplateSerializer))
@@ -81,12 +81,12 @@ class Templates(ApiView):
         return Response(TemplateSerializer(template).data, status=201)
 
 
-class TemplateById(ApiView):
-    scope = Scope.TEMPLATES
+class TemplateById(RowView[Template]):
+    model, serializer = Template, TemplateSerializer
 
     @extend_schema(responses=TemplateSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(TemplateSerializer(self.find(Template, pk)).data)
+        return Response(self.shown(self.find(Template, pk)))
 
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def put(self, request: Request, pk: int) -> Response:
@@ -98,21 +98,20 @@ class TemplateById(ApiView):
             "options": {},
             "locales": {},
         }
-        self.find(Template, pk)  # of this project, before its row is locked
         given = self.given(TemplateSerializer)
         with transaction.atomic():
+            template = self.held(pk)
             revision.open_for_change(pk)
-            template = self.find(Template, pk)
             for name, value in {**nothing, **given}.items():
                 setattr(template, name, value)
             save(template)
             revision.keep(template, by=self.actor)
-        return Response(TemplateSerializer(template).data)
+        return Response(self.shown(template))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
-        template = self.find(Template, pk)
         with transaction.atomic():
+            template = self.held(pk)
             delete(template)
             audit.record(
                 self.actor, "deleted", f"template {pk}", project=self.project, name=template.name
@@ -121,8 +120,6 @@ class TemplateById(ApiView):
 
 
 class TemplatePreview(ApiView):
-    scope = Scope.TEMPLATES
-
     @extend_schema(request=PreviewRequest, responses=PreviewSerializer)
     def post(self, request: Request, pk: int) -> Response:
         """The message for the device this person used last, and nothing is sent."""

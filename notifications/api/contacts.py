@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notifications import audit
+from notifications.api import tags
 from notifications.api.fields import StrictSerializer
 from notifications.api.problems import flattened
 from notifications.api.reading import read_person
@@ -73,6 +75,8 @@ def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
 class ContactByExternalId(ApiView):
     """One person, by the app's own id."""
 
+    place, tagged = ("api-contact", "external_id"), True
+
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:
         return Response(ContactSerializer(self._contact(external_id)).data)
@@ -85,20 +89,24 @@ class ContactByExternalId(ApiView):
         person = self._told_of(external_id)
         now = timezone.now()
         with transaction.atomic():
+            known = self._rows(external_id).select_for_update().first()
+            self._refuse_stale(known)
             upserted = upsert(self.project, [person], now=now)
+            if known is None and not upserted.created:  # by somebody else, meanwhile
+                self._refuse_stale(self._contact(external_id))
             if person.devices is not None:
                 # Registered a moment ago, in this transaction, are those that stay.
                 others = Device.objects.filter(contact__in=upserted.ids.values())
                 gone = others.exclude(registered_at=now).values_list("pk", flat=True)
                 retire(gone, reason="removed", sent_at=now, now=now)
-        contact = self._contact(external_id)
-        return Response(ContactSerializer(contact).data, status=201 if upserted.created else 200)
+            shown = ContactSerializer(self._contact(external_id)).data
+        return Response(shown, status=201 if upserted.created else 200)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, external_id: str) -> Response:
         """Erase a person and their devices. Rows of past deliveries stay, without a name."""
-        contact = self._contact(external_id)
         with transaction.atomic():
+            contact = self._held(external_id)
             contact_id = contact.pk
             contact.delete()
             # By number: the trail of an erasure must not keep what was erased.
@@ -114,9 +122,25 @@ class ContactByExternalId(ApiView):
             body = {**NOTHING_KNOWN, **body, "external_id": external_id}
         return read_person(body)
 
-    def _contact(self, external_id: str) -> Contact:
-        known = Contact.objects.filter(project=self.project, external_id=external_id)
-        contact = None if "\x00" in external_id else known.first()
-        if contact is None:
-            raise NotFound("There is no such person in this project.")
+    def _held(self, external_id: str) -> Contact:
+        """Locked until the transaction ends, and what If-Match expects."""
+        contact = _one_of(self._rows(external_id).select_for_update())
+        self._refuse_stale(contact)
         return contact
+
+    def _refuse_stale(self, contact: Contact | None) -> None:
+        tags.refuse_stale(self.request, contact and ContactSerializer(contact).data)
+
+    def _contact(self, external_id: str) -> Contact:
+        return _one_of(self._rows(external_id))
+
+    def _rows(self, external_id: str) -> QuerySet[Contact]:
+        rows = Contact.objects.filter(project=self.project)
+        return rows.none() if "\x00" in external_id else rows.filter(external_id=external_id)
+
+
+def _one_of(rows: QuerySet[Contact]) -> Contact:
+    contact = rows.first()
+    if contact is None:
+        raise NotFound("There is no such person in this project.")
+    return contact

@@ -8,6 +8,6 @@ from notifications.api.devices import Devices
 urlpatterns = [
     path("contacts/bulk", ContactsBulk.as_view()),
     # The app's own ids may hold anything, a slash too.
-    path("contacts/<path:external_id>", ContactByExternalId.as_view()),
+    path("contacts/<path:external_id>", ContactByExternalId.as_view(), name="api-contact"),
     path("devices", Devices.as_view()),
 ]

@@ -1,0 +1,29 @@
+"""One row at one address: shown with its tag, and changed under its lock by who saw it as it is."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from rest_framework.serializers import Serializer
+
+from notifications.api import tags
+from notifications.api.view import ApiView
+from notifications.project import OfProject
+
+Row = TypeVar("Row", bound=OfProject)
+
+
+class RowView(ApiView, Generic[Row]):
+    tagged = True
+    model: type[Row]
+    serializer: type[Serializer[Any]]
+
+    def shown(self, row: Row) -> Any:
+        return self.serializer(row).data
+
+    def held(self, pk: int) -> Row:
+        """The row, locked until the transaction ends. Raises Problem unless it is what If-Match
+        expects."""
+        row = self.find(self.model, pk, locked=True)
+        tags.refuse_stale(self.request, self.shown(row))
+        return row
