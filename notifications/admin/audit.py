@@ -25,7 +25,7 @@ SHOWN = 120  # characters in the list; the entry's own page has all of it
 @admin.register(AuditEntry)
 class AuditPage(ReadOnlyPage):
     list_display = ["when", "actor", "place", "did", "subject", "more"]
-    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about"]
+    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about", "request_id"]
     search_fields = ["^actor", "^subject", "^action"]
     search_help_text = gettext_lazy("Begins with: user:ada, launched, run 81")
     endless = True
