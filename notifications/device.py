@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.contact import Contact
-from notifications.project import OfProject
+from notifications.project import OfProject, Project
 from notifications.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048
@@ -120,6 +120,21 @@ def retire(
         return Device.objects.filter(pk__in=free).update(
             retired_at=now, retired_reason=reason, retired_by=by
         )
+
+
+def unregister(project: Project, address: str, *, now: datetime) -> bool:
+    """The app takes its address back, of whichever kind it is. Whether somebody had it."""
+    if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
+        return False
+    with transaction.atomic():
+        known = Device.objects.filter(
+            project=project, kind__in=Device.Kind.values, address=address
+        ).select_for_update()
+        found = list(known.order_by("pk").values_list("pk", flat=True))
+        Device.objects.filter(pk__in=found, retired_at__isnull=True).update(
+            retired_at=now, retired_reason="removed", retired_by=""
+        )
+        return bool(found)
 
 
 def retired_by(by: str) -> models.QuerySet[Device]:

@@ -42,11 +42,6 @@ class AudienceSerializer(StrictSerializer):
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if "rules" in attrs and "contacts" in attrs:
-            raise serializers.ValidationError("Give either rules or contacts, not both.")
-        return attrs
-
     def to_representation(self, audience: Audience) -> dict[str, Any]:
         rules = {"rules": audience.rules} if audience.kind == Audience.Kind.RULES else {}
         return {
@@ -89,6 +84,8 @@ class Audiences(ApiView):
     @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
     def post(self, request: Request) -> Response:
         given = self.given(AudienceSerializer)
+        if "rules" in given and "contacts" in given:
+            raise serializers.ValidationError("Give either rules or contacts, not both.")
         listed = "contacts" in given
         kind = Audience.Kind.LIST if listed else Audience.Kind.RULES
         audience = _write(Audience(project=self.project, kind=kind), given)
@@ -108,6 +105,15 @@ class AudienceById(RowView[Audience]):
         given = self.given(AudienceSerializer)
         with transaction.atomic():
             audience = _write(self.held(pk), given)
+        return Response(self.shown(audience))
+
+    @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; rules, or the people on the list, are replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            audience = self.held(pk)
+            _write(audience, self.changed(audience, body))
         return Response(self.shown(audience))
 
     @extend_schema(responses={204: None})

@@ -131,6 +131,15 @@ class CampaignById(RowView[Campaign]):
             campaign = _write(self.held(pk), given)
         return Response(self.shown(campaign))
 
+    @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; a schedule is replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            campaign = self.held(pk)
+            _write(campaign, self.changed(campaign, body))
+        return Response(self.shown(campaign))
+
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while it was never launched: its runs are the record of what people received."""

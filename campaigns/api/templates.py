@@ -100,12 +100,16 @@ class TemplateById(RowView[Template]):
         }
         given = self.given(TemplateSerializer)
         with transaction.atomic():
+            template = self._write(self.held(pk), {**nothing, **given})
+        return Response(self.shown(template))
+
+    @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; data, options and locales are each replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
             template = self.held(pk)
-            revision.open_for_change(pk)
-            for name, value in {**nothing, **given}.items():
-                setattr(template, name, value)
-            save(template)
-            revision.keep(template, by=self.actor)
+            self._write(template, self.changed(template, body))
         return Response(self.shown(template))
 
     @extend_schema(responses={204: None})
@@ -117,6 +121,14 @@ class TemplateById(RowView[Template]):
                 self.actor, "deleted", f"template {pk}", project=self.project, name=template.name
             )
         return Response(status=204)
+
+    def _write(self, template: Template, given: dict[str, Any]) -> Template:
+        revision.open_for_change(template.pk)
+        for name, value in given.items():
+            setattr(template, name, value)
+        save(template)
+        revision.keep(template, by=self.actor)
+        return template
 
 
 class TemplatePreview(ApiView):

@@ -59,7 +59,8 @@ class ContactSerializer(PersonSerializer):
     updated_at = serializers.DateTimeField(read_only=True)
 
     def to_representation(self, contact: Contact) -> dict[str, Any]:
-        devices = contact.devices.order_by("pk")
+        # A list has read them already; another question would be one for each person.
+        devices = sorted(contact.devices.all(), key=lambda device: device.pk)
         return {
             "external_id": contact.external_id,
             "attributes": contact.attributes,

@@ -42,6 +42,9 @@ class Caller:
     def put(self, path: str, body: Any = None, **headers: str) -> Response:
         return self("PUT", path, body, **headers)
 
+    def patch(self, path: str, body: Any = None, **headers: str) -> Response:
+        return self("PATCH", path, body, **headers)
+
     def delete(self, path: str, **headers: str) -> Response:
         return self("DELETE", path, **headers)
 

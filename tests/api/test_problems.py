@@ -129,7 +129,7 @@ def test_what_is_not_there_is_a_problem_too(alice: Caller, path: str) -> None:
 
 
 def test_a_wrong_method_says_which_are_right(alice: Caller) -> None:
-    response = alice("PATCH", "runs")
+    response = alice.patch("runs")
     assert (response.status_code, response["Content-Type"]) == (405, PROBLEM)
     assert "GET" in response["Allow"]
 

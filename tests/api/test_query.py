@@ -26,6 +26,7 @@ def ids(ours: Project) -> dict[str, int | str]:
 @pytest.mark.parametrize(
     ("path", "known"),
     [
+        ("contacts", "cursor, limit, external_id_prefix, updated_since"),
         ("contacts/{person}", "none"),
         ("audiences", "cursor, limit"),
         ("audiences/{audience}", "none"),
@@ -54,11 +55,14 @@ def test_an_unknown_parameter_is_named_beside_the_known_ones(
     [
         ("POST", "contacts/bulk"),
         ("PUT", "contacts/{person}"),
+        ("PATCH", "contacts/{person}"),
         ("DELETE", "contacts/{person}"),
         ("POST", "devices"),
+        ("DELETE", "devices/a"),
         ("POST", "audiences"),
         ("POST", "audiences/estimate"),
         ("PUT", "audiences/{audience}"),
+        ("PATCH", "audiences/{audience}"),
         ("DELETE", "audiences/{audience}"),
         ("POST", "templates"),
         ("POST", "templates/{template}/preview"),

@@ -82,7 +82,7 @@ def test_what_was_not_changed_is_not_sent_again(alice: Caller, it: Thing) -> Non
     assert alice.get(it.path, If_None_Match='"other"').status_code == 200
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
 def test_who_saw_something_older_changes_nothing(alice: Caller, it: Thing, method: str) -> None:
     old = alice.get(it.path)["ETag"]
     alice.put(it.path, it.change)
@@ -95,7 +95,7 @@ def test_who_saw_something_older_changes_nothing(alice: Caller, it: Thing, metho
 
 
 @pytest.mark.parametrize("wanted", ["{tag}", "*", '"other", {tag}'])
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
 def test_who_saw_what_is_there_changes_it(
     alice: Caller, it: Thing, method: str, wanted: str
 ) -> None:
