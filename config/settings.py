@@ -225,7 +225,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["config.entry.ApiDoor"],
     "DEFAULT_RENDERER_CLASSES": ["notifications.api.rendering.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["notifications.api.rendering.OrjsonParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "notifications.api.schema.Schema",
     "EXCEPTION_HANDLER": "notifications.api.problems.answer",
 }
 SPECTACULAR_SETTINGS = {
@@ -239,6 +239,18 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # What is only read is no part of what is written: nobody has to make up an id.
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "AudienceKind": "campaigns.audience.Audience.Kind",
+        "CauseCode": "campaigns.reasons.Cause",
+        "DeliveryStatus": "campaigns.ledger.Delivery.Status",
+        "OnUnknown": "campaigns.run.Run.OnUnknown",
+        "Platform": "notifications.device.Device.Platform",
+        "Repeat": "campaigns.campaign.Campaign.Repeat",
+        "RunState": "campaigns.run.Run.State",
+        "ScheduleKind": "campaigns.campaign.Campaign.Schedule",
+    },
 }
 
 # --- Security ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.problems import refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
@@ -30,7 +32,7 @@ class AudienceSerializer(StrictSerializer):
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
-    kind = serializers.CharField(read_only=True)
+    kind = serializers.ChoiceField(choices=Audience.Kind.choices, read_only=True)
     rules = JsonObject(required=False, help_text=f"A tree of all, any, not, e.g. {EXAMPLE}.")
     contacts = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
@@ -54,11 +56,15 @@ class AudienceSerializer(StrictSerializer):
         }
 
 
-class EstimateRequest(StrictSerializer):
+class RulesSerializer(StrictSerializer):
+    """Rules that are not saved."""
+
     rules = JsonObject()
 
 
 class EstimateSerializer(serializers.Serializer[Estimate]):
+    """How many the rules select."""
+
     contacts = serializers.IntegerField()
     devices = serializers.IntegerField()
     exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
@@ -66,6 +72,8 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
 
 
 class ExplanationSerializer(serializers.Serializer[Any]):
+    """Why a person is in or out."""
+
     contact = serializers.CharField()
     selected = serializers.BooleanField(help_text="What a launch at this moment would do.")
     devices = serializers.IntegerField(help_text="How many of their devices are selected.")
@@ -78,11 +86,14 @@ class Audiences(ApiView):
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="audiences_list", responses=pages.schema_of(AudienceSerializer))
     def get(self, request: Request) -> Response:
+        """Every audience, newest first."""
         mine = Audience.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
     def post(self, request: Request) -> Response:
+        """Save rules, or a static list of people, under a name."""
         given = self.given(AudienceSerializer)
         if "rules" in given and "contacts" in given:
             raise serializers.ValidationError("Give either rules or contacts, not both.")
@@ -97,8 +108,10 @@ class AudienceById(RowView[Audience]):
 
     @extend_schema(responses=AudienceSerializer)
     def get(self, request: Request, pk: int) -> Response:
+        """One audience. Of a static list the name only: people are not listed."""
         return Response(self.shown(self.find(Audience, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
@@ -107,6 +120,7 @@ class AudienceById(RowView[Audience]):
             audience = _write(self.held(pk), given)
         return Response(self.shown(audience))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; rules, or the people on the list, are replaced whole."""
@@ -116,8 +130,10 @@ class AudienceById(RowView[Audience]):
             _write(audience, self.changed(audience, body))
         return Response(self.shown(audience))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
+        """Only while nothing uses it."""
         with transaction.atomic():
             audience = self.held(pk)
             delete(audience)
@@ -162,10 +178,10 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
 
 
 class AudienceEstimate(ApiView):
-    @extend_schema(request=EstimateRequest, responses=EstimateSerializer)
+    @extend_schema(request=RulesSerializer, responses=EstimateSerializer)
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
-        rules = self.given(EstimateRequest)["rules"]
+        rules = self.given(RulesSerializer)["rules"]
         validate_rules(rules, project_id=self.project.pk)
         return Response(EstimateSerializer(estimate(self.project.pk, rules)).data)
 

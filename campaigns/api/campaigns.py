@@ -25,7 +25,7 @@ from notifications import audit
 from notifications.api import idempotency, pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem
+from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
@@ -44,6 +44,8 @@ DEFAULTS = {
 
 
 class CampaignSerializer(StrictSerializer):
+    """Who, what and when."""
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     audience = serializers.IntegerField(min_value=1)
@@ -102,6 +104,7 @@ class Campaigns(ApiView):
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="campaigns_list", responses=pages.schema_of(CampaignSerializer))
     def get(self, request: Request) -> Response:
+        """Every campaign, newest first."""
         mine = Campaign.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, CampaignSerializer().to_representation)
 
@@ -112,6 +115,7 @@ class Campaigns(ApiView):
     )
     @idempotent
     def post(self, request: Request) -> Response:
+        """Save a draft. Nothing is sent before it is launched."""
         campaign = _write(Campaign(project=self.project), self.given(CampaignSerializer))
         return Response(CampaignSerializer(campaign).data, status=201)
 
@@ -121,8 +125,10 @@ class CampaignById(RowView[Campaign]):
 
     @extend_schema(responses=CampaignSerializer)
     def get(self, request: Request, pk: int) -> Response:
+        """One campaign."""
         return Response(self.shown(self.find(Campaign, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. A run that was launched keeps what it was launched with."""
@@ -131,6 +137,7 @@ class CampaignById(RowView[Campaign]):
             campaign = _write(self.held(pk), given)
         return Response(self.shown(campaign))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; a schedule is replaced whole."""
@@ -140,6 +147,7 @@ class CampaignById(RowView[Campaign]):
             _write(campaign, self.changed(campaign, body))
         return Response(self.shown(campaign))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while it was never launched: its runs are the record of what people received."""

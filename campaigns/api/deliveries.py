@@ -27,6 +27,8 @@ FILTERS = [
 
 
 class DeliverySerializer(serializers.Serializer[Any]):
+    """What became of one recipient."""
+
     seq = serializers.IntegerField(help_text="The recipient's number in the run.")
     contact = serializers.CharField(help_text="External id; empty when erased since.")
     platform = serializers.CharField()
@@ -44,6 +46,7 @@ class Deliveries(ApiView):
         operation_id="runs_deliveries_list", responses=pages.schema_of(DeliverySerializer)
     )
     def get(self, request: Request, pk: int) -> Response:
+        """What became of each recipient, in the order of their numbers."""
         run, asked = self.find(Run, pk), _filters(request)
         after, limit = pages.where(request)
         rows = recipients.page(run, asked, after=after or 0, limit=limit + 1)

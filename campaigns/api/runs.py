@@ -37,11 +37,15 @@ class TotalsSerializer(serializers.Serializer[Totals]):
 
 
 class CauseSerializer(serializers.Serializer[Any]):
+    """Why a run waits for a person."""
+
     code = serializers.ChoiceField(choices=Cause.choices)
     text = serializers.CharField()
 
 
 class RunSummarySerializer(serializers.Serializer[Run]):
+    """One launch, as lists show it."""
+
     id = serializers.IntegerField()
     campaign = serializers.IntegerField()
     state = serializers.ChoiceField(choices=Run.State.choices)
@@ -58,6 +62,8 @@ class RunSummarySerializer(serializers.Serializer[Run]):
 
 
 class RunSerializer(RunSummarySerializer):
+    """One launch, with its reasons and its pace."""
+
     reasons = serializers.DictField(
         child=serializers.IntegerField(), help_text="How many by code, most first."
     )
@@ -101,6 +107,7 @@ class Runs(ApiView):
     @takes(*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id."))
     @extend_schema(operation_id="runs_list", responses=pages.schema_of(RunSummarySerializer))
     def get(self, request: Request) -> Response:
+        """Every run, newest first."""
         runs = Run.objects.filter(project=self.project)
         if (campaign := request.query_params.get("campaign")) is not None:
             runs = runs.filter(campaign=_id(campaign))
@@ -116,17 +123,17 @@ def _id(text: str) -> int:
 class RunById(ApiView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
+        """One run, as it stands at this moment."""
         return Response(RunSerializer(self.find(Run, pk)).data)
 
 
 class RunMove(ApiView):
-    """Pause, resume or cancel; which one, its address says."""
-
     verb = ""
 
     @extend_schema(parameters=[idempotency.PARAMETER], request=Nothing, responses=RunSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
+        """Pause, resume or cancel it, as the address says."""
         self.given(Nothing)
         run = self.find(Run, pk)
         try:

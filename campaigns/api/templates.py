@@ -18,7 +18,7 @@ from campaigns.template import Template
 from notifications import audit, payload
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
-from notifications.api.problems import Problem
+from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
@@ -34,6 +34,8 @@ class Text(serializers.CharField):
 
 
 class TemplateSerializer(StrictSerializer):
+    """A text with variables, and the same in other languages."""
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     title = serializers.CharField(
@@ -55,11 +57,15 @@ class TemplateSerializer(StrictSerializer):
     updated_at = serializers.DateTimeField(read_only=True)
 
 
-class PreviewRequest(StrictSerializer):
+class ReaderSerializer(StrictSerializer):
+    """Whose values fill the variables."""
+
     contact = serializers.CharField(max_length=200, trim_whitespace=False)
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
+    """What one person would receive."""
+
     message = JsonObject(help_text="As FCM's messages:send takes it.")
 
 
@@ -69,11 +75,14 @@ class Templates(ApiView):
     @takes(*pages.PARAMETERS)
     @extend_schema(operation_id="templates_list", responses=pages.schema_of(TemplateSerializer))
     def get(self, request: Request) -> Response:
+        """Every template, newest first."""
         mine = Template.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, TemplateSerializer().to_representation)
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
     def post(self, request: Request) -> Response:
+        """Save a text under a name."""
         template = Template(project=self.project, **self.given(TemplateSerializer))
         with transaction.atomic():
             save(template)
@@ -86,8 +95,10 @@ class TemplateById(RowView[Template]):
 
     @extend_schema(responses=TemplateSerializer)
     def get(self, request: Request, pk: int) -> Response:
+        """One template."""
         return Response(self.shown(self.find(Template, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. Launched runs keep the text they were launched with."""
@@ -103,6 +114,7 @@ class TemplateById(RowView[Template]):
             template = self._write(self.held(pk), {**nothing, **given})
         return Response(self.shown(template))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; data, options and locales are each replaced whole."""
@@ -112,8 +124,10 @@ class TemplateById(RowView[Template]):
             self._write(template, self.changed(template, body))
         return Response(self.shown(template))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
+        """Only while no campaign uses it."""
         with transaction.atomic():
             template = self.held(pk)
             delete(template)
@@ -132,11 +146,12 @@ class TemplateById(RowView[Template]):
 
 
 class TemplatePreview(ApiView):
-    @extend_schema(request=PreviewRequest, responses=PreviewSerializer)
+    @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
+    @extend_schema(request=ReaderSerializer, responses=PreviewSerializer)
     def post(self, request: Request, pk: int) -> Response:
         """The message for the device this person used last, and nothing is sent."""
         template = self.find(Template, pk)
-        contact = contact_named(self, self.given(PreviewRequest)["contact"])
+        contact = contact_named(self, self.given(ReaderSerializer)["contact"])
         message = _rendered(template, _reader(contact))
         return Response({"message": payload.as_fcm(message)})
 

@@ -39,17 +39,23 @@ class ContactRowsSerializer(StrictSerializer):
     contacts = serializers.ListField(max_length=AT_ONCE)
 
 
-class ContactsGiven(serializers.Serializer[Any]):
+class ContactsSerializer(serializers.Serializer[Any]):
+    """People to write."""
+
     contacts = serializers.ListField(child=ContactSerializer(), max_length=AT_ONCE)
 
 
 class RejectedRow(serializers.Serializer[Any]):
+    """A person who was not written, and why."""
+
     index = serializers.IntegerField()
     field = serializers.CharField()
     message = serializers.CharField()
 
 
 class ContactsTaken(serializers.Serializer[Any]):
+    """What became of those who were sent."""
+
     created = serializers.IntegerField()
     updated = serializers.IntegerField()
     rejected = RejectedRow(many=True)
@@ -107,10 +113,10 @@ def _not_for_ever() -> Iterator[None]:
 
 
 class ContactsBulk(ApiView):
-    """Write up to 1,000 people and their devices; addresses move to their new owner."""
-
-    @extend_schema(request=ContactsGiven, responses=ContactsTaken)
+    @extend_schema(request=ContactsSerializer, responses=ContactsTaken)
     def post(self, request: Request) -> Response:
+        """Write up to 1,000 people and their devices; addresses move to their new owner. A row
+        that does not fit is refused, and the others are written."""
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
         upserted = upsert(self.project, people, now=timezone.now())
         created = len(upserted.created)
@@ -130,12 +136,11 @@ def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
 
 
 class ContactByExternalId(ApiView):
-    """One person, by the app's own id."""
-
     place, tagged = ("api-contact", "external_id"), True
 
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:
+        """One person, by the app's own id."""
         return Response(ContactSerializer(self._contact(external_id)).data)
 
     @extend_schema(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework import exceptions
+from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
 from notifications.api.rendering import OrjsonRenderer, as_json
@@ -23,6 +23,23 @@ CONTENT_TYPE = "application/problem+json"
 INVALID = "Some values do not fit; see errors."
 # What DRF and Django call an error that belongs to no single field.
 OF_THE_WHOLE = ("non_field_errors", "__all__", "")
+
+
+class ProblemErrorSerializer(serializers.Serializer[Any]):
+    """One value that does not fit."""
+
+    field = serializers.CharField(help_text="Its place: contacts[3].devices[0].token.")
+    message = serializers.CharField()
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """Why nothing was done, as RFC 9457 says it."""
+
+    type = serializers.CharField(help_text="urn:carillon:… to tell apart, or about:blank.")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    errors = ProblemErrorSerializer(many=True)  # type: ignore[assignment]  # the metaclass takes it
 
 
 class Problem(exceptions.APIException):
@@ -40,6 +57,19 @@ class Problem(exceptions.APIException):
         super().__init__(detail)
         self.status_code = status.value
         self.kind, self.errors, self.members = kind, errors or {}, members
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def refuses(*statuses: HTTPStatus) -> Callable[[Method], Method]:
+    """For the schema: what a method may answer beside what each of its kind does."""
+
+    def with_them(method: Method) -> Method:
+        method.refused = set(statuses)  # type: ignore[attr-defined]
+        return method
+
+    return with_them
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:

@@ -39,6 +39,8 @@ class DeviceSerializer(serializers.Serializer[Device]):
 
 
 class RegistrationSerializer(DeviceSerializer):
+    """An address together with the person it belongs to."""
+
     contact = serializers.CharField(max_length=200, help_text="The person's external id.")
 
 
