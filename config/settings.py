@@ -230,7 +230,11 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Carillon",
-    "DESCRIPTION": "Push campaigns that ring once. Send `Authorization: Bearer <key>`.",
+    "DESCRIPTION": (
+        "Push campaigns that ring once. Send `Authorization: Bearer <key>`. A refusal is a problem"
+        " (RFC 9457) that names each field and the fix; unknown fields and parameters are refused."
+        " Every answer carries `X-Request-ID`, yours if you send one."
+    ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
@@ -245,6 +249,7 @@ SPECTACULAR_SETTINGS = {
         "AudienceKind": "campaigns.audience.Audience.Kind",
         "CauseCode": "campaigns.reasons.Cause",
         "DeliveryStatus": "campaigns.ledger.Delivery.Status",
+        "Operator": "campaigns.rules.OPERATORS",
         "OnUnknown": "campaigns.run.Run.OnUnknown",
         "Platform": "notifications.device.Device.Platform",
         "Repeat": "campaigns.campaign.Campaign.Repeat",

@@ -6,17 +6,18 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import audience as audiences
 from campaigns.api.estimates import Estimate, estimate
+from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
 from notifications import audit
 from notifications.api import pages
-from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.fields import StrictSerializer
 from notifications.api.problems import refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
@@ -24,16 +25,30 @@ from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 
 MAX_LISTED = 10_000
-EXAMPLE = '{"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}'
+EXAMPLE = OpenApiExample(
+    "Gold and Pro",
+    {
+        "name": "Gold and Pro",
+        "rules": {
+            "all": [
+                {"field": "attributes.plan", "op": "in", "value": ["gold", "pro"]},
+                {"field": "platform", "op": "eq", "value": "ios"},
+            ]
+        },
+    },
+    request_only=True,
+)
 
 
 class AudienceSerializer(StrictSerializer):
     """Rules, or the external ids of the people on a static list."""
 
+    may_lack = frozenset({"rules"})
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     kind = serializers.ChoiceField(choices=Audience.Kind.choices, read_only=True)
-    rules = JsonObject(required=False, help_text=f"A tree of all, any, not, e.g. {EXAMPLE}.")
+    rules = RulesField(required=False)
     contacts = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         required=False,
@@ -56,10 +71,10 @@ class AudienceSerializer(StrictSerializer):
         }
 
 
-class RulesSerializer(StrictSerializer):
+class QuestionSerializer(StrictSerializer):
     """Rules that are not saved."""
 
-    rules = JsonObject()
+    rules = RulesField()
 
 
 class EstimateSerializer(serializers.Serializer[Estimate]):
@@ -77,7 +92,7 @@ class ExplanationSerializer(serializers.Serializer[Any]):
     contact = serializers.CharField()
     selected = serializers.BooleanField(help_text="What a launch at this moment would do.")
     devices = serializers.IntegerField(help_text="How many of their devices are selected.")
-    rules = JsonObject(help_text="The tree, each node with `holds`, each leaf with `seen`.")
+    rules = ExplainedField()
 
 
 class Audiences(ApiView):
@@ -91,7 +106,9 @@ class Audiences(ApiView):
         return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
 
     @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
+    @extend_schema(
+        request=AudienceSerializer, responses={201: AudienceSerializer}, examples=[EXAMPLE]
+    )
     def post(self, request: Request) -> Response:
         """Save rules, or a static list of people, under a name."""
         given = self.given(AudienceSerializer)
@@ -178,10 +195,10 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
 
 
 class AudienceEstimate(ApiView):
-    @extend_schema(request=RulesSerializer, responses=EstimateSerializer)
+    @extend_schema(request=QuestionSerializer, responses=EstimateSerializer)
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
-        rules = self.given(RulesSerializer)["rules"]
+        rules = self.given(QuestionSerializer)["rules"]
         validate_rules(rules, project_id=self.project.pk)
         return Response(EstimateSerializer(estimate(self.project.pk, rules)).data)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,6 +41,20 @@ DEFAULTS = {
         "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
     )
 }  # fmt: skip
+
+
+EXAMPLE = OpenApiExample(
+    "On time",
+    {
+        "name": "First",
+        "audience": 5,
+        "template": 3,
+        "on_unknown": "resend",
+        "rate_per_second": 200,
+        "schedule": {"kind": "at", "at": "2030-05-31T09:00", "timezone": "Asia/Seoul"},
+    },
+    request_only=True,
+)
 
 
 class CampaignSerializer(StrictSerializer):
@@ -112,6 +126,7 @@ class Campaigns(ApiView):
         parameters=[idempotency.PARAMETER],
         request=CampaignSerializer,
         responses={201: CampaignSerializer},
+        examples=[EXAMPLE],
     )
     @idempotent
     def post(self, request: Request) -> Response:

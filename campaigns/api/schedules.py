@@ -33,6 +33,8 @@ PLACES = {
 class ScheduleSerializer(StrictSerializer):
     """When: at once, at a time, or again and again."""
 
+    may_lack = frozenset({"at", "repeat", "until"})
+
     kind = serializers.ChoiceField(
         choices=Campaign.Schedule.choices,
         error_messages={"invalid_choice": "Use now, at or recurring."},

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,11 +26,53 @@ from notifications.contact import Contact
 from notifications.gateway import Message
 
 A_DAY = 86_400
+EXAMPLE = OpenApiExample(
+    "Hello",
+    {
+        "name": "Hello",
+        "title": 'Hello {{ first_name | default: "there" }}',
+        "body": "See you on Friday",
+        "link": "https://example.com/events/1",
+        "data": {"screen": "events"},
+        "options": {"android": {"channel_id": "events"}, "ios": {"badge": 1}},
+        "locales": {"ko": {"title": "안녕하세요"}},
+    },
+    request_only=True,
+)
 
 
 class Text(serializers.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, allow_blank=True, trim_whitespace=False, **options)
+
+
+class LanguageSerializer(serializers.Serializer[Any]):
+    """The texts in another language."""
+
+    may_lack = frozenset({"title", "body", "image", "link", "data"})
+
+    title = serializers.CharField(required=False, allow_blank=True)
+    body = serializers.CharField(required=False, allow_blank=True)
+    image = serializers.CharField(required=False, allow_blank=True)
+    link = serializers.CharField(required=False, allow_blank=True)
+    data = serializers.DictField(  # type: ignore[assignment]  # as below
+        child=serializers.CharField(allow_blank=True), required=False
+    )
+
+
+@extend_schema_field(serializers.DictField(child=serializers.CharField(allow_blank=True)))
+class Texts(JsonObject):
+    """Texts by name, as they came."""
+
+
+@extend_schema_field(serializers.DictField(child=LanguageSerializer()))
+class Languages(JsonObject):
+    """Texts by language, as they came."""
+
+
+@extend_schema_field(serializers.DictField(child=JsonObject()))
+class Options(JsonObject):
+    """Options by platform, as they came."""
 
 
 class TemplateSerializer(StrictSerializer):
@@ -45,14 +87,12 @@ class TemplateSerializer(StrictSerializer):
     image = Text(max_length=2_000, help_text="An https address.")
     link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
-    data = JsonObject(required=False, help_text="For the app.")  # type: ignore[assignment]
-    options = JsonObject(
+    data = Texts(required=False, help_text="For the app.")  # type: ignore[assignment]
+    options = Options(
         required=False,
         help_text='Per platform: {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
     )
-    locales = JsonObject(
-        required=False, help_text='The same in other languages: {"ko": {"title": "…"}}.'
-    )
+    locales = Languages(required=False, help_text="By language tag; what is left out is as above.")
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
@@ -80,7 +120,9 @@ class Templates(ApiView):
         return pages.page_by_id(request, mine, TemplateSerializer().to_representation)
 
     @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
+    @extend_schema(
+        request=TemplateSerializer, responses={201: TemplateSerializer}, examples=[EXAMPLE]
+    )
     def post(self, request: Request) -> Response:
         """Save a text under a name."""
         template = Template(project=self.project, **self.given(TemplateSerializer))

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -31,6 +31,21 @@ from notifications.registry import Person, upsert
 
 AT_ONCE = 1_000
 LOOKING_SECONDS = 3.0
+EXAMPLE = OpenApiExample(
+    "Ada and her phone",
+    {
+        "contacts": [
+            {
+                "external_id": "ada",
+                "attributes": {"first_name": "Ada", "plan": "gold"},
+                "locale": "en",
+                "timezone": "Asia/Seoul",
+                "devices": [{"token": "live-ada", "platform": "ios", "app_version": "5.1"}],
+            }
+        ]
+    },
+    request_only=True,
+)
 NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 
@@ -113,7 +128,7 @@ def _not_for_ever() -> Iterator[None]:
 
 
 class ContactsBulk(ApiView):
-    @extend_schema(request=ContactsSerializer, responses=ContactsTaken)
+    @extend_schema(request=ContactsSerializer, responses=ContactsTaken, examples=[EXAMPLE])
     def post(self, request: Request) -> Response:
         """Write up to 1,000 people and their devices; addresses move to their new owner. A row
         that does not fit is refused, and the others are written."""

@@ -69,6 +69,15 @@ class Schema(AutoSchema):  # type: ignore[misc]
     def get_override_parameters(self) -> list[Any]:
         return [*super().get_override_parameters(), *self._conditions(), *self._headers()]
 
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:
+        """What is shown is shown whole, but for what the serializer says it may lack."""
+        schema = super()._map_basic_serializer(serializer, direction)
+        if direction == "response":
+            whole = set(schema["properties"]) - getattr(serializer, "may_lack", set())
+            schema.pop("required", None)
+            schema |= {"required": sorted(whole)} if whole else {}
+        return schema
+
     def _conditions(self) -> list[OpenApiParameter]:
         if not self.view.tagged:
             return []

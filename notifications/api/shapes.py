@@ -17,6 +17,8 @@ from notifications.device import Device
 class DeviceSerializer(serializers.Serializer[Device]):
     """One address: a registration token or a Firebase installation ID, never both."""
 
+    may_lack = frozenset({"token", "fid"})
+
     token = serializers.CharField(required=False)
     fid = serializers.CharField(required=False)
     platform = serializers.ChoiceField(choices=Device.Platform.choices)
