@@ -32,7 +32,7 @@ class ApiView(APIView):
     """A door for programs; which scope opens it, `config/doors.py` says."""
 
     content_negotiation_class = AlwaysJson
-    metadata_class = None
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     # Where that stands which it makes: the name of an address, and the member that completes it.
     place: tuple[str, str] | None = None
     tagged = False  # what is read here has a tag, too
