@@ -48,12 +48,7 @@ class AuditEntry(models.Model):
         "from", null=True, blank=True, help_text=_("Empty: a command on the server, or a worker.")
     )
     request_id = models.CharField(
-        "request ID",
-        max_length=request_id.LONGEST,
-        blank=True,
-        default="",
-        db_default="",
-        help_text=_("The lines of the log that belong to it end with this."),
+        "request ID", max_length=request_id.LONGEST, blank=True, default="", db_default=""
     )
     changes = models.JSONField(default=dict, blank=True, help_text=_("{field: [before, after]}"))
     detail = models.JSONField(default=dict, blank=True)

@@ -25,7 +25,7 @@ class Rules(serializers.Serializer[Any]):
     may_lack = frozenset({"all", "any", "not", "field", "op", "value", "seen"})
 
     def get_fields(self) -> dict[str, Any]:
-        inner: Any = lazy_serializer(self.itself)  # type: ignore[no-untyped-call]
+        inner: Any = lazy_serializer(self.itself)
         return {
             "all": inner(many=True, required=False),
             "any": inner(many=True, required=False),

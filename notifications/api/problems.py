@@ -98,9 +98,9 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
     if isinstance(error, DATABASE_TROUBLE):
         log.warning("a request met a busy or restarting database: %s", error)
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
+        return away()
     log.exception("a request failed", exc_info=error)
-    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")
+    return ours()
 
 
 def _messages_of(error: Invalid) -> dict[str, list[str]]:
@@ -143,5 +143,18 @@ def _place(path: str, name: str | int) -> str:
 @csrf_exempt  # or a POST would hear of log-ins and cookies first
 def no_such_address(request: HttpRequest) -> HttpResponse:
     """The API's own 404: a script that mistypes an address must not be handed a page."""
-    problem = Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/.")
-    return HttpResponse(as_json(problem_of(problem)), status=404, content_type=CONTENT_TYPE)
+    return outside(Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/."))
+
+
+def outside(problem: Problem) -> HttpResponse:
+    """Where no endpoint was reached, and so no exception handler of its own."""
+    body = as_json(problem_of(problem))
+    return HttpResponse(body, status=problem.status_code, content_type=CONTENT_TYPE)
+
+
+def away() -> Problem:
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was changed. Try again shortly.")
+
+
+def ours() -> Problem:
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")

@@ -59,10 +59,12 @@ ETAG = "A mark of what is shown, for If-Match and If-None-Match."
 LOCATION = "Where it stands."
 
 
-class Schema(AutoSchema):  # type: ignore[misc]
+class Schema(AutoSchema):
     """Says of each operation what its view does with every request."""
 
-    def get_description(self) -> str:
+    view: Any  # an ApiView
+
+    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular asks for it
         """Its own words; those of a class are for who reads the code."""
         return inspect.getdoc(getattr(self.view, self.method.lower())) or ""
 
@@ -71,7 +73,7 @@ class Schema(AutoSchema):  # type: ignore[misc]
 
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:
         """What is shown is shown whole, but for what the serializer says it may lack."""
-        schema = super()._map_basic_serializer(serializer, direction)
+        schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         if direction == "response":
             whole = set(schema["properties"]) - getattr(serializer, "may_lack", set())
             schema.pop("required", None)
@@ -93,13 +95,14 @@ class Schema(AutoSchema):  # type: ignore[misc]
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         if self.view.tagged and self.method == "GET":
-            same = OpenApiResponse(description="It is what If-None-Match names.")
-            bodies["304"] = self._get_response_for_code(same, "304")
+            bodies["304"] = self._told(304, None, "It is what If-None-Match names.")
         for status in sorted(self._refusals()):
-            refusal = OpenApiResponse(ProblemSerializer, REFUSALS[status])
-            code = str(status.value)
-            bodies[code] = self._get_response_for_code(refusal, code, [CONTENT_TYPE])
+            bodies[str(status.value)] = self._told(status, ProblemSerializer, REFUSALS[status])
         return bodies
+
+    def _told(self, status: int, body: Any, words: str) -> Any:
+        answer = OpenApiResponse(body, words)
+        return self._get_response_for_code(answer, str(int(status)), [CONTENT_TYPE])  # type: ignore[no-untyped-call]
 
     def _refusals(self) -> set[HTTPStatus]:
         method = getattr(self.view, self.method.lower())

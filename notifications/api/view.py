@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.db.models import Model, ProtectedError
-from django.http import HttpResponseBase
 from django.urls import reverse
 from psycopg.errors import UniqueViolation
 from rest_framework.exceptions import NotFound
@@ -44,10 +43,8 @@ class ApiView(APIView):
         if method is not None:  # else it is a 405
             refuse_unknown(request, method)
 
-    def finalize_response(
-        self, request: Request, response: Any, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
-        answer: Any = super().finalize_response(request, response, *args, **kwargs)
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **kwargs)
         made = answer.status_code == HTTPStatus.CREATED
         # From the body alone: a repeated Idempotency-Key brings back nothing else.
         if self.place and (made or answer.status_code == HTTPStatus.ACCEPTED):

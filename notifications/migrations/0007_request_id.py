@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='auditentry',
             name='request_id',
-            field=models.CharField(blank=True, db_default='', default='', help_text='The lines of the log that belong to it end with this.', max_length=128, verbose_name='request ID'),
+            field=models.CharField(blank=True, db_default='', default='', max_length=128, verbose_name='request ID'),
         ),
     ]

@@ -1,10 +1,12 @@
-"""An address that is none says so, whoever asks and however: a script must never get a page."""
+"""A script never gets a page: not where there is no address, and not where there is no way in."""
 
 from __future__ import annotations
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 
+from config.idle import Idle
 from tests.api.caller import Caller
 
 NOWHERE = [
@@ -47,3 +49,24 @@ def test_the_reference_is_only_read(client: Client, path: str) -> None:
     response = client.post(path, b"{}", content_type="application/json")
     assert (response.status_code, response["Content-Type"]) == (405, "application/problem+json")
     assert response.json()["status"] == 405
+
+
+@pytest.mark.parametrize("path", ["/api/v1/runs", "/api/nothing"])
+def test_a_host_that_is_not_ours_is_told_so_as_a_problem(db: None, path: str) -> None:
+    response = Client().post(path, headers={"Host": "evil.example"})
+    assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
+    assert "ALLOWED_HOSTS" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(("error", "status"), [(OperationalError("gone"), 503), (KeyError(), 500)])
+def test_what_breaks_before_an_endpoint_is_reached_is_a_problem_too(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Idle, "__call__", fail)
+    alice.client = Client(raise_request_exception=False)
+    response = alice.get("runs")
+    assert (response.status_code, response["Content-Type"]) == (status, "application/problem+json")
+    assert ("Retry-After" in response) == (status == 503)
