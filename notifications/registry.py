@@ -6,6 +6,7 @@ other instead of deadlocking. If the process dies here: nothing of the call is c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -125,12 +126,18 @@ def _columns(project: Project, people: list[Person], now: datetime) -> dict[str,
         "now": now,
         "ids": [person.external_id for person in people],
         "attributes": [
-            None if person.attributes is None else orjson.dumps(person.attributes).decode()
-            for person in people
+            None if person.attributes is None else _as_json(person.attributes) for person in people
         ],
         "locales": [person.locale for person in people],
         "zones": [person.timezone for person in people],
     }
+
+
+def _as_json(attributes: dict[str, Any]) -> str:
+    try:
+        return orjson.dumps(attributes).decode()
+    except TypeError:  # it writes no whole number over 64 bits, and jsonb keeps them
+        return json.dumps(attributes)
 
 
 # In the order in which a worker retires devices (see device.py), before any new row is written.

@@ -65,6 +65,14 @@ def test_what_is_left_out_of_a_person_stays(alice: Caller, ours: Project) -> Non
     assert alice.patch(path, {"locale": ""}).json()["locale"] == ""
 
 
+def test_a_number_beyond_64_bits_outlives_a_change_of_another(alice: Caller, ours: Project) -> None:
+    contact = make_contact(ours, attributes={"n": 10**30 + 1})
+    answer = alice.patch(f"contacts/{contact.external_id}", {"attributes": {"plan": "pro"}})
+    assert answer.status_code == 200
+    contact.refresh_from_db()
+    assert contact.attributes == {"n": 10**30 + 1, "plan": "pro"}
+
+
 def test_devices_that_are_given_are_all_there_are(alice: Caller, ours: Project) -> None:
     contact = make_contact(ours)
     make_device(contact, "old")
