@@ -21,7 +21,7 @@ from notifications.api.query import takes
 from notifications.api.view import ApiView
 
 FILTERS = [
-    OpenApiParameter("status", str, enum=Delivery.Status.values),
+    OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
 ]
 
