@@ -9,10 +9,12 @@ from drf_spectacular.helpers import lazy_serializer
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.rules import FIELDS, OPERATORS
+from campaigns.rules import FIELDS, MANY, OPERATORS
 from notifications.api.fields import JsonObject
 
 FIELD = f"attributes.<name>, {', '.join(FIELDS)}."
+LISTS = ", ".join(op for op in OPERATORS if op in MANY)
+VALUE = f"A list for {LISTS}; none for exists and not_exists."
 
 
 class Rules(serializers.Serializer[Any]):
@@ -32,7 +34,7 @@ class Rules(serializers.Serializer[Any]):
             "not": inner(required=False),
             "field": serializers.CharField(required=False, help_text=FIELD),
             "op": serializers.ChoiceField(choices=OPERATORS, required=False),
-            "value": serializers.JSONField(required=False),
+            "value": serializers.JSONField(required=False, help_text=VALUE),
         }
 
 
