@@ -12,7 +12,8 @@ from campaigns import reports
 from campaigns.chunk import Chunk, free_lapsed
 from campaigns.ledger import COPIES
 from campaigns.reasons import Reason
-from campaigns.run import Run, moment_of_end
+from campaigns.run import Run
+from notifications import clock
 
 AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
 
@@ -29,7 +30,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
-            finished_at=moment_of_end(now), **reports.sums_of(run)
+            finished_at=clock.after(now), **reports.sums_of(run)
         )
 
 

@@ -18,10 +18,10 @@ from django.db.models import Max, Q, QuerySet
 from campaigns import absence, breakers, cancelling, details, freezing, reports
 from campaigns.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
-from campaigns.run import Run, moment_of_end
+from campaigns.run import Run
 from campaigns.schedule import plan_series, start_due
 from campaigns.wave import Wave
-from notifications import pacing
+from notifications import clock, pacing
 from notifications.device import Device
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
@@ -103,7 +103,7 @@ def _send_on(run: Run, now: datetime, at_once: int) -> Ring | None:
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
     if not states and not run.freezing:
-        run.move_to(Run.State.FINISHED, finished_at=moment_of_end(now), **reports.sums_of(run))
+        run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **reports.sums_of(run))
         return None
     Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
     if trip := breakers.look_back(run):

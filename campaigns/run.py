@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns import details
 from campaigns.reasons import Cause
-from notifications import clock
 from notifications.project import OfProject
 
 # How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,
@@ -287,8 +286,3 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
 }
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
-
-
-def moment_of_end(now: datetime) -> datetime:
-    """No earlier than its last row, which may have been written since `now` was asked."""
-    return max(now, clock.now())

@@ -133,12 +133,14 @@ PAGES: dict[str, Door] = {
 }
 
 _PEOPLE = {"POST": Scope.CONTACTS}
-_ONE = ("GET", "PUT", "DELETE")
+_ONE = ("GET", "PUT", "PATCH", "DELETE")
 
 ENDPOINTS: dict[str, dict[str, Scope]] = {
+    "contacts": {"GET": Scope.CONTACTS},
     "contacts/bulk": _PEOPLE,
     "contacts/<path:external_id>": dict.fromkeys(_ONE, Scope.CONTACTS),
     "devices": _PEOPLE,
+    "devices/<path:address>": {"DELETE": Scope.CONTACTS},
     "audiences": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "audiences/estimate": {"POST": Scope.AUDIENCES},
     "audiences/<int:pk>": dict.fromkeys(_ONE, Scope.AUDIENCES),

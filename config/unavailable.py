@@ -1,30 +1,47 @@
-"""The page for an error: 503 when the database is in trouble, whatever else the error is called."""
+"""The page for an error, or the problem: 503 when the database is in trouble, whatever else the
+error is called."""
 
 from __future__ import annotations
 
 import sys
+from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.defaults import bad_request, server_error
 
+from notifications.api import problems
 from notifications.outage import DATABASE_TROUBLE
 
 AGAIN_IN = "5"  # seconds
+FOR_PROGRAMS = "/api/"
 
 
 def error(request: HttpRequest) -> HttpResponse:
     """Django's `handler500`, called while the error is handled. It asks the database nothing."""
-    return _unavailable() if _is_the_databases(sys.exc_info()[1]) else server_error(request)
+    if _is_the_databases(sys.exc_info()[1]):
+        return _unavailable(request)
+    return problems.outside(problems.ours()) if _is_a_programs(request) else server_error(request)
 
 
 def refusal(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's `handler400`: it says of a session that cannot be written that it was deleted."""
-    return _unavailable() if _is_the_databases(exception) else bad_request(request, exception)
+    if _is_the_databases(exception):
+        return _unavailable(request)
+    if _is_a_programs(request):
+        return problems.outside(problems.Problem(HTTPStatus.BAD_REQUEST, str(exception)))
+    return bad_request(request, exception)
 
 
-def _unavailable() -> HttpResponse:
-    return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": AGAIN_IN})
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    if _is_a_programs(request):
+        return problems.outside(problems.away())
+    page = render_to_string("503.html")
+    return HttpResponse(page, status=503, headers={"Retry-After": AGAIN_IN})
+
+
+def _is_a_programs(request: HttpRequest) -> bool:
+    return request.path.startswith(FOR_PROGRAMS)
 
 
 def _is_the_databases(error: BaseException | None) -> bool:

@@ -28,5 +28,5 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     # The split view: our Content-Security-Policy forbids the inline script of the other one.
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema")),
-    re_path("^api/", no_such_address),
+    re_path("^api(?:/|$)", no_such_address),
 ]

@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from notifications import origin
+from notifications import origin, request_id
 from notifications.project import Project
 
 # The trail keeps English; the pages say these in the reader's language.
@@ -48,6 +48,9 @@ class AuditEntry(models.Model):
     address = models.GenericIPAddressField(
         "from", null=True, blank=True, help_text=_("Empty: a command on the server, or a worker.")
     )
+    request_id = models.CharField(
+        "request ID", max_length=request_id.LONGEST, blank=True, default="", db_default=""
+    )
     changes = models.JSONField(default=dict, blank=True, help_text=_("{field: [before, after]}"))
     detail = models.JSONField(default=dict, blank=True)
 
@@ -74,6 +77,7 @@ def record(
         action=action,
         subject=subject[:100],
         address=origin.address(),
+        request_id=request_id.current(),
         changes=changes or {},
         detail=detail,
     )

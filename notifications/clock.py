@@ -12,3 +12,8 @@ def now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         found: datetime = cursor.fetchone()[0]
     return found
+
+
+def after(moment: datetime) -> datetime:
+    """Now, for an end: no earlier than the last row, which may be written since it was asked."""
+    return max(moment, now())

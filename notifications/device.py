@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.contact import Contact
-from notifications.project import OfProject
+from notifications.project import OfProject, Project
 from notifications.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048
@@ -120,6 +120,19 @@ def retire(
         return Device.objects.filter(pk__in=free).update(
             retired_at=now, retired_reason=reason, retired_by=by
         )
+
+
+def unregister(project: Project, address: str, *, now: datetime) -> bool:
+    """The app takes its address back, of whichever kind it is. Whether somebody had it."""
+    if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
+        return False
+    known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
+    with transaction.atomic():
+        found = hold(known)
+        Device.objects.filter(pk__in=found, retired_at__isnull=True).update(
+            retired_at=now, retired_reason="removed", retired_by=""
+        )
+    return bool(found)
 
 
 def hold(devices: models.QuerySet[Device]) -> list[int]:

@@ -39,6 +39,7 @@ FIELDS = {
     "prefix": pgettext_lazy("field", "prefix"),
     "project": _("project"),
     "quota per minute": pgettext_lazy("field", "quota per minute"),
+    "request ID": pgettext_lazy("field", "request ID"),
     "registered at": pgettext_lazy("field", "registered at"),
     "retired at": pgettext_lazy("field", "retired at"),
     "retired by": pgettext_lazy("field", "retired by"),

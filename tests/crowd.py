@@ -26,7 +26,14 @@ PEOPLE = [f"crowd-{number}" for number in range(50)]
 TOKENS = [f"crowd{number}:APA91b" for number in range(60)]
 FINE = frozenset({200, 201, 204, 302})
 # Erased by somebody else a moment ago: they cannot be found, named, or put on a list.
-TOO_LATE = {"DELETE": {404}, "POST devices": {400}, "PUT audiences": {400}}
+TOO_LATE = {
+    "PATCH": {404},
+    "DELETE": {404},
+    "POST devices": {400},
+    "DELETE devices": {404},
+    "PUT audiences": {400},
+    "PATCH audiences": {400},
+}
 
 log = logging.getLogger(__name__)
 
@@ -90,9 +97,13 @@ class Writer:
         self.deeds: list[tuple[str, Callable[[], int]]] = [
             ("POST contacts/bulk", self.bring),
             ("PUT", self.replace),
+            ("PATCH", self.change),
             ("DELETE", self.erase),
             ("POST devices", self.register),
+            ("DELETE devices", self.unregister),
             ("PUT audiences", self.put_on_a_list),
+            ("PATCH audiences", self.change_a_list),
+            ("GET contacts", self.read_everybody),
             ("a clerk erases", self.erase_by_hand),
             ("a clerk changes a list", self.list_by_hand),
             ("a clerk copies a list", self.copy),
@@ -110,17 +121,30 @@ class Writer:
     def replace(self) -> int:
         return self._api("PUT", f"contacts/{self._one()}", {"devices": self._some(3)})
 
+    def change(self) -> int:
+        told = {"attributes": {"n": self.dice.random()}, "devices": self._some(3)}
+        return self._api("PATCH", f"contacts/{self._one()}", told)
+
     def erase(self) -> int:
         return self._api("DELETE", f"contacts/{self._one()}", None)
 
     def register(self) -> int:
         return self._api("POST", "devices", {"contact": self._one(), **self._some(1)[0]})
 
+    def unregister(self) -> int:
+        return self._api("DELETE", f"devices/{self.dice.choice(TOKENS)}", None)
+
     def put_on_a_list(self) -> int:
         one = self.dice.choice(self.crowd.lists)
-        known = Contact.objects.filter(project=self.crowd.project, external_id__in=PEOPLE)
-        some = [person.external_id for person in known.order_by("?")[:20]]
-        return self._api("PUT", f"audiences/{one.pk}", {"name": one.name, "contacts": some})
+        told = {"name": one.name, "contacts": self._some_known()}
+        return self._api("PUT", f"audiences/{one.pk}", told)
+
+    def change_a_list(self) -> int:
+        one = self.dice.choice(self.crowd.lists)
+        return self._api("PATCH", f"audiences/{one.pk}", {"contacts": self._some_known()})
+
+    def read_everybody(self) -> int:
+        return self._api("GET", "contacts", None)
 
     def erase_by_hand(self) -> int:
         one = Contact.objects.filter(project=self.crowd.project, external_id=self._one()).first()
@@ -166,6 +190,10 @@ class Writer:
 
     def _some(self, most: int) -> list[dict[str, str]]:
         return [_android(token) for token in self.dice.sample(TOKENS, self.dice.randint(1, most))]
+
+    def _some_known(self) -> list[str]:
+        known = Contact.objects.filter(project=self.crowd.project, external_id__in=PEOPLE)
+        return [person.external_id for person in known.order_by("?")[:20]]
 
     def _devices(self) -> QuerySet[Device]:
         return Device.objects.filter(project=self.crowd.project, address__in=TOKENS)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from campaigns.campaign import Campaign
 from campaigns.recurrence import name_of
 from campaigns.run import Run
 from tests.builders import make_campaign, make_project
-from tests.waiting import eventually
+from tests.waiting import eventually, somebody_waits
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 LAST = 8  # the number of its last day
@@ -179,12 +179,6 @@ def test_it_is_where_its_people_left_it_whatever_they_did(db: None) -> None:
 # --- At the same moment ---------------------------------------------------------------------------
 
 
-def somebody_waits_for_a_lock() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
-
-
 def at_once(first: Callable[[], object], second: Callable[[], object]) -> None:
     """The second has read what it acts on when the first commits."""
 
@@ -198,7 +192,7 @@ def at_once(first: Callable[[], object], second: Callable[[], object]) -> None:
         with transaction.atomic():
             first()
             done = other.submit(on_another_connection)
-            eventually("the second waits", somebody_waits_for_a_lock)
+            eventually("the second waits", somebody_waits)
         done.result()
 
 

@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import audience as audiences
 from campaigns.api.estimates import Estimate, estimate
+from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
-from campaigns.rules import OPERATORS
 from notifications import audit
 from notifications.api import pages
-from notifications.api.fields import JsonObject, StrictSerializer
+from notifications.api.fields import StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
+from notifications.api.problems import refuses
+from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact, stay
 
 MAX_LISTED = 10_000
-EXAMPLE = '{"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}'
-TREE = f"A tree of all, any, not, e.g. {EXAMPLE}. `op` is one of {', '.join(OPERATORS)}."
+EXAMPLE = OpenApiExample(
+    "Gold and Pro",
+    {
+        "name": "Gold and Pro",
+        "rules": {
+            "all": [
+                {"field": "attributes.plan", "op": "in", "value": ["gold", "pro"]},
+                {"field": "platform", "op": "eq", "value": "ios"},
+            ]
+        },
+    },
+    request_only=True,
+)
 
 
 class AudienceSerializer(StrictSerializer):
     """Rules, or the external ids of the people on a static list."""
 
+    may_lack = frozenset({"rules"})
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
-    kind = serializers.CharField(read_only=True)
-    rules = JsonObject(required=False, help_text=TREE)
+    kind = serializers.ChoiceField(choices=Audience.Kind.choices, read_only=True)
+    rules = RulesField(required=False)
     contacts = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         required=False,
@@ -43,11 +60,6 @@ class AudienceSerializer(StrictSerializer):
     )
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if "rules" in attrs and "contacts" in attrs:
-            raise serializers.ValidationError("Give either rules or contacts, not both.")
-        return attrs
 
     def to_representation(self, audience: Audience) -> dict[str, Any]:
         rules = {"rules": audience.rules} if audience.kind == Audience.Kind.RULES else {}
@@ -61,11 +73,15 @@ class AudienceSerializer(StrictSerializer):
         }
 
 
-class EstimateRequest(StrictSerializer):
-    rules = JsonObject(help_text=TREE)
+class QuestionSerializer(StrictSerializer):
+    """Rules that are not saved."""
+
+    rules = RulesField()
 
 
 class EstimateSerializer(serializers.Serializer[Estimate]):
+    """How many the rules select."""
+
     contacts = serializers.IntegerField()
     devices = serializers.IntegerField()
     exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
@@ -73,50 +89,76 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
 
 
 class ExplanationSerializer(serializers.Serializer[Any]):
+    """Why a person is in or out."""
+
     contact = serializers.CharField()
     selected = serializers.BooleanField(help_text="What a launch at this moment would do.")
     devices = serializers.IntegerField(help_text="How many of their devices are selected.")
-    rules = JsonObject(help_text="The tree, each node with `holds`, each leaf with `seen`.")
+    rules = ExplainedField()
 
 
 class Audiences(ApiView):
-    @extend_schema(
-        operation_id="audiences_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(AudienceSerializer),
-    )
+    place = ("api-audience", "id")
+
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="audiences_list", responses=pages.schema_of(AudienceSerializer))
     def get(self, request: Request) -> Response:
+        """Every audience, newest first."""
         mine = Audience.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, AudienceSerializer().to_representation)
 
-    @extend_schema(request=AudienceSerializer, responses={201: AudienceSerializer})
+    @extend_schema(
+        request=AudienceSerializer, responses={201: AudienceSerializer}, examples=[EXAMPLE]
+    )
     @patient
     @idempotent
     def post(self, request: Request) -> Response:
+        """Save rules, or a static list of people, under a name."""
         given = self.given(AudienceSerializer)
+        if "rules" in given and "contacts" in given:
+            raise serializers.ValidationError("Give either rules or contacts, not both.")
         listed = "contacts" in given
         kind = Audience.Kind.LIST if listed else Audience.Kind.RULES
         audience = _write(Audience(project=self.project, kind=kind), given)
         return Response(AudienceSerializer(audience).data, status=201)
 
 
-class AudienceById(ApiView):
+class AudienceById(RowView[Audience]):
+    model, serializer = Audience, AudienceSerializer
+
     @extend_schema(responses=AudienceSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(AudienceSerializer(self.find(Audience, pk)).data)
+        """One audience. Of a static list the name only: people are not listed."""
+        return Response(self.shown(self.find(Audience, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
     @patient
     def put(self, request: Request, pk: int) -> Response:
         """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
-        audience = _write(self.find(Audience, pk), self.given(AudienceSerializer))
-        return Response(AudienceSerializer(audience).data)
+        given = self.given(AudienceSerializer)
+        with transaction.atomic():
+            audience = _write(self.held(pk), given)
+        return Response(self.shown(audience))
 
+    @refuses(HTTPStatus.CONFLICT)
+    @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
+    @patient
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; rules, or the people on the list, are replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            audience = self.held(pk)
+            _write(audience, self.changed(audience, body))
+        return Response(self.shown(audience))
+
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     @patient
     def delete(self, request: Request, pk: int) -> Response:
-        audience = self.find(Audience, pk)
+        """Only while nothing uses it."""
         with transaction.atomic():
+            audience = self.held(pk)
             delete(audience)
             audit.record(
                 self.actor, "deleted", f"audience {pk}", project=self.project, name=audience.name
@@ -161,19 +203,17 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
 
 
 class AudienceEstimate(ApiView):
-    @extend_schema(request=EstimateRequest, responses=EstimateSerializer)
+    @extend_schema(request=QuestionSerializer, responses=EstimateSerializer)
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
-        rules = self.given(EstimateRequest)["rules"]
+        rules = self.given(QuestionSerializer)["rules"]
         validate_rules(rules, project_id=self.project.pk)
         return Response(EstimateSerializer(estimate(self.project.pk, rules)).data)
 
 
 class AudienceExplain(ApiView):
-    @extend_schema(
-        parameters=[OpenApiParameter("contact", str, required=True, description="External id.")],
-        responses=ExplanationSerializer,
-    )
+    @takes(OpenApiParameter("contact", str, required=True, description="External id."))
+    @extend_schema(responses=ExplanationSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Why a person is in or out: each rule with whether it holds, and the value seen."""
         rules = self.find(Audience, pk).effective_rules

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +25,9 @@ from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem
+from notifications.api.problems import Problem, refuses
+from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.project import OfProject
 from notifications.rules import LONGEST_LABEL, MAX_TTL
@@ -36,7 +38,23 @@ Chosen = TypeVar("Chosen", bound=OfProject)
 DEFAULTS = {name: getattr(Campaign(), name) for name in POLICY}
 
 
+EXAMPLE = OpenApiExample(
+    "On time",
+    {
+        "name": "First",
+        "audience": 5,
+        "template": 3,
+        "on_unknown": "resend",
+        "rate_per_second": 200,
+        "schedule": {"kind": "at", "at": "2030-05-31T09:00", "timezone": "Asia/Seoul"},
+    },
+    request_only=True,
+)
+
+
 class CampaignSerializer(StrictSerializer):
+    """Who, what and when."""
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     audience = serializers.IntegerField(min_value=1)
@@ -90,38 +108,58 @@ class CampaignSerializer(StrictSerializer):
 
 
 class Campaigns(ApiView):
-    @extend_schema(
-        operation_id="campaigns_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(CampaignSerializer),
-    )
+    place = ("api-campaign", "id")
+
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="campaigns_list", responses=pages.schema_of(CampaignSerializer))
     def get(self, request: Request) -> Response:
+        """Every campaign, newest first."""
         mine = Campaign.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, CampaignSerializer().to_representation)
 
-    @extend_schema(request=CampaignSerializer, responses={201: CampaignSerializer})
+    @extend_schema(
+        request=CampaignSerializer, responses={201: CampaignSerializer}, examples=[EXAMPLE]
+    )
     @idempotent
     def post(self, request: Request) -> Response:
+        """Save a draft. Nothing is sent before it is launched."""
         campaign = _write(Campaign(project=self.project), self.given(CampaignSerializer))
         return Response(CampaignSerializer(campaign).data, status=201)
 
 
-class CampaignById(ApiView):
+class CampaignById(RowView[Campaign]):
+    model, serializer = Campaign, CampaignSerializer
+
     @extend_schema(responses=CampaignSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(CampaignSerializer(self.find(Campaign, pk)).data)
+        """One campaign."""
+        return Response(self.shown(self.find(Campaign, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. A run that was launched keeps what it was launched with."""
-        campaign = _write(self.find(Campaign, pk), self.given(CampaignSerializer))
-        return Response(CampaignSerializer(campaign).data)
+        given = self.given(CampaignSerializer)
+        with transaction.atomic():
+            campaign = _write(self.held(pk), given)
+        return Response(self.shown(campaign))
 
+    @refuses(HTTPStatus.CONFLICT)
+    @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; a schedule is replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            campaign = self.held(pk)
+            _write(campaign, self.changed(campaign, body))
+        return Response(self.shown(campaign))
+
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while it was never launched: its runs are the record of what people received."""
-        campaign = self.find(Campaign, pk)
         with transaction.atomic():
+            campaign = self.held(pk)
             delete(campaign)
             audit.record(
                 self.actor, "deleted", f"campaign {pk}", project=self.project, name=campaign.name
@@ -143,6 +181,8 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
 
 
 class CampaignLaunch(ApiView):
+    place = ("api-run", "id")
+
     @extend_schema(request=Nothing, responses={202: RunSerializer})
     @idempotent
     def post(self, request: Request, pk: int) -> Response:

@@ -16,17 +16,19 @@ from campaigns.ledger import Delivery
 from campaigns.reasons import Reason
 from campaigns.recipients import Filters, Row
 from campaigns.run import Run
-from notifications.access import Scope
 from notifications.api import pages
+from notifications.api.query import takes
 from notifications.api.view import ApiView
 
 FILTERS = [
-    OpenApiParameter("status", str, enum=Delivery.Status.values),
+    OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
 ]
 
 
 class DeliverySerializer(serializers.Serializer[Any]):
+    """What became of one recipient."""
+
     seq = serializers.IntegerField(help_text="The recipient's number in the run.")
     contact = serializers.CharField(help_text="External id; empty when erased since.")
     platform = serializers.CharField()
@@ -39,14 +41,12 @@ class DeliverySerializer(serializers.Serializer[Any]):
 
 
 class Deliveries(ApiView):
-    scope = Scope.RUNS
-
+    @takes(*pages.PARAMETERS, *FILTERS)
     @extend_schema(
-        operation_id="runs_deliveries_list",
-        parameters=[*pages.PARAMETERS, *FILTERS],
-        responses=pages.schema_of(DeliverySerializer),
+        operation_id="runs_deliveries_list", responses=pages.schema_of(DeliverySerializer)
     )
     def get(self, request: Request, pk: int) -> Response:
+        """What became of each recipient, in the order of their numbers."""
         run, asked = self.find(Run, pk), _filters(request)
         after, limit = pages.where(request)
         rows = recipients.page(run, asked, after=after or 0, limit=limit + 1)
@@ -55,9 +55,8 @@ class Deliveries(ApiView):
 
 
 class DeliveriesCsv(ApiView):
-    scope = Scope.RUNS
-
-    @extend_schema(parameters=FILTERS, responses={(200, "text/csv"): OpenApiTypes.STR})
+    @takes(*FILTERS)
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """The same as a file, streamed: a million rows take no memory."""
         run, asked = self.find(Run, pk), _filters(request)

@@ -20,6 +20,7 @@ from notifications.api import pages
 from notifications.api.fields import Nothing
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
+from notifications.api.query import takes
 from notifications.api.view import ApiView
 from notifications.pacing import Limit
 
@@ -38,11 +39,15 @@ class TotalsSerializer(serializers.Serializer[Totals]):
 
 
 class CauseSerializer(serializers.Serializer[Any]):
+    """Why a run waits for a person."""
+
     code = serializers.ChoiceField(choices=Cause.choices)
     text = serializers.CharField()
 
 
 class RunSummarySerializer(serializers.Serializer[Run]):
+    """One launch, as lists show it."""
+
     id = serializers.IntegerField()
     campaign = serializers.IntegerField()
     state = serializers.ChoiceField(choices=Run.State.choices)
@@ -61,7 +66,7 @@ class RunSummarySerializer(serializers.Serializer[Run]):
 class PaceSerializer(serializers.Serializer[Any]):
     """What the gate allows, and why. The rate that is reached may be lower."""
 
-    limit = serializers.ChoiceField(choices=[(limit.value, limit.value) for limit in Limit])
+    limit = serializers.ChoiceField(choices=[(limit.value, limit.name) for limit in Limit])
     text = serializers.CharField()
     rate_per_second = serializers.FloatField(help_text="At most so many messages a second.")
     until = serializers.DateTimeField(
@@ -70,6 +75,8 @@ class PaceSerializer(serializers.Serializer[Any]):
 
 
 class RunSerializer(RunSummarySerializer):
+    """One launch, with its reasons and its pace."""
+
     reasons = serializers.DictField(
         child=serializers.IntegerField(), help_text="How many by code, most first."
     )
@@ -122,12 +129,10 @@ def run_url(request: Request, run: Run) -> str:
 
 
 class Runs(ApiView):
-    @extend_schema(
-        operation_id="runs_list",
-        parameters=[*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id.")],
-        responses=pages.schema_of(RunSummarySerializer),
-    )
+    @takes(*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id."))
+    @extend_schema(operation_id="runs_list", responses=pages.schema_of(RunSummarySerializer))
     def get(self, request: Request) -> Response:
+        """Every run, newest first."""
         runs = Run.objects.filter(project=self.project)
         if (campaign := request.query_params.get("campaign")) is not None:
             runs = runs.filter(campaign=_id(campaign))
@@ -143,21 +148,21 @@ def _id(text: str) -> int:
 class RunById(ApiView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
+        """One run, as it stands at this moment."""
         return Response(RunSerializer(self.find(Run, pk)).data)
 
 
 class RunMove(ApiView):
-    """Pause, resume or cancel; which one, its address says.
-
-    Of a campaign that repeats, a run that is cancelled before it began is left out: the next one
-    takes its place. What ends the series is `campaigns/{id}/stop`.
-    """
-
     verb = ""
 
     @extend_schema(request=Nothing, responses=RunSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
+        """Pause, resume or cancel it, as the address says.
+
+        A run of a series that is cancelled before it began is left out: the next one takes its
+        place. What ends the series is `campaigns/{id}/stop`.
+        """
         self.given(Nothing)
         run = self.find(Run, pk)
         try:

@@ -31,7 +31,14 @@ PLACES = {
 
 
 class ScheduleSerializer(StrictSerializer):
-    kind = serializers.CharField(help_text="now, at or recurring")
+    """When: at once, at a time, or again and again."""
+
+    may_lack = frozenset({"at", "repeat", "until"})
+
+    kind = serializers.ChoiceField(
+        choices=Campaign.Schedule.choices,
+        error_messages={"invalid_choice": "Use now, at or recurring."},
+    )
     at = serializers.CharField(
         required=False, help_text="RFC 3339 with an offset, or a local time together with timezone."
     )
@@ -46,11 +53,6 @@ class ScheduleSerializer(StrictSerializer):
     until = serializers.CharField(
         required=False, allow_null=True, help_text="Of recurring: its end, like `at`."
     )
-
-    def validate_kind(self, kind: str) -> str:
-        if kind not in Campaign.Schedule.values:
-            raise serializers.ValidationError("Use now, at or recurring.")
-        return kind
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The campaign's own fields."""

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,16 +16,30 @@ from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
 from notifications import audit, payload
-from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem
+from notifications.api.problems import Problem, refuses
+from notifications.api.query import takes
+from notifications.api.row import RowView
 from notifications.api.view import ApiView, delete, save
 from notifications.contact import Contact
 from notifications.gateway import Message
 
 A_DAY = 86_400
+EXAMPLE = OpenApiExample(
+    "Hello",
+    {
+        "name": "Hello",
+        "title": 'Hello {{ first_name | default: "there" }}',
+        "body": "See you on Friday",
+        "link": "https://example.com/events/1",
+        "data": {"screen": "events"},
+        "options": {"android": {"channel_id": "events"}, "ios": {"badge": 1}},
+        "locales": {"ko": {"title": "안녕하세요"}},
+    },
+    request_only=True,
+)
 
 
 class Text(serializers.CharField):
@@ -33,7 +47,38 @@ class Text(serializers.CharField):
         super().__init__(required=False, allow_blank=True, trim_whitespace=False, **options)
 
 
+class LanguageSerializer(serializers.Serializer[Any]):
+    """The texts in another language."""
+
+    may_lack = frozenset({"title", "body", "image", "link", "data"})
+
+    title = serializers.CharField(required=False, allow_blank=True)
+    body = serializers.CharField(required=False, allow_blank=True)
+    image = serializers.CharField(required=False, allow_blank=True)
+    link = serializers.CharField(required=False, allow_blank=True)
+    data = serializers.DictField(  # type: ignore[assignment]  # as below
+        child=serializers.CharField(allow_blank=True), required=False
+    )
+
+
+@extend_schema_field(serializers.DictField(child=serializers.CharField(allow_blank=True)))
+class Texts(JsonObject):
+    """Texts by name, as they came."""
+
+
+@extend_schema_field(serializers.DictField(child=LanguageSerializer()))
+class Languages(JsonObject):
+    """Texts by language, as they came."""
+
+
+@extend_schema_field(serializers.DictField(child=JsonObject()))
+class Options(JsonObject):
+    """Options by platform, as they came."""
+
+
 class TemplateSerializer(StrictSerializer):
+    """A text with variables, and the same in other languages."""
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     title = serializers.CharField(
@@ -43,41 +88,44 @@ class TemplateSerializer(StrictSerializer):
     image = Text(max_length=2_000, help_text="An https address.")
     link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
-    data = JsonObject(required=False, help_text="For the app.")  # type: ignore[assignment]
-    options = JsonObject(
+    data = Texts(required=False, help_text="For the app.")  # type: ignore[assignment]
+    options = Options(
         required=False,
         help_text='Per platform: {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
     )
-    locales = JsonObject(
-        required=False, help_text='The same in other languages: {"ko": {"title": "…"}}.'
-    )
+    locales = Languages(required=False, help_text="By language tag; what is left out is as above.")
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
 
-class PreviewRequest(StrictSerializer):
+class ReaderSerializer(StrictSerializer):
+    """Whose values fill the variables."""
+
     contact = serializers.CharField(max_length=200, trim_whitespace=False)
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
+    """What one person would receive."""
+
     message = JsonObject(help_text="As FCM's messages:send takes it.")
 
 
 class Templates(ApiView):
-    scope = Scope.TEMPLATES
+    place = ("api-template", "id")
 
-    @extend_schema(
-        operation_id="templates_list",
-        parameters=pages.PARAMETERS,
-        responses=pages.schema_of(TemplateSerializer),
-    )
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="templates_list", responses=pages.schema_of(TemplateSerializer))
     def get(self, request: Request) -> Response:
+        """Every template, newest first."""
         mine = Template.objects.filter(project=self.project)
         return pages.page_by_id(request, mine, TemplateSerializer().to_representation)
 
-    @extend_schema(request=TemplateSerializer, responses={201: TemplateSerializer})
+    @extend_schema(
+        request=TemplateSerializer, responses={201: TemplateSerializer}, examples=[EXAMPLE]
+    )
     @idempotent
     def post(self, request: Request) -> Response:
+        """Save a text under a name."""
         template = Template(project=self.project, **self.given(TemplateSerializer))
         with transaction.atomic():
             save(template)
@@ -85,13 +133,15 @@ class Templates(ApiView):
         return Response(TemplateSerializer(template).data, status=201)
 
 
-class TemplateById(ApiView):
-    scope = Scope.TEMPLATES
+class TemplateById(RowView[Template]):
+    model, serializer = Template, TemplateSerializer
 
     @extend_schema(responses=TemplateSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(TemplateSerializer(self.find(Template, pk)).data)
+        """One template."""
+        return Response(self.shown(self.find(Template, pk)))
 
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. Launched runs keep the text they were launched with."""
@@ -102,36 +152,49 @@ class TemplateById(ApiView):
             "options": {},
             "locales": {},
         }
-        self.find(Template, pk)  # of this project, before its row is locked
         given = self.given(TemplateSerializer)
         with transaction.atomic():
-            revision.open_for_change(pk)
-            template = self.find(Template, pk)
-            for name, value in {**nothing, **given}.items():
-                setattr(template, name, value)
-            save(template)
-            revision.keep(template, by=self.actor)
-        return Response(TemplateSerializer(template).data)
+            template = self._write(self.held(pk), {**nothing, **given})
+        return Response(self.shown(template))
 
+    @refuses(HTTPStatus.CONFLICT)
+    @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
+    def patch(self, request: Request, pk: int) -> Response:
+        """What is left out stays; data, options and locales are each replaced whole."""
+        body = request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            template = self.held(pk)
+            self._write(template, self.changed(template, body))
+        return Response(self.shown(template))
+
+    @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
-        template = self.find(Template, pk)
+        """Only while no campaign uses it."""
         with transaction.atomic():
+            template = self.held(pk)
             delete(template)
             audit.record(
                 self.actor, "deleted", f"template {pk}", project=self.project, name=template.name
             )
         return Response(status=204)
 
+    def _write(self, template: Template, given: dict[str, Any]) -> Template:
+        revision.open_for_change(template.pk)
+        for name, value in given.items():
+            setattr(template, name, value)
+        save(template)
+        revision.keep(template, by=self.actor)
+        return template
+
 
 class TemplatePreview(ApiView):
-    scope = Scope.TEMPLATES
-
-    @extend_schema(request=PreviewRequest, responses=PreviewSerializer)
+    @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
+    @extend_schema(request=ReaderSerializer, responses=PreviewSerializer)
     def post(self, request: Request, pk: int) -> Response:
         """The message for the device this person used last, and nothing is sent."""
         template = self.find(Template, pk)
-        contact = contact_named(self, self.given(PreviewRequest)["contact"])
+        contact = contact_named(self, self.given(ReaderSerializer)["contact"])
         message = _rendered(template, _reader(contact))
         return Response({"message": payload.as_fcm(message)})
 

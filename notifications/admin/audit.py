@@ -25,7 +25,7 @@ SHOWN = 120  # characters in the list; the entry's own page has all of it
 @admin.register(AuditEntry)
 class AuditPage(ReadOnlyPage):
     list_display = ["when", "actor", "place", "did", "subject", "more"]
-    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about"]
+    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about", "asked_in"]
     search_fields = ["^actor", "^subject", "^action"]
     search_help_text = gettext_lazy("Begins with: user:ada, launched, run 81")
     endless = True
@@ -75,3 +75,9 @@ class AuditPage(ReadOnlyPage):
     @display(description=gettext_lazy("detail"))
     def about(self, obj: AuditEntry) -> str:
         return detail_in_words(obj.detail) or "–"
+
+    @display(description=gettext_lazy("request ID"))
+    def asked_in(self, obj: AuditEntry) -> SafeString:
+        if not obj.request_id:
+            return SafeString("–")
+        return format_html('<span class="c-code c-anywhere">{}</span>', obj.request_id)

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,11 +16,13 @@ from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
 from notifications.contact import Contact
-from notifications.device import Device
+from notifications.device import Device, unregister
 from notifications.registry import register
 
 
 class Devices(ApiView):
+    """The addresses that can receive."""
+
     @extend_schema(request=RegistrationSerializer, responses=RegistrationSerializer)
     @patient
     @idempotent
@@ -43,3 +46,13 @@ class Devices(ApiView):
                 {"contact": "There is no such person in this project; write them first."}
             )
         return owner
+
+
+class DeviceByAddress(ApiView):
+    @extend_schema(responses={204: None})
+    @patient
+    def delete(self, request: Request, address: str) -> Response:
+        """Send nothing to it any more, until the app registers it again."""
+        if not unregister(self.project, address, now=timezone.now()):
+            raise NotFound("There is no such device in this project.")
+        return Response(status=204)

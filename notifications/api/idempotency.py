@@ -46,6 +46,7 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
 
         def work() -> Answer:
             response = method(view, request, *args, **kwargs)
+            view.sign(response)
             headers = {name: response[name] for name in SAID_AGAIN if name in response}
             return Answer(response.status_code, as_json(response.data).decode(), headers)
 

@@ -21,7 +21,11 @@ MOST_PER_PAGE = 500
 
 PARAMETERS = [
     OpenApiParameter("cursor", str, description="From `next` of the page before."),
-    OpenApiParameter("limit", int, description=f"Rows a page, {PER_PAGE} if not given."),
+    OpenApiParameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PER_PAGE},
+        description="Rows a page.",
+    ),
 ]
 
 Row = TypeVar("Row", bound=Model)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
-from rest_framework import exceptions
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
-from notifications.api.rendering import as_json
+from notifications.api.rendering import OrjsonRenderer, as_json
 from notifications.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,23 @@ CONTENT_TYPE = "application/problem+json"
 INVALID = "Some values do not fit; see errors."
 # What DRF and Django call an error that belongs to no single field.
 OF_THE_WHOLE = ("non_field_errors", "__all__", "")
+
+
+class ProblemErrorSerializer(serializers.Serializer[Any]):
+    """One value that does not fit."""
+
+    field = serializers.CharField(help_text="Its place: contacts[3].devices[0].token.")
+    message = serializers.CharField()
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """Why nothing was done, as RFC 9457 says it."""
+
+    type = serializers.CharField(help_text="urn:carillon:… to tell apart, or about:blank.")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    errors = ProblemErrorSerializer(many=True)  # type: ignore[assignment]  # the metaclass takes it
 
 
 class Problem(exceptions.APIException):
@@ -46,16 +64,34 @@ class Problem(exceptions.APIException):
         self.retry_after = retry_after
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def refuses(*statuses: HTTPStatus) -> Callable[[Method], Method]:
+    """For the schema: what a method may answer beside what each of its kind does."""
+
+    def with_them(method: Method) -> Method:
+        method.refused = set(statuses)  # type: ignore[attr-defined]
+        return method
+
+    return with_them
+
+
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's exception handler: whatever was raised, as a problem."""
+    context["request"].accepted_renderer = OrjsonRenderer()  # also where YAML or a page was asked
     problem = _as_api_exception(error)
-    body = problem_of(problem)
+    body, headers = problem_of(problem), _headers_of(problem)
+    return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
+
+
+def _headers_of(problem: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(problem, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
     if seconds := getattr(problem, "retry_after", 0):
         headers["Retry-After"] = str(seconds)
-    return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
+    return headers
 
 
 def _as_api_exception(error: Exception) -> exceptions.APIException:
@@ -65,14 +101,15 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         return exceptions.NotFound()
     if isinstance(error, PermissionDenied):
         return exceptions.PermissionDenied()
+    if isinstance(error, SuspiciousOperation):  # more parameters than Django reads
+        return Problem(HTTPStatus.BAD_REQUEST, str(error))
     if isinstance(error, Invalid):
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
     if isinstance(error, DATABASE_TROUBLE):
         log.warning("a request met a busy or restarting database: %s", error)
-        again = "Nothing was changed. Try again shortly."
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, again, retry_after=2)
+        return away()
     log.exception("a request failed", exc_info=error)
-    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")
+    return ours()
 
 
 def _messages_of(error: Invalid) -> dict[str, list[str]]:
@@ -112,7 +149,24 @@ def _place(path: str, name: str | int) -> str:
     return path if name in OF_THE_WHOLE else f"{path}.{name}".lstrip(".")
 
 
+@csrf_exempt  # or a POST would hear of log-ins and cookies first
 def no_such_address(request: HttpRequest) -> HttpResponse:
     """The API's own 404: a script that mistypes an address must not be handed a page."""
-    problem = Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/.")
-    return HttpResponse(as_json(problem_of(problem)), status=404, content_type=CONTENT_TYPE)
+    return outside(Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/."))
+
+
+def outside(problem: Problem) -> HttpResponse:
+    """Where no endpoint was reached, and so no exception handler of its own."""
+    body = as_json(problem_of(problem))
+    return HttpResponse(
+        body, status=problem.status_code, headers=_headers_of(problem), content_type=CONTENT_TYPE
+    )
+
+
+def away() -> Problem:
+    again = "Nothing was changed. Try again shortly."
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, again, retry_after=2)
+
+
+def ours() -> Problem:
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something failed on our side; it is logged.")

@@ -17,6 +17,8 @@ from notifications.device import Device
 class DeviceSerializer(serializers.Serializer[Device]):
     """One address: a registration token or a Firebase installation ID, never both."""
 
+    may_lack = frozenset({"token", "fid"})
+
     token = serializers.CharField(required=False)
     fid = serializers.CharField(required=False)
     platform = serializers.ChoiceField(choices=Device.Platform.choices)
@@ -39,6 +41,8 @@ class DeviceSerializer(serializers.Serializer[Device]):
 
 
 class RegistrationSerializer(DeviceSerializer):
+    """An address together with the person it belongs to."""
+
     contact = serializers.CharField(max_length=200, help_text="The person's external id.")
 
 
@@ -59,7 +63,8 @@ class ContactSerializer(PersonSerializer):
     updated_at = serializers.DateTimeField(read_only=True)
 
     def to_representation(self, contact: Contact) -> dict[str, Any]:
-        devices = contact.devices.order_by("pk")
+        # A list has read them already; another question would be one for each person.
+        devices = sorted(contact.devices.all(), key=lambda device: device.pk)
         return {
             "external_id": contact.external_id,
             "attributes": contact.attributes,

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model, ProtectedError
+from django.urls import reverse
 from psycopg.errors import UniqueViolation
 from rest_framework.exceptions import NotFound
 from rest_framework.fields import empty
@@ -17,7 +18,9 @@ from rest_framework.views import APIView
 from notifications import audit, changes, origin
 from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
+from notifications.api import tags
 from notifications.api.problems import Problem
+from notifications.api.query import refuse_unknown
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
 from notifications.project import OfProject, Project
 
@@ -28,11 +31,33 @@ class ApiView(APIView):
     """A door for programs; which scope opens it, `config/doors.py` says."""
 
     content_negotiation_class = AlwaysJson
-    metadata_class = None
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    # Where that stands which it makes: the name of an address, and the member that completes it.
+    place: tuple[str, str] | None = None
+    tagged = False  # what is read here has a tag, too
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         refuse_unreadable(request)
+        method = getattr(self, (request.method or "").lower(), None)
+        if method is not None:  # else it is a 405
+            refuse_unknown(request, method)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        self.sign(answer)
+        return answer
+
+    def sign(self, answer: Any) -> None:
+        """Say where that stands which was made, and what tag it has; what was said stays."""
+        made = answer.status_code == HTTPStatus.CREATED
+        launched = answer.status_code == HTTPStatus.ACCEPTED
+        if self.place and (made or launched) and "Location" not in answer:
+            name, member = self.place
+            address = reverse(name, args=[answer.data[member]])
+            answer["Location"] = self.request.build_absolute_uri(address)
+        if (made or (self.tagged and answer.status_code == HTTPStatus.OK)) and "ETag" not in answer:
+            tags.mark(self.request, answer)
 
     @property
     def key(self) -> ApiKey:
@@ -56,17 +81,20 @@ class ApiView(APIView):
         read.is_valid(raise_exception=True)
         return dict(read.validated_data)
 
-    def find(self, model: type[Row], pk: int) -> Row:
+    def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
         """A row of the caller's project; another project's rows do not exist here."""
-        row = model._default_manager.filter(project=self.project, pk=pk).first()
+        rows = model._default_manager.filter(project=self.project, pk=pk)
+        if locked:  # whoever only refers to it need not wait, unless it goes
+            rows = rows.select_for_update(no_key=self.request.method != "DELETE")
+        row = rows.first()
         if row is None:
             raise NotFound(f"There is no {model._meta.verbose_name} {pk} in this project.")
         return row
 
 
 def save(row: Model) -> None:
-    """Check and write a row, and who did. Raises ValidationError, or Problem when another row is
-    in the way."""
+    """Check and write a row, and who did; it is then as it is kept. Raises ValidationError, or
+    Problem when another row is in the way."""
     row.full_clean(validate_constraints=False)
     model = type(row)
     before = changes.values_of(model._base_manager.filter(pk=row.pk).first() if row.pk else None)
@@ -75,6 +103,7 @@ def save(row: Model) -> None:
             row.save()
             connection.check_constraints()  # now, and not at the end of a transaction around us
             _record(row, before)
+            row.refresh_from_db()  # jsonb has its own way to write 1e2
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
             gone = "Something it refers to was deleted meanwhile."
@@ -100,17 +129,12 @@ def _record(row: Model, before: changes.Values) -> None:
 
 
 def delete(row: Model) -> None:
-    """Raises Problem when other rows stand on it; then nothing was deleted."""
+    """A row that is held: no other can come to stand on it. Raises Problem when others do."""
     try:
-        with transaction.atomic():
-            row.delete()
-            connection.check_constraints()
+        row.delete()
     except ProtectedError as error:
         users = sorted(error.protected_objects, key=lambda user: user.pk)[:5]
         named = ", ".join(f"{user._meta.verbose_name} {user.pk}" for user in users)
         raise Problem(
             HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
         ) from error
-    except IntegrityError as error:
-        used = f"{row} came into use a moment ago."
-        raise Problem(HTTPStatus.CONFLICT, used, kind="in-use") from error

@@ -9,6 +9,7 @@ from django.test import Client
 
 from notifications.access import ApiKey
 from notifications.project import Project
+from tests.api import promised
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response
@@ -25,13 +26,15 @@ class Caller:
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Response:
         sent = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.client.generic(
+        response = self.client.generic(
             method,
-            f"/api/v1/{path}" if not path.startswith("http") else path,
+            f"/api/v1/{path}",
             sent,
             content_type=named.pop("content-type", "application/json"),
             headers={"Authorization": f"Bearer {self.key}", **named},
         )
+        promised.check(method, response.request["PATH_INFO"], response)
+        return response
 
     def get(self, path: str, **headers: str) -> Response:
         return self("GET", path, **headers)
@@ -41,6 +44,9 @@ class Caller:
 
     def put(self, path: str, body: Any = None, **headers: str) -> Response:
         return self("PUT", path, body, **headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Response:
+        return self("PATCH", path, body, **headers)
 
     def delete(self, path: str, **headers: str) -> Response:
         return self("DELETE", path, **headers)

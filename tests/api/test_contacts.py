@@ -155,3 +155,35 @@ def test_a_language_is_kept_in_the_apps_own_spelling(
 ) -> None:
     assert alice.put("contacts/u1", {"locale": locale}).status_code == 201
     assert Contact.objects.get().locale == locale
+
+
+@pytest.mark.parametrize("kind", ["token", "fid"])
+def test_an_address_that_is_taken_back_gets_nothing_more(
+    alice: Caller, charlie: Caller, ours: Project, kind: str
+) -> None:
+    gone = make_device(make_contact(ours), "a:b/c%", kind=kind)
+    stays = make_device(make_contact(ours), "other")
+    theirs = make_device(make_contact(charlie.project), "a:b/c%")
+    assert alice.delete("devices/a:b/c%25").status_code == 204
+    for device in (gone, stays, theirs):
+        device.refresh_from_db()
+    assert (gone.active, gone.retired_reason) == (False, "removed")
+    assert stays.active and theirs.active
+    retired_at = gone.retired_at
+    assert alice.delete("devices/a:b/c%25").status_code == 204  # asked again
+    gone.refresh_from_db()
+    assert gone.retired_at == retired_at
+
+
+def test_an_address_that_was_taken_back_can_register_again(alice: Caller, ours: Project) -> None:
+    device = make_device(make_contact(ours), "phone")
+    alice.delete("devices/phone")
+    body = {"contact": device.contact.external_id, "token": "phone", "platform": "ios"}
+    assert alice.post("devices", body).status_code == 200
+    device.refresh_from_db()
+    assert device.active
+
+
+@pytest.mark.parametrize("address", ["nobody", "a%00b", "%F0%9F%98%80", "x" * 5_000])
+def test_an_address_nobody_has_cannot_be_taken_back(alice: Caller, address: str) -> None:
+    assert alice.delete(f"devices/{address}").status_code == 404

@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 
 from notifications.audit import AuditEntry
 from notifications.contact import Contact
@@ -14,7 +14,7 @@ from notifications.device import Device
 from tests.api.caller import Caller
 from tests.builders import make_contact, make_project
 from tests.crowd import PEOPLE, TOKENS, Crowd
-from tests.waiting import eventually
+from tests.waiting import eventually, somebody_waits
 
 SECONDS = 30 if os.environ.get("PROFILE") == "full" else 4
 
@@ -47,7 +47,7 @@ def test_what_is_undone_for_anothers_sake_is_done_again_unheard() -> None:
     with ThreadPoolExecutor(1) as program, transaction.atomic():
         Contact.objects.select_for_update().get(pk=two.pk)
         answer = program.submit(_closing, caller, rows)
-        eventually("it has the first and waits for the second", _somebody_waits)
+        eventually("it has the first and waits for the second", somebody_waits)
         Contact.objects.select_for_update().get(pk=one.pk)  # a deadlock: theirs is undone
     assert answer.result(30) == 200
     assert set(Contact.objects.values_list("locale", flat=True)) == {"ko"}
@@ -58,9 +58,3 @@ def _closing(caller: Caller, rows: list[dict[str, str]]) -> int:
         return caller.post("contacts/bulk", {"contacts": rows}).status_code
     finally:
         connections.close_all()
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_locks WHERE NOT granted")
-        return bool(cursor.rowcount)

@@ -67,7 +67,8 @@ def addresses(ours: Project) -> dict[str, str]:
         make_device(contact, app_version=version)
     campaign, run = make_campaign(ours), make_run(ours)
     ids = {"template": campaign.template_id, "campaign": campaign.pk, "run": run.pk}
-    return {path: path.format(**ids) for path in NAMES}
+    ids["audience"] = campaign.audience_id
+    return {path: path.format(**ids) for path in [*NAMES, *PARTS]}
 
 
 @pytest.mark.parametrize("path", NAMES)
@@ -78,6 +79,25 @@ def test_no_body_makes_a_post_fail(
 ) -> None:
     body = data.draw(JSON | object_of(NAMES[path]) | object_of(["x"]))
     assert alice.post(addresses[path], body).status_code < 500
+
+
+PARTS = {
+    "contacts/u1": ["attributes", "locale", "timezone", "devices", "external_id"],
+    "audiences/{audience}": NAMES["audiences"],
+    "templates/{template}": NAMES["templates"],
+    "campaigns/{campaign}": NAMES["campaigns"],
+}
+
+
+@pytest.mark.parametrize("path", PARTS)
+@SETTINGS
+@given(data=st.data())
+def test_no_body_makes_a_change_fail(
+    alice: Caller, addresses: dict[str, str], path: str, data: st.DataObject
+) -> None:
+    body = data.draw(JSON | object_of(PARTS[path]) | object_of(["x"]))
+    assert alice.put(addresses[path], body).status_code < 500
+    assert alice.patch(addresses[path], body).status_code < 500
 
 
 @SETTINGS

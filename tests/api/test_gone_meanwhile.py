@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
-from django.db import connections
-from django.db.models.deletion import Collector
+from django.db import connection, connections, transaction
 
 from campaigns.campaign import Campaign
 from campaigns.template import Template
 from notifications.idempotency import IdempotencyKey
 from tests.api.caller import Caller
 from tests.builders import make_audience, make_campaign, make_project, make_template
+from tests.waiting import eventually, somebody_waits
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,13 +34,15 @@ def test_a_draft_whose_audience_is_deleted_meanwhile_is_refused(
     assert not Campaign.objects.exists() and not IdempotencyKey.objects.exists()
 
 
-def test_a_template_that_a_draft_takes_meanwhile_is_not_deleted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_template_that_a_draft_takes_meanwhile_is_not_deleted() -> None:
     project = make_project()
     alice, template = Caller(project), make_template(project)
-    _first(monkeypatch, Collector, "delete", lambda: make_campaign(project, template=template))
-    answer = alice.delete(f"templates/{template.pk}")
+    with ThreadPoolExecutor(1) as program, transaction.atomic():
+        make_campaign(project, template=template)
+        connection.check_constraints()  # as the API does
+        asked = program.submit(_closing, lambda: alice.delete(f"templates/{template.pk}"))
+        eventually("it waits for the draft", somebody_waits)
+    answer = asked.result(30)
     assert (answer.status_code, answer.json()["type"]) == (409, "urn:carillon:in-use")
     assert Template.objects.get() == Campaign.objects.get().template
 
@@ -58,8 +62,8 @@ def _first(
     monkeypatch.setattr(owner, name, in_between)
 
 
-def _closing(deed: Callable[[], object]) -> None:
+def _closing(deed: Callable[[], T]) -> T:
     try:
-        deed()
+        return deed()
     finally:
         connections.close_all()

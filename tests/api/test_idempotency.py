@@ -10,15 +10,11 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connections, transaction
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from campaigns.api.audiences import Audiences
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications import idempotency
-from notifications.api.idempotency import idempotent
-from notifications.api.view import ApiView
+from notifications.api.idempotency import SAID_AGAIN
 from notifications.idempotency import Answer, IdempotencyKey, once
 from notifications.project import Project
 from tests.api.caller import Caller
@@ -199,16 +195,19 @@ def test_whatever_makes_something_makes_it_once(alice: Caller, ours: Project, pa
     assert (other.status_code, other.json()["type"]) == (422, "urn:carillon:key-reused")
 
 
-def test_where_it_was_made_is_said_again(
-    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def post(view: ApiView, request: Request) -> Response:
-        return Response({"id": 7}, status=201, headers={"Location": "/api/v1/audiences/7"})
+def test_where_it_was_made_and_its_tag_are_said_again(alice: Caller) -> None:
+    body = {"name": "A", "rules": {"field": "attributes.n", "op": "gt", "value": 1e2}}
+    first = alice.post("audiences", body, Idempotency_Key="k1")
+    again = alice.post("audiences", body, Host="localhost", Idempotency_Key="k1")
+    assert "Idempotent-Replayed" in again
+    assert [again[name] for name in SAID_AGAIN] == [first[name] for name in SAID_AGAIN]
 
-    monkeypatch.setattr(Audiences, "post", idempotent(post))
-    heard = [alice.post("audiences", {}, Idempotency_Key="k1") for _ in range(2)]
-    assert [answer["Location"] for answer in heard] == ["/api/v1/audiences/7"] * 2
-    assert "Idempotent-Replayed" in heard[1]
+
+def test_an_answer_that_the_release_before_kept_says_where_it_stands(alice: Caller) -> None:
+    first = alice.post("audiences", {"name": "A", "rules": {"all": []}}, Idempotency_Key="k1")
+    IdempotencyKey.objects.update(headers={})
+    again = alice.post("audiences", {"name": "A", "rules": {"all": []}}, Idempotency_Key="k1")
+    assert [again[name] for name in SAID_AGAIN] == [first[name] for name in SAID_AGAIN]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -95,12 +96,15 @@ def test_without_the_scope_a_launch_leaves_no_run(ours: Project) -> None:
     [
         ("GET", "audiences/{audience}"),
         ("PUT", "audiences/{audience}"),
+        ("PATCH", "audiences/{audience}"),
         ("DELETE", "audiences/{audience}"),
         ("GET", "audiences/{audience}/explain"),
         ("GET", "templates/{template}"),
+        ("PATCH", "templates/{template}"),
         ("DELETE", "templates/{template}"),
         ("POST", "templates/{template}/preview"),
         ("GET", "campaigns/{campaign}"),
+        ("PATCH", "campaigns/{campaign}"),
         ("DELETE", "campaigns/{campaign}"),
         ("POST", "campaigns/{campaign}/launch"),
         ("GET", "runs/{run}"),
@@ -119,8 +123,8 @@ def test_rows_of_another_project_do_not_exist(
         "audience": run.campaign.audience_id,
         "template": run.campaign.template_id,
     }
-    body = {"name": "Mine", "rules": {"all": []}} if method == "PUT" else None
-    response = charlie(method, path.format(**ids), body)
+    bodies: dict[str, Any] = {"PUT": {"name": "Mine", "rules": {"all": []}}, "PATCH": {}}
+    response = charlie(method, path.format(**ids), bodies.get(method))
     assert response.status_code == 404
     assert run.campaign.name not in response.content.decode()
     run.refresh_from_db()

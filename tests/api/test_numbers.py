@@ -52,6 +52,22 @@ def test_a_number_is_kept_and_shown_as_it_came(alice: Caller, number: str) -> No
     assert in_the_row() == Decimal(number)
 
 
+@pytest.mark.parametrize("number", LONG)
+def test_a_change_takes_it_beside_one_that_is_there(alice: Caller, number: str) -> None:
+    tag = alice.put("contacts/u1", body(f'{{"n": {number}}}'))["ETag"]
+    answer = alice.patch("contacts/u1", body(f'{{"m": {number}}}'), If_Match=tag)
+    assert answer.status_code == 200
+    assert in_the_row() == Decimal(number)
+    kept = json.loads(shown(alice), parse_int=Decimal, parse_float=Decimal)
+    assert kept == {"n": Decimal(number), "m": Decimal(number)}
+
+
+def test_another_last_digit_is_another_tag(alice: Caller) -> None:
+    tag = alice.put("contacts/u1", body('{"n": 0.12345678901234567890}'))["ETag"]
+    alice.patch("contacts/u1", body('{"n": 0.12345678901234567891}'))
+    assert alice.patch("contacts/u1", body("{}"), If_Match=tag).status_code == 412
+
+
 def test_many_people_at_once_keep_theirs_too(alice: Caller) -> None:
     person = f'{{"external_id": {LONG[0]}, "attributes": {{"n": {LONG[3]}}}}}'
     reply = alice.post("contacts/bulk", f'{{"contacts": [{person}]}}'.encode())

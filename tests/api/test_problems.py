@@ -128,10 +128,11 @@ def test_what_is_not_there_is_a_problem_too(alice: Caller, path: str) -> None:
     assert (response.status_code, response["Content-Type"]) == (404, PROBLEM)
 
 
-def test_a_wrong_method_says_which_are_right(alice: Caller) -> None:
-    response = alice("PATCH", "runs")
+@pytest.mark.parametrize("method", ["PATCH", "OPTIONS", "TRACE", "BREW", "FIND"])
+def test_a_wrong_method_says_which_are_right(alice: Caller, method: str) -> None:
+    response = alice(method, "runs")
     assert (response.status_code, response["Content-Type"]) == (405, PROBLEM)
-    assert "GET" in response["Allow"]
+    assert response["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("accept", ["text/csv", "application/xml", "image/png;q=x", ""])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +16,24 @@ from django.urls import URLPattern
 
 import campaigns.api.urls
 import notifications.api.urls
+from notifications.project import Project
+from tests.api.caller import Caller
+from tests.builders import make_audience, make_template
+
+Schema = dict[str, Any]
+WRITTEN = {"ContactRequest", "AudienceRequest", "TemplateRequest", "CampaignRequest"}
+
+
+@pytest.fixture
+def schema(client: Client) -> Schema:
+    found: Schema = json.loads(client.get("/api/schema/", {"format": "json"}).content)
+    return found
+
+
+def operations(schema: Schema) -> Iterator[tuple[str, Schema]]:
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path.removeprefix('/api/v1/')}", operation
 
 
 def test_the_schema_is_generated_without_a_warning(tmp_path: Path) -> None:
@@ -34,9 +54,8 @@ def test_every_address_of_the_api_is_in_the_schema(client: Client) -> None:
     assert described == addresses
 
 
-def test_the_schema_names_the_headers_and_fields_scripts_rely_on(client: Client) -> None:
-    text = client.get("/api/schema/", {"format": "json"}).content.decode()
-    launch = json.loads(text)["paths"]["/api/v1/campaigns/{id}/launch"]["post"]
+def test_the_schema_names_the_headers_and_fields_scripts_rely_on(schema: Schema) -> None:
+    launch = schema["paths"]["/api/v1/campaigns/{id}/launch"]["post"]
     assert "Idempotency-Key" in [parameter["name"] for parameter in launch["parameters"]]
     assert "202" in launch["responses"]
 
@@ -76,3 +95,119 @@ def test_what_the_page_loads_is_there(client: Client) -> None:
     assert len(addresses) >= 4
     for address in addresses:
         assert client.get(address).status_code == 200, address
+
+
+def test_every_operation_and_every_shape_is_described_in_its_own_words(schema: Schema) -> None:
+    said = [operation.get("description", "") for _, operation in operations(schema)]
+    shapes = schema["components"]["schemas"]
+    said += [shapes[name].get("description", "") for name in shapes if not name.endswith("Page")]
+    assert all(said)
+    assert not any("misspelt" in words or "config/" in words for words in said)
+
+
+@pytest.mark.parametrize(
+    ("operation", "statuses"),
+    [
+        ("GET runs", "200 400 401 403 503"),
+        ("GET contacts/{external_id}", "200 304 400 401 403 404 503"),
+        ("PUT contacts/{external_id}", "200 201 400 401 403 411 412 413 415 503"),
+        ("POST contacts/bulk", "200 400 401 403 409 411 413 415 422 503"),
+        ("DELETE devices/{address}", "204 400 401 403 404 503"),
+        ("POST audiences", "201 400 401 403 409 411 413 415 422 503"),
+        ("PATCH audiences/{id}", "200 400 401 403 404 409 411 412 413 415 503"),
+        ("DELETE templates/{id}", "204 400 401 403 404 409 412 503"),
+        ("POST campaigns/{id}/launch", "202 400 401 403 404 409 411 413 415 422 503"),
+        ("POST campaigns/{id}/stop", "200 400 401 403 404 409 411 413 415 422 503"),
+        ("POST runs/{id}/pause", "200 400 401 403 404 409 411 413 415 422 503"),
+    ],
+)
+def test_every_answer_of_an_operation_is_foretold(
+    schema: Schema, operation: str, statuses: str
+) -> None:
+    assert sorted(dict(operations(schema))[operation]["responses"]) == statuses.split()
+
+
+def test_every_refusal_is_a_problem(schema: Schema) -> None:
+    for name, operation in operations(schema):
+        for status, answer in operation["responses"].items():
+            if status >= "400":
+                body = answer["content"]["application/problem+json"]["schema"]
+                assert body == {"$ref": "#/components/schemas/Problem"}, (name, status)
+                assert answer["description"]
+
+
+def test_what_is_only_read_is_nothing_a_program_must_write(schema: Schema) -> None:
+    """A generated client would ask for it: who creates something would make up its id."""
+    shapes = schema["components"]["schemas"]
+    for name, shape in shapes.items():
+        if name.endswith("Request"):
+            fields = shape["properties"]
+            assert not {"id", "created_at", "updated_at"} & set(fields), name
+            assert not any(field.get("readOnly") for field in fields.values()), name
+    needed = {name: set(shapes[name]["required"]) for name in WRITTEN}
+    assert needed == {
+        "ContactRequest": {"external_id"},
+        "AudienceRequest": {"name"},
+        "TemplateRequest": {"name", "title", "body"},
+        "CampaignRequest": {"name", "audience", "template"},
+    }
+    assert shapes["Audience"]["properties"]["id"]["readOnly"]
+
+
+def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
+    shapes = schema["components"]["schemas"]
+    lacking = {
+        name: set(shape["properties"]) - set(shape.get("required", []))
+        for name, shape in shapes.items()
+        if "properties" in shape and not name.endswith("Request")
+    }
+    inner = {"all", "any", "not", "field", "op", "value"}
+    assert {name: fields for name, fields in lacking.items() if fields} == {
+        "Audience": {"rules"},
+        "Device": {"token", "fid"},
+        "ExplainedRules": {*inner, "seen"},
+        "Language": {"title", "body", "image", "link", "data"},
+        "Registration": {"token", "fid"},
+        "Rules": inner,
+        "Schedule": {"at", "repeat", "until"},
+    }
+
+
+def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
+    """A client is generated with a class for it, not with a bare dictionary."""
+    shapes = schema["components"]["schemas"]
+    for name, operation in operations(schema):
+        told = [operation["requestBody"]] if "requestBody" in operation else []
+        told += [answer for answer in operation["responses"].values() if "content" in answer]
+        for content in (part["content"] for part in told):
+            for kind, body in content.items():
+                if kind != "text/csv":
+                    assert shapes[body["schema"]["$ref"].rpartition("/")[2]]["properties"], name
+
+
+def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
+    shapes = schema["components"]["schemas"]
+    assert {name for name, shape in shapes.items() if "enum" in shape} == {
+        "AudienceKind", "CauseCode", "DeliveryStatus", "OnUnknown", "Operator", "PaceLimit",
+        "Platform", "Repeat", "RunState", "ScheduleKind",
+    }  # fmt: skip
+    listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
+    asked = {parameter["name"]: parameter["schema"] for parameter in listed}
+    # What a row shows is what a filter takes: a client would have two names for it otherwise.
+    assert asked["status"] == {"$ref": "#/components/schemas/DeliveryStatus"}
+
+
+def test_every_example_can_be_sent_as_it_stands(
+    schema: Schema, alice: Caller, ours: Project
+) -> None:
+    sent = 0
+    for name, operation in operations(schema):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        for example in body.get("examples", {}).values():
+            value = example["value"]
+            if "audience" in value:  # those of the example are somebody else's
+                value |= {"audience": make_audience(ours).pk, "template": make_template(ours).pk}
+            method, _, path = name.partition(" ")
+            assert alice(method, path, value).status_code in (200, 201), name
+            sent += 1
+    assert sent == len(WRITTEN)

@@ -1,0 +1,58 @@
+"""ETags: a mark of what was shown, so that nobody overwrites what they have not seen."""
+
+from __future__ import annotations
+
+import hashlib
+from http import HTTPStatus
+from typing import Any
+
+from django.utils.http import parse_etags
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ValidationError
+
+from notifications.api.problems import Problem
+from notifications.api.rendering import as_json
+
+
+def tag_of(shown: Any) -> str:
+    """A strong one: of everything that is shown, and of nothing else."""
+    return f'"{hashlib.sha256(as_json(shown)).hexdigest()[:32]}"'
+
+
+def mark(request: Request, response: Response) -> None:
+    """Put the tag on what is shown; to who has it already, only the tag is sent."""
+    tag = tag_of(response.data)
+    response["ETag"] = tag
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    if request.method in ("GET", "HEAD") and _names(known, tag):
+        response.status_code, response.data = HTTPStatus.NOT_MODIFIED.value, None
+
+
+def refuse_stale(request: Request, shown: Any) -> None:
+    """Hold a change to its conditions. Call it under the row's lock, or two could pass at once.
+
+    `shown` is what a GET would show at this moment: None when there is nothing yet.
+    """
+    tag = None if shown is None else tag_of(shown)
+    seen, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if seen and not (tag and (seen == ["*"] or tag in seen)):  # a weak one proves nothing here
+        raise _stale("This is not what If-Match says you saw. Read it again, and change that.")
+    if tag and _names(unwanted, tag):
+        raise _stale("It is there already, which If-None-Match rules out.")
+
+
+def _names(tags: list[str], tag: str) -> bool:
+    return tags == ["*"] or tag in [one.removeprefix("W/") for one in tags]
+
+
+def _tags(request: Request, header: str) -> list[str]:
+    given = request.headers.get(header)
+    tags = parse_etags(given or "")
+    if given is not None and not tags:
+        raise ValidationError({header: 'Give a tag as ETag showed it, in its quotes, or "*".'})
+    return tags
+
+
+def _stale(detail: str) -> Problem:
+    return Problem(HTTPStatus.PRECONDITION_FAILED, detail, kind="stale")

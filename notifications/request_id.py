@@ -1,0 +1,60 @@
+"""The id of a request: the caller's own if a log can carry it, else one made here.
+
+It goes out with every answer, and stands in every line that is logged and every entry that the
+audit trail keeps while answering: so a program's complaint finds its lines.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.http import HttpRequest, HttpResponse
+
+HEADER = "X-Request-ID"
+IN_META = "HTTP_X_REQUEST_ID"
+LONGEST = 128
+SANE = re.compile(rf"[A-Za-z0-9._:/+=@-]{{1,{LONGEST}}}")
+
+_current: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def current() -> str:
+    """Empty outside of a request, as in a command or a worker."""
+    return _current.get()
+
+
+class RequestId:
+    """Middleware, the outermost: no answer leaves without it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.META.get(IN_META, "")
+        name = given if SANE.fullmatch(given) else uuid.uuid4().hex
+        request.META[IN_META] = name
+        token = _current.set(name)
+        try:
+            response = self.get_response(request)
+        finally:
+            _current.reset(token)
+        response[HEADER] = name
+        return response
+
+
+class Line(logging.Formatter):
+    """A line of the log, which ends with the request it belongs to."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
+        line, name = super().formatMessage(record), _of(record)
+        return f"{line} request={name}" if name else line
+
+
+def _of(record: logging.LogRecord) -> str:
+    # Django logs a refusal when the middlewares are done, and hands the request over.
+    meta = getattr(getattr(record, "request", None), "META", {})
+    return current() or str(meta.get(IN_META, ""))
