@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.apps import apps
 from django.conf import LazySettings, settings
+from django.db import connection
+from django.db.models.signals import post_migrate
 from hypothesis import settings as hypothesis
+from pytest_django import DjangoDbBlocker
 
 from config.celery import app
 from notifications import dispatch
@@ -14,7 +18,7 @@ from notifications.credentials import ServiceAccount
 from notifications.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
-from tests.forgetting import flush
+from tests.forgetting import drop_partitions, flush
 from tests.workers import Workers
 
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
@@ -38,6 +42,21 @@ def celery_reads_the_settings() -> None:
 def quick_passwords() -> None:
     """Nearly every page has somebody logged in, and a good hash takes a third of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """What dies with the tests need not be safe on a disk before the next statement."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    connection.close()  # who connects from now on
+
+
+@pytest.fixture(scope="session", autouse=True)
+def partitions_go_with_their_runs() -> None:
+    """After each test that commits; else TRUNCATE has ever more tables to empty."""
+    post_migrate.connect(drop_partitions, sender=apps.get_app_config("campaigns"))
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +100,8 @@ def workers(emulator: Fcm, django_db_setup: None) -> Iterator[Workers]:
     workers.start("control")
     workers.wait_until_ready()
     yield workers
-    workers.stop()
+    for name in tuple(workers.processes):
+        workers.kill(name)  # politeness takes seconds, and their database goes with them
 
 
 @pytest.fixture
@@ -89,4 +109,4 @@ def beat(transactional_db: None, workers: Workers) -> Iterator[Workers]:
     """The tick, for as long as one test lasts."""
     workers.start("beat")
     yield workers
-    workers.stop("beat")
+    workers.kill("beat")  # it has nothing to finish

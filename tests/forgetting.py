@@ -1,9 +1,15 @@
-"""Redis forgets, as after a restart that kept nothing."""
+"""Redis forgets, as after a restart that kept nothing; PostgreSQL, as after a test."""
 
 from __future__ import annotations
 
 import redis
 from django.conf import settings
+from django.db import connection
+
+PARTITIONS = """
+SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits
+JOIN pg_class parent ON parent.oid = inhparent AND parent.relkind = 'p'
+"""
 
 
 def flush(url: str) -> None:
@@ -18,3 +24,11 @@ def flush_gate() -> None:
 def flush_all() -> None:
     """FLUSHALL: queues, results, gate and cache, as if Redis had never been told anything."""
     redis.Redis.from_url(settings.BROKER_URL).flushall()
+
+
+def drop_partitions(**_: object) -> None:
+    """The parts that each run has of the ledger's tables, when the runs are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(PARTITIONS)
+        if names := cursor.fetchone()[0]:
+            cursor.execute(f"DROP TABLE {names}")

@@ -80,7 +80,8 @@ def test_no_page_upsets_the_browser_or_scrolls_sideways(
         "notifications/auditentry/",
         "auth/user/",
     ):
-        page.goto(f"{live_server.url}/admin/{path}", wait_until="networkidle")
+        page.goto(f"{live_server.url}/admin/{path}")
+        page.wait_for_function("!document.querySelector('.htmx-request, [x-cloak]')")
         assert troubles == [], path
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{path} is {wide} px wide"

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.emulator.running import RunningEmulator
+from tests.emulator.running import RunningEmulator, run_to_its_end
 
 Start = Callable[..., RunningEmulator]
 
@@ -30,12 +31,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "emulator"
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with its keys: to make them takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("prepared")
+    assert run_to_its_end(folder, "--prepare").returncode == 0
+    return folder
+
+
 @pytest.fixture
-def start(folder: Path) -> Iterator[Start]:
+def start(folder: Path, prepared: Path) -> Iterator[Start]:
     """Start an emulator of the test's own, in `folder`; it is stopped afterwards."""
     started: list[RunningEmulator] = []
 
     def start(*arguments: str) -> RunningEmulator:
+        if not folder.exists():
+            shutil.copytree(prepared, folder)
         started.append(RunningEmulator(folder, *arguments))
         return started[-1]
 

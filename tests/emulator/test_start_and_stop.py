@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -83,8 +84,10 @@ def test_a_folder_it_cannot_use_is_one_clear_line_and_exit_code_2(tmp_path: Path
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"project_id": "p"}', "no JSON"])
-def test_a_damaged_service_account_is_one_clear_line(folder: Path, damage: str) -> None:
-    prepare(folder)
+def test_a_damaged_service_account_is_one_clear_line(
+    folder: Path, prepared: Path, damage: str
+) -> None:
+    shutil.copytree(prepared, folder)
     (folder / "service-account.json").write_text(damage)
     finished = run_to_its_end(folder, "--port", "0")
     assert finished.returncode == 2
