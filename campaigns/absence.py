@@ -41,5 +41,6 @@ def _last_sign_of(run: Run) -> datetime:
     """Somebody did something: that it was due is none, for nobody may have been there."""
     rung = run.waves.aggregate(last=Max("rung_at"))["last"]
     opened = Window.objects.filter(run=run).aggregate(last=Max("opened_at"))["last"]
-    signs = (run.launched_at, run.started_at, run.resumed_at, rung, opened)
+    of_run = (run.launched_at, run.started_at, run.resumed_at, run.reopened_at)
+    signs = (*of_run, rung, opened)
     return max(at for at in signs if at)

@@ -7,7 +7,7 @@ thousands dead. Whoever was refused for such a reason keeps waiting, and goes ou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -17,14 +17,11 @@ from django.db.models import Sum
 from campaigns import details
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim
 from campaigns.judging import Final
-from campaigns.ledger import Delivery
 from campaigns.left import Left
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
 from notifications import device
-from notifications.device import Device
 from notifications.gateway import Outcome, Verdict
-from notifications.outage import patiently
 
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)
@@ -36,7 +33,6 @@ RETIRED_SHARE, RETIRED_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1
 DEAD_SHARE, DEAD_TIMES_USUAL, MOST_DEAD_SHARE = 0.3, 10, 0.6
 FIRST_ANSWERS, FEW_ANSWERS = 1_000, 20
 ALL_UNKNOWN, FEW_UNKNOWN = 10, 3  # of a run that small, everybody
-PLATFORM_ALL_REFUSED = 10
 STORM_SHARE, STORM_AT_LEAST = 1.2, 100
 # What one outage, or one restart of everything, may leave in doubt: no storm yet.
 IN_DOUBT = settings.WORKERS * IN_FLIGHT * WINDOW
@@ -73,18 +69,24 @@ class Evidence:
         return self.accepted + self.rejected
 
 
-def look(claim: Claim, outcomes: Iterable[Outcome], finals: Iterable[Final]) -> Trip | None:
+def look(
+    claim: Claim,
+    by_reference: Mapping[str, Left],
+    outcomes: Iterable[Outcome],
+    finals: Iterable[Final],
+) -> Trip | None:
     """Judge a window's answers before they are written. The rows are asked only on suspicion."""
     outcomes = [outcome for outcome in outcomes if outcome.verdict is not Verdict.UNSENT]
     if trip := _no_access(outcomes):
         return trip
+    odd = _incomprehensible(claim.run, by_reference, outcomes)
     answers = Counter(outcome.reason for outcome in outcomes)
     answers.update(final.reason for final in finals if final.reason in OUR_TEXT)
-    if not _suspicious(answers):
+    if not odd and not _suspicious(claim, answers):
         return None
     evidence = _evidence([claim.run.pk], answers)
     found = (
-        *(_unreadable(answers), _incomprehensible(claim.run, outcomes)),
+        *(_unreadable(answers), odd),
         *(_foreign(evidence), _refused(evidence), _dying(claim, answers, evidence)),
     )
     return next(
@@ -113,12 +115,20 @@ def _overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:
     return trip.cause in run.overruled and regardless
 
 
-def _suspicious(answers: Counter[str]) -> bool:
+def _suspicious(claim: Claim, answers: Counter[str]) -> bool:
     ours = sum(answers[reason] for reason in OUR_TEXT)
     foreign = answers[Reason.OTHER_PROJECT] > FOREIGN_SHARE * answers.total()
     all_ours = ours and not answers[""]
-    odd = answers[Reason.UNREADABLE_MESSAGE] or answers[Reason.UNKNOWN_ANSWER]
-    return bool(odd or foreign or all_ours or _many_dead(answers))
+    return bool(
+        answers[Reason.UNREADABLE_MESSAGE] or foreign or all_ours or _may_be_dying(claim, answers)
+    )
+
+
+def _may_be_dying(claim: Claim, answers: Counter[str]) -> bool:
+    """Without asking the rows: at the beginning of a run any dead address is reason to look."""
+    dead = _dead_of_chunk(claim, answers)
+    begins = claim.run.accepted + claim.run.rejected <= FIRST_ANSWERS
+    return dead >= DEAD_SHARE * FIRST_ANSWERS or (dead > 0 and begins)
 
 
 # --- The rules ------------------------------------------------------------------------------------
@@ -155,20 +165,31 @@ def _refused(evidence: Evidence) -> Trip | None:
     return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
-def _incomprehensible(run: Run, outcomes: Sequence[Outcome]) -> Trip | None:
-    """A proxy or a firewall answers for everybody: one odd answer is the address's own."""
+# In this process, by run and epoch: at a low rate, or while FCM is tried with single messages, each
+# window has few of them.
+_odd_in_a_row = Counter[tuple[int, int]]()
+
+
+def _incomprehensible(
+    run: Run, by_reference: Mapping[str, Left], outcomes: Sequence[Outcome]
+) -> Trip | None:
+    """A proxy or a firewall answers for everybody: an odd answer among others is the address's."""
     odd = [outcome for outcome in outcomes if outcome.reason == Reason.UNKNOWN_ANSWER]
-    if not odd or len(odd) < len(outcomes):
+    if len(odd) < len(outcomes):
+        del _odd_in_a_row[run.pk, run.epoch]
         return None
-    # At a low rate each window has few of them.
-    before = patiently(run.retries.filter(reason=Reason.UNKNOWN_ANSWER).count)
-    if before + len(odd) < min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0)):
+    # Who is asked for the second time says nothing new of all the others.
+    first = [outcome for outcome in odd if not by_reference[outcome.reference].tries]
+    _odd_in_a_row[run.pk, run.epoch] += len(first)
+    enough = min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0))
+    if not first or _odd_in_a_row[run.pk, run.epoch] < enough:
         return None
-    return Trip(Cause.UNKNOWN_ANSWER, odd[0].detail, (Reason.UNKNOWN_ANSWER,))
+    return Trip(Cause.UNKNOWN_ANSWER, first[0].detail, (Reason.UNKNOWN_ANSWER,))
 
 
 def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
-    samples = _samples(claim, answers, evidence)
+    """Of the run's beginning; then of each chunk: a later outage may call all dead as well."""
+    samples = [(_dead_of_chunk(claim, answers), FIRST_ANSWERS), _beginning(claim.run, evidence)]
     dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
     if dead < DEAD_SHARE * of or dead < _share_allowed(claim.run) * of:
         return None
@@ -176,14 +197,14 @@ def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip
     return Trip(Cause.DEAD_ADDRESSES, details.DYING.format(**words))
 
 
-def _samples(
-    claim: Claim, answers: Mapping[str, int], evidence: Evidence
-) -> Iterator[tuple[int, int]]:
-    """How many were dead of how many: at the run's beginning, and in a chunk after it."""
-    enough = FIRST_ANSWERS if (claim.run.planned or 0) >= FIRST_ANSWERS else FEW_ANSWERS
-    if enough <= evidence.answered < 2 * FIRST_ANSWERS:
-        yield evidence.dead, evidence.answered
-    yield _dead_of_chunk(claim, answers), FIRST_ANSWERS  # a later outage may call all dead as well
+def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
+    """How many were dead of how many: of the first thousand, or of all where there are fewer."""
+    if (run.planned or 0) < FEW_ANSWERS:
+        return 0, FEW_ANSWERS
+    if (run.planned or 0) >= FIRST_ANSWERS:
+        late = evidence.answered > FIRST_ANSWERS + WINDOW
+        return (0 if late else evidence.dead), FIRST_ANSWERS
+    return evidence.dead, max(FEW_ANSWERS, evidence.answered)
 
 
 def may_retire(claim: Claim) -> bool:
@@ -191,11 +212,6 @@ def may_retire(claim: Claim) -> bool:
     dead = _dead_of_chunk(claim, {})
     few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * claim.chunk.size)
     return few or Cause.DEAD_ADDRESSES in claim.run.overruled
-
-
-def _many_dead(answers: Counter[str]) -> bool:
-    """Of one window. If they are too many of a thousand, they are so in one of its windows."""
-    return sum(answers[reason] for reason in DEAD) >= DEAD_SHARE * answers.total() > 0
 
 
 def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:
@@ -230,41 +246,6 @@ def _storm(run: Run) -> Trip | None:
         return None
     detail = details.STORM.format(copies=f"{copies:,}", planned=f"{planned:,}")
     return Trip(Cause.STORM, detail)
-
-
-# --- A platform's key -----------------------------------------------------------------------------
-
-
-def platforms_to_hold(
-    run: Run, by_reference: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
-) -> set[str]:
-    """Platforms of which FCM refuses everything for want of a key; the others go on.
-
-    `in_a_row` counts refusals over windows: of a small platform, each window has few.
-    """
-    accepted, refused = Counter[str](), Counter[str]()
-    for outcome in outcomes:
-        platform = by_reference[outcome.reference].reader.platform
-        accepted[platform] += outcome.verdict is Verdict.ACCEPTED
-        refused[platform] += outcome.verdict is Verdict.PLATFORM_KEY
-    for platform, count in refused.items():
-        in_a_row[platform] = 0 if accepted[platform] else in_a_row[platform] + count
-    return {
-        platform
-        for platform in +refused
-        if not accepted[platform]
-        and (in_a_row[platform] >= PLATFORM_ALL_REFUSED or _never_worked(run, platform))
-    }
-
-
-def _never_worked(run: Run, platform: str) -> bool:
-    """Nothing of it accepted yet. Else it is one odd device (a test build, another app); so it is
-    after a resume, when a person says that the key is there."""
-    if Cause.PLATFORM_KEY in run.overruled:
-        return False
-    of_platform = Device.objects.filter(platform=platform).values("pk")
-    accepted = Delivery.objects.filter(run_id=run.pk, status=Delivery.Status.ACCEPTED)
-    return not patiently(accepted.filter(device_id__in=of_platform).exists)
 
 
 # --- The rows -------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ If a worker dies, its lease lapses and the sweep hands the chunk on.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.run import Run
 from campaigns.tick import LONG, Tick
+from notifications import clock
 
 SIZE = 1_000
 WINDOW = 200
@@ -28,8 +30,7 @@ RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very l
 A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes
 DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt is over
 NEXT_SWEEP = timedelta(seconds=5)
-LOOKS = 100  # at most, between two sweeps
-LAPSES_ALLOWED = 5
+LOOKS, LAPSES_ALLOWED = 100, 5  # looks: at most, between two sweeps
 GATHERING = timedelta(seconds=2)
 LOCKED_SECONDS = 0.5
 LAST_HEARD = F("lease_until") - LEASE
@@ -150,6 +151,7 @@ class Claim:
 
     run: Run
     chunk: Chunk
+    now: Callable[[], datetime] = field(default_factory=clock.ticking)
 
     @property
     def held(self) -> models.QuerySet[Chunk]:

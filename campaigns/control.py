@@ -97,7 +97,8 @@ def send_again(run: Run, *, by: str) -> int:
     """To those of whom nobody knows whether their phone rang. Raises Run.InvalidMove."""
     with transaction.atomic():
         count = unknowns.send_again(run)
-        _record(run, by, "sent again to the unknown of", recipients=count)
+        if count:
+            _record(run, by, "sent again to the unknown of", recipients=count)
     return count
 
 

@@ -80,6 +80,8 @@ def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retr
     if outcome.verdict is Verdict.ACCEPTED:
         return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
     if outcome.verdict in REFUSED:
+        if left.ambiguous:  # this one did not arrive; the one before may have
+            return _unknown(left, outcome.reason, outcome.detail)
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
@@ -100,8 +102,8 @@ def _again(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Ret
         first_tried_at=first_tried_at,
         not_before=due,
         reason=outcome.reason,
-        ambiguous=copies > 0,
-        copies=copies,
+        ambiguous=copies > left.in_windows,
+        copies=copies - left.in_windows,
     )
 
 

@@ -28,6 +28,7 @@ class Left:
     copies: int
     gone: bool
     released: bool = False  # by a person, though ambiguous
+    in_windows: int = 0  # of these, what dead workers' windows say: they will say it again
 
     @property
     def ambiguous(self) -> bool:
@@ -49,7 +50,7 @@ TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
     COALESCE(i.windows, 0) + {COPIES},
-    t.released IS NOT NULL,
+    t.released IS NOT NULL, COALESCE(i.windows, 0),
     -- An address that moved to another person since must not carry this person's text.
     d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
 {
@@ -109,7 +110,7 @@ def _values(claim: Claim) -> dict[str, Any]:
 
 def _left(run_id: int, row: tuple[Any, ...]) -> Left:
     (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
-     tries, first_tried_at, copies, released, gone) = row  # fmt: skip
+     tries, first_tried_at, copies, released, in_windows, gone) = row  # fmt: skip
     reader = Reader(
         reference=f"{run_id}:{seq}",
         external_id=external_id,
@@ -120,4 +121,4 @@ def _left(run_id: int, row: tuple[Any, ...]) -> Left:
         address=address,
         platform=platform,
     )
-    return Left(seq, device_id, reader, tries, first_tried_at, copies, gone, released)
+    return Left(seq, device_id, reader, tries, first_tried_at, copies, gone, released, in_windows)

@@ -205,7 +205,7 @@ class Run(OfProject):
 
     def pause(self, cause: Cause, detail: str = "", *, epoch: int | None = None) -> None:
         """With an epoch: only if nobody has paused and resumed it since."""
-        why = {"cause": cause, "cause_detail": detail[:500]}
+        why = {"cause": cause, "cause_detail": detail[:500].replace("\x00", "")}
         self.move_to(Run.State.PAUSED, of_epoch=epoch, **why)
 
     def resume(self) -> None:

@@ -20,9 +20,8 @@ from functools import partial
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
-from campaigns import breakers, keyless, settling
+from campaigns import breakers, keyless, platform_keys, settling
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
 from campaigns.heard import heard_in
@@ -153,7 +152,7 @@ class Sending:
 
     def _ask(self, wanted: int) -> pacing.Grant:
         """Tell the gate what came back, and ask for as many."""
-        if not self.run.seconds_left(timezone.now()):  # no request leaves: they are all skipped
+        if not self.run.seconds_left(self.claim.now()):  # no request leaves: they are all skipped
             return pacing.Grant(wanted, 0.0, pacing.Limit.REST)
         heard, self.heard = self.heard, pacing.Heard()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
@@ -180,13 +179,13 @@ class Sending:
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
-        self.opens_at = timezone.now() + timedelta(seconds=seconds)
+        self.opens_at = self.claim.now() + timedelta(seconds=seconds)
         self.permit.withdraw()
 
     def _open(self, people: list[Left]) -> None:
         """Render, write the intent, let the requests go. In this order:
         a request that left before its window was committed would be nobody's after a crash."""
-        now = timezone.now()
+        now = self.claim.now()
         flight = InFlight(None, {left.reader.reference: left for left in people})
         messages = self._messages(people, flight, self.run.seconds_left(now))
         if messages:
@@ -225,7 +224,9 @@ class Sending:
         self.heard += heard_in(outcomes)
         self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
         held = self._hold_back(flight.by_reference, outcomes)
-        trip = patiently(lambda: breakers.look(self.claim, outcomes, flight.finals))
+        trip = patiently(
+            lambda: breakers.look(self.claim, flight.by_reference, outcomes, flight.finals)
+        )
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         finals = [final for final in flight.finals if final.reason not in spared]
@@ -239,7 +240,7 @@ class Sending:
 
     def _hold_back(self, by_reference: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
-        platforms = breakers.platforms_to_hold(self.run, by_reference, outcomes, self.refused)
+        platforms = platform_keys.to_hold(self.run, by_reference, outcomes, self.refused)
         for platform in platforms:
             patiently(partial(self.run.hold_back, platform))  # with answers in hand
         if not platforms:

@@ -39,7 +39,7 @@ def settle(
 
     If the process dies before the commit, the window stays open and its recipients are ambiguous.
     """
-    now = timezone.now()
+    now = claim.now()
     finals, retries = list(finals), []
     for outcome in outcomes:
         left = by_reference[outcome.reference]
@@ -186,11 +186,16 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
     ):
         for final in finals:
             left = final.left
-            detail = final.detail[:200].replace("\x00", "")
+            detail, name = _clean(final.detail), _clean(final.message_id)
             copy.write_row(
                 (run_id, left.seq, left.device_id, final.status.value, str(final.reason), detail,
-                 final.message_id[:200], attempt, final.resent, now)
+                 name, attempt, final.resent, now)
             )  # fmt: skip
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL keeps no NUL, and FCM may say anything."""
+    return text[:200].replace("\x00", "")
 
 
 def _reschedule(claim: Claim, finals: list[Final], retries: list[Retry]) -> None:

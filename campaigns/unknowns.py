@@ -50,7 +50,11 @@ def send_again(run: Run) -> int:
         )
     with transaction.atomic():
         run.reopen()
-        return sum(_take_back(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
+        count = sum(_take_back(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
+        transaction.set_rollback(not count)  # a run that has ended stays so
+    if not count:
+        run.refresh_from_db()
+    return count
 
 
 def let_be(run: Run) -> int:
@@ -76,10 +80,14 @@ WITH taken AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
          released)
-    SELECT %(run)s, seq, %(chunk)s, 0, now(), now(), reason, ambiguous,
+    -- One try, or the release before would leave the row behind.
+    SELECT %(run)s, seq, %(chunk)s, 1, now(), now(), reason, ambiguous,
         CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
         CASE WHEN ambiguous THEN %(attempt)s END
     FROM taken
+    ON CONFLICT (run_id, seq) DO UPDATE SET
+        not_before = now(), ambiguous = EXCLUDED.ambiguous, copies = EXCLUDED.copies,
+        released = EXCLUDED.released
 )
 SELECT status, reason, count(*), count(*) FILTER (WHERE ambiguous) FROM taken GROUP BY 1, 2
 """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from django.db import connection
 
@@ -12,6 +14,12 @@ def now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         found: datetime = cursor.fetchone()[0]
     return found
+
+
+def ticking() -> Callable[[], datetime]:
+    """The same from now on, asked once: counted on by a clock of ours that never jumps."""
+    asked, since = now(), time.monotonic()
+    return lambda: asked + timedelta(seconds=time.monotonic() - since)
 
 
 def after(moment: datetime) -> datetime:

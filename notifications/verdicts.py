@@ -11,6 +11,7 @@ arrive: Google's maintainers have seen a 503 for one that did, so no 5xx proves 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from notifications.gateway import Arrived, Verdict
+from notifications.rules import MAX_TTL
 
 DEFAULT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 
@@ -166,13 +168,16 @@ def _exhausted(quota_failure: Mapping[str, Any]) -> list[str]:
 
 def retry_after(header: str | None, *, http: int, now: float) -> float | None:
     """Seconds to wait: FCM says so in seconds or as a date, and a silent 429 means a minute."""
-    if header:
+    seconds = _seconds(header, now) if header else None
+    if seconds is None or not math.isfinite(seconds):
+        return DEFAULT_RETRY_AFTER if http == 429 else None
+    return min(max(0.0, seconds), MAX_TTL)  # nothing is worth sending after that
+
+
+def _seconds(header: str, now: float) -> float | None:
+    for read in (float, lambda text: parsedate_to_datetime(text).timestamp() - now):
         try:
-            return max(0.0, float(header))
-        except ValueError:
-            pass
-        try:
-            return max(0.0, parsedate_to_datetime(header).timestamp() - now)
-        except ValueError:
-            pass
-    return DEFAULT_RETRY_AFTER if http == 429 else None
+            return read(header)
+        except (ValueError, OverflowError):
+            continue
+    return None

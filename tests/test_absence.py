@@ -8,9 +8,12 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, tasks
+from campaigns import chunk, control, engine, settling, tasks
 from campaigns.chunk import Chunk
-from campaigns.ledger import Window
+from campaigns.judging import Final
+from campaigns.ledger import Delivery, Window
+from campaigns.left import left_to_send
+from campaigns.reasons import Reason
 from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
@@ -37,7 +40,7 @@ def tick(ago: timedelta) -> None:
 
 def age(by: timedelta) -> None:
     """All that says when something happened, as if it were that much longer ago."""
-    moments = ("launched_at", "scheduled_at", "started_at", "resumed_at")
+    moments = ("launched_at", "scheduled_at", "started_at", "resumed_at", "reopened_at")
     Run.objects.update(**{name: F(name) - by for name in moments})
     Chunk.objects.update(queued_at=F("queued_at") - by)
     Window.objects.update(opened_at=F("opened_at") - by)
@@ -204,3 +207,19 @@ def test_what_comes_due_after_an_absence_just_starts(missed: Run) -> None:
     engine.sweep(timezone.now() + timedelta(minutes=1))
     engine.advance(missed.pk, now=timezone.now() + timedelta(minutes=1))
     assert Run.objects.get(pk=missed.pk).state == "sending"
+
+
+def test_who_sends_again_after_a_night_off_has_seen_the_run(run: Run) -> None:
+    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted is not None
+    one, two = left_to_send(granted)
+    lost = Final(two, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
+    settling.settle(granted, None, {}, [], [Final(one, Delivery.Status.ACCEPTED), lost])
+    assert granted.close()
+    engine.advance(run.pk, now=timezone.now())
+    age(NIGHT)
+    tasks.sweep()
+
+    assert control.send_again(Run.objects.get(pk=run.pk), by="user:alice") == 1
+
+    assert after_a_sweep(run).state == "sending"

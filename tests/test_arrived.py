@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from campaigns import chunk, control, engine, reports, sending, unknowns
 from campaigns.ledger import Delivery, Retry, Window
+from campaigns.reasons import Cause
 from campaigns.run import Run
+from notifications.audit import AuditEntry
 from notifications.device import Device
 from notifications.project import Project
 from tests.builders import make_people, make_run
@@ -149,3 +151,62 @@ def test_a_cancel_says_of_lost_answers_that_it_cut_them_short_and_asks_nobody(
     assert (run.state, run.accepted, run.unknown) == ("cancelled", 2, 1)
     assert reports.reasons_of(run) == {"cut_short": 1}
     assert unknowns.undecided(run) == 0
+
+
+def test_who_was_only_throttled_after_a_worker_died_is_reached(project: Project, fcm: Fcm) -> None:
+    make_people(project, 3)
+    run = make_run(project, on_unknown="resend")
+    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claim is not None
+    Window.objects.create(
+        run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1, 2, 3],
+        opened_at=timezone.now(),
+    )  # fmt: skip
+    let_leases_lapse()
+    fcm.script("answer", answer="devicerate")
+    for _ in range(4):
+        engine.advance(run.pk, now=timezone.now())
+        sending.send(run.pk, 1, run.epoch)
+        Retry.objects.update(not_before=timezone.now() - timedelta(seconds=30))
+        run.chunks.update(not_before=None)
+    fcm.mend()
+    engine.advance(run.pk, now=timezone.now())
+
+    work(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.unknown) == ("finished", 3, 0)
+    assert Delivery.objects.filter(run_id=run.pk, resent=True).count() == 3
+
+
+def test_words_of_fcms_that_postgresql_cannot_keep_cost_no_answer(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    body = {"error": {"code": 400, "message": "not a valid FCM registration token\x00"}}
+    fcm.script("answer", answer={"status": 400, "body": body}, times=1)
+
+    work(run)
+
+    run.refresh_from_db()
+    assert (run.state, run.accepted, run.rejected) == ("finished", 2, 1)
+    assert run.cause_detail == ""
+    run.state = Run.State.SENDING
+    Run.objects.filter(pk=run.pk).update(state="sending", finished_at=None)
+    run.pause(Cause.UNKNOWN_ANSWER, "Tea\x00only")
+    assert run.cause_detail == "Teaonly"
+
+
+def test_sending_again_to_nobody_leaves_an_ended_run_as_it_is(project: Project, fcm: Fcm) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    work(run)
+    run.refresh_from_db()
+    ended = run.finished_at
+    assert run.state == "finished"
+
+    assert control.send_again(run, by="user:alice") == 0
+
+    assert (run.state, run.finished_at) == ("finished", ended)
+    assert not AuditEntry.objects.filter(action__startswith="sent again").exists()

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, reports, sending
+from campaigns import control, engine, reports, sending
 from campaigns.ledger import Retry
 from campaigns.reasons import Cause
 from campaigns.run import Run
@@ -126,6 +126,29 @@ def test_a_small_run_is_judged_from_twenty_answers_on(project: Project, fcm: Fcm
     assert (run.state, run.cause) == ("paused", "dead_addresses")
 
 
+def test_a_slow_run_is_judged_by_all_its_answers(project: Project, fcm: Fcm) -> None:
+    """Each window of it has few: the dead come first, and the last ones live."""
+    make_people(project, addresses(dead=13, live=12))
+    run = work(make_run(project, rate_per_second=20))
+
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+
+
+def test_the_first_thousand_answers_may_come_from_several_chunks(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, [*[f"dead-{n}:x" for n in range(155)], *[""] * 845] * 1)
+    make_people(project, [*[f"dead-{n}b:x" for n in range(160)], *[""] * 840])
+    run = make_run(project)
+    first, second = run.chunks.order_by("number")
+    Run.objects.update(rate_per_second=100)
+    for chunk_of_run in (first, second):  # as far as they come before each takes a rest
+        sending.send(run.pk, chunk_of_run.number, run.epoch)
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+
+
 def test_a_person_who_resumes_overrules_the_breaker(project: Project, fcm: Fcm) -> None:
     make_people(project, addresses(dead=400, live=800))
     run = work(make_run(project))
@@ -206,6 +229,34 @@ def test_answers_that_nobody_knows_pause_the_run_with_their_words(
     run.chunks.update(not_before=None)
     run = work(run)
     assert (run.state, run.accepted) == ("finished", 300)
+
+
+def test_at_a_low_rate_answers_that_nobody_knows_pause_the_run_as_well(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 300)
+    run = make_run(project, rate_per_second=20)
+    fcm.script("answer", answer={"status": 418, "body": "tea"})
+
+    run = work(run)
+
+    assert (run.state, run.cause) == ("paused", "unknown_answer")
+    assert fcm.counts()["requests"] < 30
+
+
+def test_odd_addresses_that_are_asked_again_together_pause_nothing(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, [a for n in range(15) for a in (f"unheardof-{n}:x", *[""] * 9)])
+    run = make_run(project)
+    sending.send(run.pk, 1, run.epoch)
+    Retry.objects.update(not_before=timezone.now() - timedelta(minutes=5))
+    run.chunks.update(not_before=None)
+    engine.advance(run.pk, now=timezone.now())
+
+    run = work(run)
+
+    assert (run.state, run.accepted, run.rejected) == ("finished", 135, 15)
 
 
 def test_one_odd_answer_among_many_pauses_nothing(project: Project, fcm: Fcm) -> None:

@@ -8,13 +8,15 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, tasks
+from campaigns import engine, sending, tasks
+from campaigns.ledger import Retry
 from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
 from notifications import clock
 from notifications.project import Project
 from tests.builders import make_people, make_run, make_scheduled_run
+from tests.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -104,3 +106,17 @@ def test_an_end_bears_the_right_hour(project: Project, jumped: Jump, jump: timed
 
 def is_now(at: datetime | None) -> bool:
     return at is not None and abs(clock.now() - at) < HALF_AN_HOUR
+
+
+@pytest.mark.parametrize("jump", [timedelta(hours=30), timedelta(hours=-2)], ids=["on", "back"])
+def test_a_sending_worker_whose_clock_jumps_keeps_deadlines_and_retries(
+    project: Project, fcm: Fcm, jumped: Jump, jump: timedelta
+) -> None:
+    make_people(project, ["flaky-1:APA91b", "", ""])
+    run = make_run(project)
+    jumped(jump)
+
+    assert sending.send(run.pk, 1, run.epoch) == {"accepted": 2}
+
+    soon = Retry.objects.get(run=run).not_before - clock.now()
+    assert timedelta(seconds=5) < soon < timedelta(seconds=60)

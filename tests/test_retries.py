@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.judging import Final, judge, may_be_sent_to
+from campaigns.judging import REFUSED, Final, judge, may_be_sent_to
 from campaigns.ledger import Retry
 from campaigns.left import Left
 from campaigns.rendering import Reader
@@ -21,9 +21,14 @@ READER = Reader("1:1", "u1", {}, "en", "UTC", "token", "live1:x", "android")
 
 
 def left(
-    tries: int = 0, *, first: datetime | None = None, copies: int = 0, released: bool = False
+    tries: int = 0,
+    *,
+    first: datetime | None = None,
+    copies: int = 0,
+    released: bool = False,
+    in_windows: int = 0,
 ) -> Left:
-    return Left(1, 1, READER, tries, first, copies, gone=False, released=released)
+    return Left(1, 1, READER, tries, first, copies, False, released, in_windows)
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
@@ -146,6 +151,30 @@ def test_a_refusal_between_them_is_not_counted_among_the_three() -> None:
     judged = judge(left(5, first=NOON, copies=2), answer("throttled", 60), run(), NOON)
     assert isinstance(judged, Retry)
     assert (judged.tries, judged.copies) == (6, 2)
+
+
+def test_what_a_dead_workers_window_says_is_not_counted_a_second_time() -> None:
+    """It stays where it is, and is read again with the next claim."""
+    refused = judge(left(copies=1, in_windows=1), answer("throttled", 60), run(), NOON)
+    assert isinstance(refused, Retry)
+    assert (refused.copies, refused.ambiguous) == (0, False)
+
+    failed = judge(left(copies=1, in_windows=1), answer("unavailable"), run(), NOON)
+    assert isinstance(failed, Retry)
+    assert (failed.copies, failed.ambiguous) == (1, True)
+
+
+@pytest.mark.parametrize("verdict", sorted(REFUSED))
+def test_a_refusal_does_not_take_back_that_an_earlier_one_may_have_arrived(
+    verdict: Verdict,
+) -> None:
+    refusal = Outcome(reference="1:1", verdict=verdict, arrived=Arrived.NO, reason="unregistered")
+
+    judged = judge(left(1, first=NOON, copies=1), refusal, run(), NOON)
+
+    assert isinstance(judged, Final)
+    assert (judged.status, judged.reason) == ("unknown", "unanswered")
+    assert "unregistered" in judged.detail
 
 
 @pytest.mark.parametrize("reason", MAY_HAVE_ARRIVED)

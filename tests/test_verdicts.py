@@ -11,6 +11,7 @@ from campaigns.judging import AGAIN, REFUSED
 from campaigns.reasons import Reason
 from campaigns.settling import RETIRES
 from notifications.gateway import Arrived, Verdict
+from notifications.rules import MAX_TTL
 from notifications.verdicts import (
     NEVER_LEFT,
     NO_ANSWER,
@@ -198,6 +199,12 @@ def test_every_reason_of_the_table_that_can_end_a_recipient_is_in_the_closed_lis
         ("Sat, 21 Nov 2026 12:00:30 GMT", 503, 30),
         ("Sat, 21 Nov 2026 11:00:00 GMT", 503, 0),
         (None, 429, 60),
+        ("inf", 429, 60),
+        ("nan", 503, None),
+        ("1e400", 429, 60),
+        ("999999999999", 503, MAX_TTL),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 429, MAX_TTL),
+        ("Fri, 31 Dec 99999 23:59:59 GMT", 503, None),
         ("soon", 429, 60),
         (None, 503, None),
     ],
