@@ -30,7 +30,6 @@ DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt
 NEXT_SWEEP = timedelta(seconds=5)
 LOOKS = 100  # at most, between two sweeps
 LAPSES_ALLOWED = 5
-GATHERING = timedelta(seconds=2)
 LOCKED_SECONDS = 0.5
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
@@ -113,15 +112,6 @@ class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
-@dataclass(frozen=True)
-class Rest:
-    """Who of a chunk stays behind: free to go now, held back with their platform, or retrying."""
-
-    free: int
-    held: int
-    retry_at: datetime | None
-
-
 # By hand, and in one go: asked before every window, it cost a tenth of all as three ORM queries.
 PROLONG = """
 WITH held AS (
@@ -191,19 +181,6 @@ class Claim:
         """Close the chunk if every recipient is settled."""
         settled = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
         return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
-
-    def hand_back(self, rest: Rest, *, opens_at: datetime | None) -> None:
-        """Let the chunk wait for its next turn: when the gate opens, or its first retries are due.
-
-        A little later, that is: jitter spreads them, and one chord for each of them is too much.
-        """
-        only_held = rest.held and not rest.free and rest.retry_at is None
-        due = None if rest.free or rest.retry_at is None else rest.retry_at + GATHERING
-        self.held.update(
-            state=Chunk.State.HELD if only_held else Chunk.State.WAITING,
-            lease_until=None,
-            not_before=max((at for at in (opens_at, due) if at), default=None),
-        )
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

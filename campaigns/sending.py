@@ -28,7 +28,8 @@ from campaigns.failpoints import hit
 from campaigns.heard import heard_in
 from campaigns.judging import Final, interrupted, may_be_sent_to, unsent
 from campaigns.ledger import Window
-from campaigns.left import Left, left_to_send, rest_of
+from campaigns.left import Left, left_to_send
+from campaigns.parting import hand_back
 from campaigns.reasons import Cause, Reason
 from campaigns.rendering import Renderer, Unrenderable
 from campaigns.run import Run
@@ -126,7 +127,7 @@ class Sending:
 
     def _part(self) -> None:
         if not self.claim.close():
-            self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
+            hand_back(self.claim, opens_at=self.opens_at)
 
     # --- Out -------------------------------------------------------------------------------------
 
