@@ -123,15 +123,28 @@ WITH held AS (
     WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
+    -- Not for whom left since they were read: the phone may be somebody else's by now.
+    SELECT run_id, id, attempt, ARRAY(
+        SELECT r.seq FROM campaigns_recipient r JOIN notifications_device d ON d.id = r.device_id
+        WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
+            AND d.contact_id = r.contact_id AND d.retired_at IS NULL
     -- Our own clock may be ahead, and jump back before the window is settled.
-    SELECT run_id, id, attempt, %(seqs)s::int[], least(%(now)s, statement_timestamp())
+    ), least(%(now)s, statement_timestamp())
     FROM held, wanted
     WHERE cardinality(%(seqs)s::int[]) > 0
-    RETURNING id
+    RETURNING id, seqs
 )
 SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
-    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened)
+    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened)
 """
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A window as it was written down."""
+
+    pk: int
+    seqs: frozenset[int]
 
 
 @dataclass
@@ -152,7 +165,7 @@ class Claim:
         wanted, _ = self._prolong(seqs=[], now=None)
         return wanted
 
-    def open_window(self, seqs: list[int], now: datetime) -> int | None:
+    def open_window(self, seqs: list[int], now: datetime) -> Opened | None:
         """Commit whom requests are about to leave for; None if the run wants no more.
 
         Raises Fenced. If the process dies here: these are ambiguous, whether or not a request left.
@@ -160,7 +173,7 @@ class Claim:
         _, window = self._prolong(seqs, now)
         return window
 
-    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, int | None]:
+    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, Opened | None]:
         """The run's rate comes along: a person may have changed it meanwhile."""
         values: dict[str, Any] = {
             "lease": LEASE,
@@ -170,12 +183,12 @@ class Claim:
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         with connection.cursor() as cursor:
             cursor.execute(PROLONG, values)
-            held, wanted, rate, window = cursor.fetchone()
+            held, wanted, rate, window, seqs = cursor.fetchone()
         if not held:
             raise Fenced
         if wanted:
             self.run.rate_per_second = rate
-        return bool(wanted), window
+        return bool(wanted), window and Opened(window, frozenset(seqs))
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
