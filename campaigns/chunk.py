@@ -30,8 +30,8 @@ RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very l
 A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes
 DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt is over
 NEXT_SWEEP = timedelta(seconds=5)
-LOOKS, LAPSES_ALLOWED = 100, 5  # looks: at most, between two sweeps
-GATHERING = timedelta(seconds=2)
+LOOKS = 100  # at most, between two sweeps
+LAPSES_ALLOWED = 5
 LOCKED_SECONDS = 0.5
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
@@ -114,15 +114,6 @@ class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
-@dataclass(frozen=True)
-class Rest:
-    """Who of a chunk stays behind: free to go now, held back with their platform, or retrying."""
-
-    free: int
-    held: int
-    retry_at: datetime | None
-
-
 # By hand, and in one go: asked before every window, it cost a tenth of all as three ORM queries.
 PROLONG = """
 WITH held AS (
@@ -134,15 +125,28 @@ WITH held AS (
     WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
+    -- Not for whom left since they were read: the phone may be somebody else's by now.
+    SELECT run_id, id, attempt, ARRAY(
+        SELECT r.seq FROM campaigns_recipient r JOIN notifications_device d ON d.id = r.device_id
+        WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
+            AND d.contact_id = r.contact_id AND d.retired_at IS NULL
     -- Our own clock may be ahead, and jump back before the window is settled.
-    SELECT run_id, id, attempt, %(seqs)s::int[], least(%(now)s, statement_timestamp())
+    ), least(%(now)s, statement_timestamp())
     FROM held, wanted
     WHERE cardinality(%(seqs)s::int[]) > 0
-    RETURNING id
+    RETURNING id, seqs
 )
 SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
-    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened)
+    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened)
 """
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A window as it was written down."""
+
+    pk: int
+    seqs: frozenset[int]
 
 
 @dataclass
@@ -164,7 +168,7 @@ class Claim:
         wanted, _ = self._prolong(seqs=[], now=None)
         return wanted
 
-    def open_window(self, seqs: list[int], now: datetime) -> int | None:
+    def open_window(self, seqs: list[int], now: datetime) -> Opened | None:
         """Commit whom requests are about to leave for; None if the run wants no more.
 
         Raises Fenced. If the process dies here: these are ambiguous, whether or not a request left.
@@ -172,7 +176,7 @@ class Claim:
         _, window = self._prolong(seqs, now)
         return window
 
-    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, int | None]:
+    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, Opened | None]:
         """The run's rate comes along: a person may have changed it meanwhile."""
         values: dict[str, Any] = {
             "lease": LEASE,
@@ -182,30 +186,17 @@ class Claim:
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         with connection.cursor() as cursor:
             cursor.execute(PROLONG, values)
-            held, wanted, rate, window = cursor.fetchone()
+            held, wanted, rate, window, seqs = cursor.fetchone()
         if not held:
             raise Fenced
         if wanted:
             self.run.rate_per_second = rate
-        return bool(wanted), window
+        return bool(wanted), window and Opened(window, frozenset(seqs))
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
         settled = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
         return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
-
-    def hand_back(self, rest: Rest, *, opens_at: datetime | None) -> None:
-        """Let the chunk wait for its next turn: when the gate opens, or its first retries are due.
-
-        A little later, that is: jitter spreads them, and one chord for each of them is too much.
-        """
-        only_held = rest.held and not rest.free and rest.retry_at is None
-        due = None if rest.free or rest.retry_at is None else rest.retry_at + GATHERING
-        self.held.update(
-            state=Chunk.State.HELD if only_held else Chunk.State.WAITING,
-            lease_until=None,
-            not_before=max((at for at in (opens_at, due) if at), default=None),
-        )
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

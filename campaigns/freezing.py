@@ -76,7 +76,7 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
     ids = range(_end_of_devices(run))
-    part = _freeze(run, BY_DEVICE, ids)
+    part = _freeze_devices(run, ids)
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
@@ -88,7 +88,7 @@ def _add(run: Run) -> None:
         _add_people(run)
         return
     ids = range(run.unfrozen.lower, run.unfrozen.upper)
-    part = _freeze(run, BY_DEVICE, ids)
+    part = _freeze_devices(run, ids)
     _keep(run, part, unfrozen=_rest(part, ids))
 
 
@@ -120,6 +120,13 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     )
     if not kept:
         raise Run.InvalidMove
+
+
+def _freeze_devices(run: Run, ids: range) -> Part:
+    part = _freeze(run, BY_DEVICE, ids)
+    if part.next is None:
+        ledger.index_people(RECIPIENTS, run.pk)
+    return part
 
 
 def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:

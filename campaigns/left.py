@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from campaigns.chunk import Claim, Rest
+from campaigns.chunk import Claim
 from campaigns.ledger import COPIES
 from campaigns.rendering import Reader
 from notifications import exact
@@ -73,30 +73,18 @@ LEFT JOIN notifications_contact c ON c.id = r.contact_id
 ORDER BY r.seq
 """
 
-REST = f"""
-SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WHERE {HELD}),
-    min(t.not_before) FILTER (WHERE NOT {HELD})
-{UNSETTLED.format(joins="")}
-"""
-
 
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
     with transaction.atomic(), connection.cursor() as cursor:
         # For a thousand rows a second process costs more to start than it saves: 15 ms against 8.
         cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-        cursor.execute(TO_SEND, _values(claim))
+        cursor.execute(TO_SEND, place_of(claim))
         return [_left(claim.run.pk, row) for row in cursor.fetchall()]
 
 
-def rest_of(claim: Claim) -> Rest:
-    """Who stays behind when the chunk is handed back, and from when on ringing is worth it."""
-    with connection.cursor() as cursor:
-        cursor.execute(REST, _values(claim))
-        return Rest(*cursor.fetchone())
-
-
-def _values(claim: Claim) -> dict[str, Any]:
+def place_of(claim: Claim) -> dict[str, Any]:
+    """What the statements about its recipients ask for."""
     chunk = claim.chunk
     return {
         "run": chunk.run_id,

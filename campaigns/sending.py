@@ -11,12 +11,11 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -25,9 +24,11 @@ from campaigns import breakers, keyless, platform_keys, settling
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
 from campaigns.heard import heard_in
-from campaigns.judging import Final, interrupted, may_be_sent_to, unsent
+from campaigns.in_flight import InFlight
+from campaigns.judging import interrupted, may_be_sent_to, unsent
 from campaigns.ledger import Window
-from campaigns.left import Left, left_to_send, rest_of
+from campaigns.left import Left, left_to_send
+from campaigns.parting import hand_back
 from campaigns.reasons import Cause, Reason
 from campaigns.rendering import Renderer, Unrenderable
 from campaigns.run import Run
@@ -44,15 +45,7 @@ LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites with
 MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
-
-@dataclass
-class InFlight:
-    """A window whose requests have left, or that only holds people to skip."""
-
-    window: Window | None
-    by_reference: dict[str, Left]
-    finals: list[Final] = field(default_factory=list)
-    outcomes: Future[list[Outcome]] | None = None
+T = TypeVar("T")
 
 
 def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) -> dict[str, int]:
@@ -125,7 +118,7 @@ class Sending:
 
     def _part(self) -> None:
         if not self.claim.close():
-            self.claim.hand_back(rest_of(self.claim), opens_at=self.opens_at)
+            hand_back(self.claim, opens_at=self.opens_at)
 
     # --- Out -------------------------------------------------------------------------------------
 
@@ -190,12 +183,13 @@ class Sending:
         messages = self._messages(people, flight, self.run.seconds_left(now))
         if messages:
             seqs = [flight.by_reference[message.reference].seq for message in messages]
-            window = self._if_wanted(lambda: self.claim.open_window(seqs, now))
-            if window is None:
+            opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
+            if opened is None:
                 return  # paused or cancelled: nothing was written, these people stay waiting
-            flight.window = Window(pk=window, opened_at=now)
+            flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
-            flight.outcomes = dispatch(self.gateway, messages, self.permit)
+            if messages := flight.still_theirs(messages, opened.seqs):
+                flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
 
     def _messages(self, people: list[Left], flight: InFlight, ttl: int) -> list[Message]:
@@ -268,7 +262,7 @@ class Sending:
         if time.monotonic() - self.looked_at > LOOK_EVERY:
             self._if_wanted(lambda: self.claim.renew() or None)
 
-    def _if_wanted(self, prolong: Callable[[], int | None]) -> int | None:
+    def _if_wanted(self, prolong: Callable[[], T | None]) -> T | None:
         """Prolong lease and permit if the run still wants it, else None. Raises Fenced.
 
         Without PostgreSQL nothing new may start, but what is in flight is waited for.

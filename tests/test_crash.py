@@ -269,12 +269,13 @@ def test_a_clock_that_was_ahead_and_jumps_back_costs_no_answer(project: Project,
     (left,) = sending.whom(claim)
 
     window = claim.open_window([1], ahead)
+    assert window
 
     assert Window.objects.get().opened_at < timezone.now(), "PostgreSQL's clock is believed"
     Window.objects.update(opened_at=ahead)
     settling.settle(
         claim,
-        Window(pk=window, opened_at=ahead),
+        Window(pk=window.pk, opened_at=ahead),
         {},
         [],
         [Final(left, Status.SKIPPED, Reason.EXPIRED)],

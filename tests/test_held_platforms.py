@@ -5,9 +5,16 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from campaigns import chunk, control, reports, sending
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from campaigns import chunk, control, reports, sending, settling
+from campaigns.judging import Final
 from campaigns.ledger import Delivery
-from campaigns.left import rest_of
+from campaigns.left import Left, left_to_send
+from campaigns.parting import GATHERING, hand_back
+from campaigns.reasons import Reason
 from notifications.device import Device
 from notifications.project import Project
 from tests import beside
@@ -99,12 +106,43 @@ def test_a_chunk_handed_back_by_a_worker_that_missed_the_resume_goes_out(
     assert granted
     control.pause(run, by="user:alice")
     control.resume(run, by="user:alice")
-    granted.hand_back(rest_of(granted), opens_at=None)
+    hand_back(granted, opens_at=None)
     assert run.chunks.get().state == "held"
 
     run = work(run)
 
     assert (run.state, run.accepted) == ("finished", 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_chunk_is_not_held_when_a_person_sends_again_to_somebody_of_it(
+    transactional_db: None, project: Project, fcm: Fcm
+) -> None:
+    make_phones(project, "ios", 3)
+    make_people(project, 2)
+    run = make_run(project, on_unknown="hold")
+    run.hold_back("ios")
+    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted
+    settling.settle(granted, None, {}, [], [lost(left) for left in left_to_send(granted)])
+    parting = threading.Thread(target=hand_back_beside, args=[granted])
+    with transaction.atomic():
+        control.send_again(run, by="user:alice")
+        parting.start()
+        parting.join(0.5)  # it waits for us
+    parting.join()
+
+    assert run.chunks.get().state == "waiting"
+    assert run.chunks.get().not_before < timezone.now() + GATHERING
+
+
+def hand_back_beside(granted: chunk.Claim) -> None:
+    hand_back(granted, opens_at=None)
+    connection.close()
+
+
+def lost(left: Left) -> Final:
+    return Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
 
 
 def test_a_platform_is_held_back_though_the_runs_row_is_taken_for_a_while(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, freezing
-from campaigns.ledger import Recipient
+from campaigns import engine, freezing, sending
+from campaigns.chunk import Claim
+from campaigns.ledger import Delivery, Recipient, Window
+from campaigns.left import Left
 from campaigns.run import Run
 from notifications.device import Device
 from notifications.project import Project
@@ -111,3 +115,47 @@ def test_who_is_erased_and_comes_back_while_it_is_frozen_is_not_in_twice(
 
     run = work(run)
     assert (run.planned, run.accepted, run.skipped) == (8, 7, 1)
+
+
+def change_hands(device: Device) -> None:
+    register(device, "somebody-else")
+
+
+def erase(device: Device) -> None:
+    assert (
+        Caller(device.project).delete(f"contacts/{device.contact.external_id}").status_code == 204
+    )
+
+
+def unregister(device: Device) -> None:
+    assert Caller(device.project).delete(f"devices/{device.address}").status_code == 204
+
+
+@pytest.mark.parametrize("leave", [change_hands, erase, unregister])
+@pytest.mark.parametrize("left", [1, 4])
+def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
+    monkeypatch: pytest.MonkeyPatch,
+    devices: list[Device],
+    fcm: Fcm,
+    leave: Callable[[Device], None],
+    left: int,
+) -> None:
+    make_contact(devices[0].project, external_id="somebody-else")
+    run = make_run(devices[0].project)
+    freeze(run)
+    whom = sending.whom
+
+    def claimed_before(claim: Claim) -> list[Left]:
+        everybody = whom(claim)
+        for device in devices[:left]:
+            leave(device)
+        return everybody
+
+    monkeypatch.setattr(sending, "whom", claimed_before)
+    sending.send(run.pk, 1, run.epoch)
+
+    gone = Delivery.objects.filter(run_id=run.pk, status="skipped", reason="device_gone")
+    assert sorted(gone.values_list("device_id", flat=True)) == [d.pk for d in devices[:left]]
+    assert {record["address"] for record in fcm.witness()} == {d.address for d in devices[left:4]}
+    window = Window.objects.get()
+    assert (len(window.seqs), window.settled_at is None) == (4 - left, False)

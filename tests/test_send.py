@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.chunk import GATHERING, Chunk
+from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Retry, Window
+from campaigns.parting import GATHERING
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications import exact

@@ -9,7 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.ledger import Delivery
+from campaigns import engine, freezing
+from campaigns.ledger import PERSON_INDEX, Delivery, Recipient
+from campaigns.recipients import Filters, Row, page
 from campaigns.run import Run
 from campaigns.sent import sent_to
 from notifications.contact import Contact
@@ -127,7 +129,10 @@ def test_older_runs_are_a_click_away(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
-def test_everybody_of_a_snapshot_is_found_and_nobody_else(project: Project, size: int) -> None:
+@pytest.mark.parametrize("release", ["this one", "the one before"])
+def test_everybody_of_a_snapshot_is_found_and_nobody_else(
+    project: Project, size: int, release: str
+) -> None:
     people = []
     for number in range(size):
         people.append(make_contact(project, attributes={"group": "in"}))
@@ -137,9 +142,75 @@ def test_everybody_of_a_snapshot_is_found_and_nobody_else(project: Project, size
     make_device(stranger)
     rules = {"all": [{"field": "attributes.group", "op": "eq", "value": "in"}]}
     run = make_run(project, audience=make_audience(project, rules=rules))
+    if release == "the one before":  # it made no index, and numbered by person, as these are
+        forget_index(run)
     seqs = count(1)
     for number, contact in enumerate(people):
         found = [sent.seq for sent in sent_to(contact.pk, [run.pk])]
         assert found == [next(seqs) for _ in range(1 + number % 3)]
     assert sent_to(stranger.pk, [run.pk]) == []
     assert sent_to(0, [run.pk]) == []
+
+
+def forget_index(run: Run) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX {PERSON_INDEX}{run.pk}")
+
+
+def test_who_registers_another_phone_later_is_found(project: Project) -> None:
+    people = [device.contact for device in make_people(project, 30)]
+    second = [make_device(contact) for contact in people[:10]]
+    run = make_run(project)
+
+    for contact in people:
+        rows = Recipient.objects.filter(run_id=run.pk, contact_id=contact.pk).order_by("seq")
+        seqs = list(rows.values_list("seq", flat=True))
+        assert len(seqs) == 1 + sum(device.contact_id == contact.pk for device in second)
+        assert [sent.seq for sent in sent_to(contact.pk, [run.pk])] == seqs
+        assert [row.seq for row in asked_for(run, contact)] == seqs
+
+
+def asked_for(run: Run, contact: Contact) -> list[Row]:
+    return page(run, Filters(person=contact.external_id), after=0, limit=10)
+
+
+def test_who_lost_a_phone_since_is_found_in_the_run_it_was_in(project: Project) -> None:
+    people = [device.contact for device in make_people(project, 8)]
+    moved, removed = make_device(people[0]), make_device(people[1])
+    run = make_run(project)
+
+    Device.objects.filter(pk=moved.pk).update(contact=people[7])
+    removed.delete()
+
+    assert [sent.seq for sent in sent_to(people[0].pk, [run.pk])] == [1, 9]
+    assert [sent.seq for sent in sent_to(people[1].pk, [run.pk])] == [2, 10]
+    assert [sent.seq for sent in sent_to(people[7].pk, [run.pk])] == [8]
+
+
+def test_a_person_is_looked_for_in_runs_of_both_releases_at_once(project: Project) -> None:
+    contact = make_people(project, 5)[3].contact
+    before = make_run(project)
+    forget_index(before)
+    make_device(contact)
+    run = make_run(project)
+
+    found = [(sent.run_id, sent.seq) for sent in sent_to(contact.pk, [before.pk, run.pk])]
+
+    assert found == [(run.pk, 4), (run.pk, 6), (before.pk, 4)]
+
+
+def test_a_person_is_found_while_the_run_is_being_frozen(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 6)
+    people = [device.contact for device in make_people(project, 5)]
+    make_device(people[0])
+    make_people(project, 1)
+
+    run = make_run(project)
+
+    assert run.freezing
+    assert [sent.seq for sent in sent_to(people[0].pk, [run.pk])] == [1, 6]
+    engine.advance(run.pk, now=timezone.now())
+    assert not Run.objects.get(pk=run.pk).freezing
+    assert [sent.seq for sent in sent_to(people[0].pk, [run.pk])] == [1, 6]

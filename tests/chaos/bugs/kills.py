@@ -93,10 +93,12 @@ def _forget_what_was_in_flight() -> None:
 @bug("no intent", fault="F3 F3n")
 def _no_intent() -> None:
     """Requests leave, and no window says to whom."""
-    from campaigns.chunk import Claim
+    from campaigns.chunk import Claim, Opened
 
-    nowhere = -1
-    patch(Claim, "open_window", lambda claim, seqs, now: nowhere if claim.renew() else None)
+    def open_nowhere(claim: Claim, seqs: list[int], now: Any) -> Opened | None:
+        return Opened(-1, frozenset(seqs)) if claim.renew() else None
+
+    patch(Claim, "open_window", open_nowhere)
 
 
 @bug("settle per chunk", fault="F4")

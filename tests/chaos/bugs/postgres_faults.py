@@ -42,17 +42,17 @@ def _sends_what_cannot_be_recorded() -> None:
     """Requests leave, whether or not window, lease and outcome can be written."""
     from django.db import Error, connection
 
-    from campaigns.chunk import Claim
+    from campaigns.chunk import Claim, Opened
     from notifications.gateway import Permit
 
     open_window, renew = Claim.open_window, Claim.renew
 
-    def open_anyway(claim: Claim, *args: Any) -> int | None:
+    def open_anyway(claim: Claim, seqs: list[int], now: Any) -> Opened | None:
         try:
-            return open_window(claim, *args)
+            return open_window(claim, seqs, now)
         except Error:
             connection.close()
-            return 1
+            return Opened(1, frozenset(seqs))
 
     def renew_anyway(claim: Claim) -> bool:
         try:

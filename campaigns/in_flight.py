@@ -1,0 +1,35 @@
+"""InFlight: a window whose requests have left, or that only holds people to skip."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from campaigns.judging import Final, unsent
+from campaigns.ledger import Window
+from campaigns.left import Left
+from campaigns.reasons import Reason
+from campaigns.rendering import Unrenderable
+from notifications.gateway import Message, Outcome
+
+
+@dataclass
+class InFlight:
+    """Whom it is about, what is decided of them, and the answers to come."""
+
+    window: Window | None
+    by_reference: dict[str, Left]
+    finals: list[Final] = field(default_factory=list)
+    outcomes: Future[list[Outcome]] | None = None
+
+    def still_theirs(self, messages: list[Message], seqs: Set[int]) -> list[Message]:
+        """Those of the window's numbers; the others' phones left them since they were read."""
+        ours = []
+        for message in messages:
+            left = self.by_reference[message.reference]
+            if left.seq in seqs:
+                ours.append(message)
+            else:
+                self.finals.append(unsent(left, Unrenderable(Reason.DEVICE_GONE, "")))
+        return ours

@@ -1,0 +1,58 @@
+"""Parting with a chunk that is not done: who stays behind, and when is it worth ringing again?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+
+from campaigns.chunk import Chunk, Claim
+from campaigns.left import HELD, UNSETTLED, place_of
+
+GATHERING = timedelta(seconds=2)
+
+REST = f"""
+SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WHERE {HELD}),
+    min(t.not_before) FILTER (WHERE NOT {HELD})
+{UNSETTLED.format(joins="")}
+"""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Who of a chunk stays behind: free to go now, held back with their platform, or retrying."""
+
+    free: int
+    held: int
+    retry_at: datetime | None
+
+    @property
+    def only_held(self) -> bool:
+        return self.held > 0 and not self.free and self.retry_at is None
+
+    @property
+    def due(self) -> datetime | None:
+        """A little after the first retry: jitter spreads them, and one chord for each of them is
+        too much."""
+        return None if self.free or self.retry_at is None else self.retry_at + GATHERING
+
+
+def hand_back(claim: Claim, *, opens_at: datetime | None) -> None:
+    """Let the chunk wait for its next turn: when the gate opens, or its first retries are due."""
+    with transaction.atomic():
+        # Locked before its rows are read: a person may just be sending again to some of them.
+        if not claim.held.select_for_update(no_key=True).exists():
+            return
+        rest = _rest_of(claim)
+        claim.held.update(
+            state=Chunk.State.HELD if rest.only_held else Chunk.State.WAITING,
+            lease_until=None,
+            not_before=max((at for at in (opens_at, rest.due) if at), default=None),
+        )
+
+
+def _rest_of(claim: Claim) -> Rest:
+    with connection.cursor() as cursor:
+        cursor.execute(REST, place_of(claim))
+        return Rest(*cursor.fetchone())
