@@ -180,7 +180,8 @@ class Sending:
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
-        self.opens_at = timezone.now() + timedelta(seconds=seconds)
+        """But for the deadline: then the people are skipped, whatever the gate says."""
+        self.opens_at = min(timezone.now() + timedelta(seconds=seconds), self.run.deadline)
         self.permit.withdraw()
 
     def _open(self, people: list[Left]) -> None:

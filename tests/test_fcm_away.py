@@ -198,6 +198,23 @@ def test_a_run_whose_deadline_passes_in_an_outage_ends_without_a_request(
     assert fcm.counts()["requests"] == 0
 
 
+def test_a_run_whose_deadline_passes_while_the_gate_is_closed_ends_then(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 1_200)
+    run = make_run(project, ttl_seconds=300)
+    Gate(project, reference="run:0").take(0, Heard(pushed_back=1, retry_after=3_000))
+
+    assert work(run).state == "sending"
+
+    assert {chunk.not_before for chunk in run.chunks.all()} == {run.deadline}
+    Run.objects.update(started_at=timezone.now() - timedelta(minutes=6))
+    run.chunks.update(not_before=timezone.now())
+    assert work(run).state == "finished"
+    assert reports.reasons_of(run) == {"expired": 1_200}
+    assert fcm.counts()["requests"] == 0
+
+
 def test_a_flushed_gate_finds_out_again_at_the_cost_of_a_window(project: Project, fcm: Fcm) -> None:
     make_people(project, 500)
     run = make_run(project)
