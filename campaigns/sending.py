@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import breakers, keyless, settling
+from campaigns import breakers, keyless, settling, trying
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
 from campaigns.heard import heard_in
@@ -160,10 +160,13 @@ class Sending:
 
     def _try_one(self) -> None:
         """Is FCM back? With somebody whom few requests have reached; the next question tells."""
-        chosen = min(self.left, key=lambda left: left.copies)
-        self.left.remove(chosen)
-        self._open([chosen])
-        self._settle_oldest()
+        chosen = trying.somebody(self.left)
+        if trying.is_too_dear(chosen, self.run):
+            self._come_back_in(trying.RARELY.total_seconds())
+        else:
+            self.left.remove(chosen)
+            self._open([chosen])
+            self._settle_oldest()
 
     def _rest(self, seconds: float) -> None:
         """Wait for the gate, but not so long that nobody else gets this worker."""
