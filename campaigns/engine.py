@@ -11,11 +11,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns import absence, breakers, cancelling, details, freezing, reports
+from campaigns import absence, breakers, cancelling, details, freezing, reports, trying
 from campaigns.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.reasons import Cause
 from campaigns.run import Run
@@ -42,6 +43,13 @@ class Ring:
     chunks: list[int]
 
 
+class Room(NamedTuple):
+    """How many chunks may be rung at once."""
+
+    chunks: int
+    fcm_fails: bool = False
+
+
 def sweep(now: datetime) -> list[int]:
     """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
     plan_series(now)
@@ -56,14 +64,14 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
-    at_once = _chunks_at_once(run_id, now)  # asks Redis, so before the run is locked
+    room = _room(run_id, now)  # asks Redis, so before the run is locked
     if _waits_for_a_person(run_id, now):
         return None
     freezing.go_on(run_id, now=now)
     with transaction.atomic():
         run = _held(run_id)
         if run.state == Run.State.SENDING:
-            return _send_on(run, now, at_once)
+            return _send_on(run, now, room)
         if step := STEPS.get(Run.State(run.state)):
             step(run, now)
         return None
@@ -95,7 +103,7 @@ def give_up(run_id: int, error: Exception) -> None:
 # --- Sending: release the next wave, or finish ----------------------------------------------------
 
 
-def _send_on(run: Run, now: datetime, at_once: int) -> Ring | None:
+def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     free_lapsed(run)
     _free_unheard(run, now)
     _free_held(run)
@@ -112,7 +120,7 @@ def _send_on(run: Run, now: datetime, at_once: int) -> Ring | None:
     if states <= STUCK and not run.freezing:
         _ask_a_person(run, open_chunks)
         return None
-    return _next_wave(run, now, at_once)
+    return _next_wave(run, now, room)
 
 
 STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
@@ -152,17 +160,18 @@ def _patience(run: Run) -> timedelta:
     return min(LONGEST_SILENCE, LOST_DOORBELL * (1 << doublings))
 
 
-def _next_wave(run: Run, now: datetime, at_once: int) -> Ring | None:
+def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
     busy = run.chunks.filter(state__in=(Chunk.State.QUEUED, Chunk.State.LEASED)).count()
-    room = at_once - busy
-    if room < busy:
+    more = room.chunks - busy
+    if more < busy:
         return None  # refilled once half is done: a chord of one chunk costs as much as of fifty
     due = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
     # Whoever vanished while he wrote a chunk holds up this one, not the wave.
-    free = due.order_by("number").select_for_update(skip_locked=True, no_key=True)
-    chosen = list(free.values_list("number", flat=True)[: min(WAVE, room)])
+    ordered = trying.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
+    free = ordered.select_for_update(skip_locked=True, no_key=True)
+    chosen = list(free.values_list("number", flat=True)[: min(WAVE, more)])
     if not chosen:
         return None
     wave = 1 + (run.waves.aggregate(last=Max("number"))["last"] or 0)
@@ -173,7 +182,7 @@ def _next_wave(run: Run, now: datetime, at_once: int) -> Ring | None:
     return Ring(run.pk, run.epoch, wave, chosen)
 
 
-def _chunks_at_once(run_id: int, now: datetime) -> int:
+def _room(run_id: int, now: datetime) -> Room:
     """A slow campaign takes as many workers as its rate can use, a slow project no long queue.
 
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
@@ -181,10 +190,12 @@ def _chunks_at_once(run_id: int, now: datetime) -> int:
     run = Run.objects.select_related("project").get(pk=run_id)
     allowed = pacing.pace_of(run.project, run.reference, run.rate_per_second)
     if allowed.limit is pacing.Limit.FAILING and now < run.deadline:
-        return int(allowed.until is None or allowed.until < now + NEXT_SWEEP)
+        may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
+        return Room(int(may_try), fcm_fails=True)
     if run.rate_per_second is not None:
-        return min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER))
-    return min(OUTSTANDING, math.ceil(AHEAD_SECONDS * pacing.full_rate(run.project) / SIZE))
+        return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
+    ahead = AHEAD_SECONDS * pacing.full_rate(run.project)
+    return Room(min(OUTSTANDING, math.ceil(ahead / SIZE)))
 
 
 def _look_after(run: Run, now: datetime) -> None:

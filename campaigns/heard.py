@@ -10,7 +10,11 @@ FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is i
 
 
 def heard_in(outcomes: list[Outcome]) -> Heard:
-    """A device's own limit says nothing of it."""
+    """A device's own limit says nothing of it.
+
+    Nor does an answer that nobody knows: it shows neither that FCM delivers nor that it fails.
+    """
+    outcomes = [outcome for outcome in outcomes if outcome.reason != Reason.UNKNOWN_ANSWER]
     pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
     failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
     # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.

@@ -20,7 +20,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import connection
 
-from campaigns import breakers, keyless, platform_keys, settling
+from campaigns import breakers, keyless, platform_keys, settling, trying
 from campaigns.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.failpoints import hit
 from campaigns.heard import heard_in
@@ -152,10 +152,13 @@ class Sending:
 
     def _try_one(self) -> None:
         """Is FCM back? With somebody whom few requests have reached; the next question tells."""
-        chosen = min(self.left, key=lambda left: left.copies)
-        self.left.remove(chosen)
-        self._open([chosen])
-        self._settle_oldest()
+        chosen = trying.somebody(self.left)
+        if trying.is_too_dear(chosen, self.run):
+            self._come_back_in(trying.RARELY.total_seconds())
+        else:
+            self.left.remove(chosen)
+            self._open([chosen])
+            self._settle_oldest()
 
     def _rest(self, seconds: float) -> None:
         """Wait for the gate, but not so long that nobody else gets this worker."""
@@ -172,7 +175,9 @@ class Sending:
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
-        self.opens_at = self.claim.now() + timedelta(seconds=seconds)
+        """But for the deadline: then the people are skipped, whatever the gate says."""
+        opens_at = self.claim.now() + timedelta(seconds=seconds)
+        self.opens_at = min(opens_at, self.run.deadline)
         self.permit.withdraw()
 
     def _open(self, people: list[Left]) -> None:

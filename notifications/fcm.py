@@ -23,9 +23,8 @@ from yarl import URL
 from notifications import payload, verdicts
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.minting import TokenUnavailable
+from notifications.rules import MAX_TTL
 from notifications.tokens import AccessTokens
-
-LONGEST_CLOSURE = 3600.0
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 # Before `total`: a name that is never resolved shall not look like an answer that never came.
@@ -187,7 +186,7 @@ class FcmGateway:
         if ruling.reason == "throttled" and wait:
             # The whole project was told to wait. What has not left yet would only be refused too,
             # and the gate hears of it when this window has settled.
-            until = time.monotonic() + min(wait, LONGEST_CLOSURE)
+            until = time.monotonic() + min(wait, MAX_TTL)
             self._closed_until = max(self._closed_until, until)
         return _outcome(message, ruling, detail=words, retry_after=wait)
 

@@ -12,7 +12,7 @@
 --   own rate  a bucket of each reference that has a limit of its own. It holds a step and not a second:
 --             “at most 300 a second” is meant of every second, also of the one after a rest.
 --
--- A lost state (FLUSHALL) is a cold start with an empty bucket: it costs time, never quota.
+-- A lost or unreadable state is a cold start with an empty bucket: it costs time, never quota.
 
 local BURST = 1         -- seconds of the rate that a bucket holds
 local STEP = 0.25       -- seconds of the rate that are worth a window: no crumbs, no long waits
@@ -37,6 +37,7 @@ local LONGEST_WAIT = 1  -- after which everyone who waits asks again
 local AT_WORK = 5       -- seconds since its last question that a reference counts as sending
 local FORGET = 60       -- seconds after which it is forgotten
 local JITTER = 0.1      -- of a closure: a fleet must not come back on the dot
+local LIFE = 3600       -- seconds that the state is kept after the last question, and after a closure
 local NEVER = math.huge
 
 local ask = cjson.decode(ARGV[1])
@@ -50,17 +51,53 @@ end
 
 local now = clock()
 
-local function remembered()
-  local kept = redis.call('GET', KEYS[1])
-  local gate = kept and cmsgpack.unpack(kept)
-  if gate and gate.at - now <= 1 then return gate end
-  -- Never seen, flushed, or the clock went back so far that what we remember means nothing.
+-- What was still to come is as far away as before; the bucket fills anew.
+local function set_back(gate)
+  local by = gate.at - now
+  for _, moment in ipairs({ 'at', 'closed_until', 'deaf_until', 'back_at' }) do
+    gate[moment] = gate[moment] - by
+  end
+  if gate.tries_at > 0 then gate.tries_at = gate.tries_at - by end
+  gate.level, gate.saved, gate.spare, gate.refs = 0, 0, 0, {}
+  return gate
+end
+
+local function new_gate()
   return {
     at = now, level = 0, saved = 0, used = 0, spare = 0, closed_until = 0, virtual = 0, refs = {},
     ceiling = ask.ramp > 0 and floor or full, why = ask.ramp > 0 and 'ramp' or 'quota',
     good = 0, bad = 0, deaf_until = 0,
     fine = 0, failing = 0, in_a_row = 0, tries_at = 0, trying = false, gap = 0, back_at = 0,
   }
+end
+
+local function new_reference(virtual)
+  return { at = now, served = virtual, used = 0, waits_until = 0, held = now, level = 0 }
+end
+
+local function has_the_fields_of(model, kept)
+  if type(kept) ~= 'table' then return false end
+  for name, value in pairs(model) do
+    if type(kept[name]) ~= type(value) then return false end
+  end
+  return true
+end
+
+local function is_a_gate(kept)
+  if not has_the_fields_of(new_gate(), kept) then return false end
+  for _, ref in pairs(kept.refs) do
+    if not has_the_fields_of(new_reference(0), ref) then return false end
+  end
+  return true
+end
+
+-- Never seen, flushed, or written by somebody else: a cold start.
+local function remembered()
+  local kept = redis.pcall('GET', KEYS[1])
+  local readable, gate = pcall(cmsgpack.unpack, kept)
+  if not readable or not is_a_gate(gate) then return new_gate() end
+  if gate.at - now > 1 then return set_back(gate) end
+  return gate
 end
 
 local gate = remembered()
@@ -184,8 +221,7 @@ local function hear()
 end
 
 local function reference()
-  local ref = gate.refs[ask.reference]
-    or { at = now, served = gate.virtual, used = 0, waits_until = 0, held = now, level = 0 }
+  local ref = gate.refs[ask.reference] or new_reference(gate.virtual)
   local passed = now - ref.at
   ref.used = ref.used * math.exp(-passed / MEMORY)
   if ask.own then
@@ -285,6 +321,10 @@ local function answer(granted, wait)
   return { granted, tostring(wait), limit, tostring(rate), until_ and tostring(until_) or '' }
 end
 
+local function life()
+  return math.ceil(LIFE + math.max(0, gate.closed_until - now, gate.tries_at - now))
+end
+
 pass_time()
 if not ask.wanted then return answer(0, 0) end  -- a page only looks; nothing is kept
 
@@ -298,5 +338,5 @@ elseif now >= gate.closed_until then
   granted, wait = grant(me)
   spend(me, granted)
 end
-redis.call('SET', KEYS[1], cmsgpack.pack(gate), 'EX', 3600)
+redis.call('SET', KEYS[1], cmsgpack.pack(gate), 'EX', life())
 return answer(granted, wait)

@@ -27,11 +27,12 @@ from redis.retry import Retry
 
 from notifications.pacing_alone import share_of
 from notifications.project import Project
+from notifications.rules import MAX_TTL
 
 COLD = 0.05  # of the full rate: where a ramp begins
 HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours
 WITHOUT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
-LONGEST_CLOSURE = 3_600.0
+LONGEST_CLOSURE = float(MAX_TTL)  # by then nothing is worth sending
 FEW = 3  # 429s that prove nothing
 WAIT_ALONE = 0.1
 SCRIPT = Path(__file__).with_name("gate.lua").read_text()

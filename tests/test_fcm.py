@@ -240,3 +240,11 @@ def test_an_error_never_shows_the_token(fcm: Fcm) -> None:
     (outcome,) = send(fcm, [message(1, address="reset-1:APA91b")])
     assert outcome.detail
     assert "Bearer" not in outcome.detail
+
+
+def test_a_project_told_to_wait_for_hours_sends_nothing_for_hours(fcm: Fcm) -> None:
+    fcm.script("answer", answer={"status": 429, "body": ""}, retry_after="7200")
+    outcomes = send(fcm, [message(number) for number in range(50)])
+    shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
+    assert shut_out
+    assert {round(outcome.retry_after or 0, -2) for outcome in shut_out} == {7_200}

@@ -198,6 +198,48 @@ def test_a_run_whose_deadline_passes_in_an_outage_ends_without_a_request(
     assert fcm.counts()["requests"] == 0
 
 
+def test_a_run_whose_deadline_passes_while_the_gate_is_closed_ends_then(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 1_200)
+    run = make_run(project, ttl_seconds=300)
+    Gate(project, reference="run:0").take(0, Heard(pushed_back=1, retry_after=3_000))
+
+    assert work(run).state == "sending"
+
+    assert {chunk.not_before for chunk in run.chunks.all()} == {run.deadline}
+    Run.objects.update(started_at=timezone.now() - timedelta(minutes=6))
+    run.chunks.update(not_before=timezone.now())
+    assert work(run).state == "finished"
+    assert reports.reasons_of(run) == {"expired": 1_200}
+    assert fcm.counts()["requests"] == 0
+
+
+def test_an_answer_that_nobody_knows_is_no_outage(project: Project, fcm: Fcm) -> None:
+    make_people(project, [f"unheardof-{number}:x" for number in range(5)])
+    run = make_run(project)
+
+    sending.send(run.pk, 1, run.epoch)
+
+    assert fcm.counts()["requests"] == 5
+    assert pace(run).limit is not Limit.FAILING
+
+
+def test_an_answer_that_nobody_knows_to_a_try_is_followed_by_the_next_try_soon(
+    project: Project, fcm: Fcm, quick_tries: None
+) -> None:
+    make_people(project, ["unheardof-1:x"])
+    run = make_run(project)
+    Gate(project, reference="run:0").take(0, Heard(failing=9))
+    is_tried_next(run)
+
+    sending.send(run.pk, 1, run.epoch)
+
+    until = pace(run).until
+    assert pace(run).limit is Limit.FAILING
+    assert until is not None and until - timezone.now() <= timedelta(seconds=1)
+
+
 def test_a_flushed_gate_finds_out_again_at_the_cost_of_a_window(project: Project, fcm: Fcm) -> None:
     make_people(project, 500)
     run = make_run(project)

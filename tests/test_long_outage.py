@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from campaigns import engine, reports, sending
 from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Retry
+from campaigns.ledger import Delivery, Retry, Window
 from campaigns.run import Run
 from notifications import pacing
 from notifications.project import Project
@@ -37,6 +37,7 @@ class Clock:
         self.ahead += seconds
         earlier = F("not_before") - timedelta(seconds=seconds)
         Retry.objects.update(not_before=earlier)
+        Window.objects.update(opened_at=F("opened_at") - timedelta(seconds=seconds))
         Chunk.objects.filter(not_before__isnull=False).update(not_before=earlier)
 
 
@@ -112,3 +113,60 @@ def test_a_run_without_a_network_for_an_hour_goes_on_when_it_is_back(
     work_for(10, run, clock)
     assert (run.state, run.accepted) == ("finished", 300)
     assert not Delivery.objects.filter(run_id=run.pk, resent=True).exists(), "nothing had left"
+
+
+def test_a_few_who_were_tried_often_are_spared_while_thousands_were_not(
+    project: Project, fcm: Fcm, clock: Clock
+) -> None:
+    make_people(project, [*[f"p-{number}:x" for number in range(5)], *[""] * 2_995])
+    run = make_run(project)
+    fcm.script("answer", answer="unavailable", prefix="p-")
+    sending.send(run.pk, 1, run.epoch)
+    fcm.mend()
+    fcm.script("answer", answer="unavailable")
+
+    work_for(30, run, clock)
+
+    assert (run.state, run.unknown) == ("sending", 0)
+    assert requests_each(run)[5:7] == [1, 1], "whoever was never tried came first"
+    fcm.mend()
+    work_for(10, run, clock)
+    assert (run.state, run.accepted, run.unknown) == ("finished", 3_000, 0)
+
+
+def test_nobodys_last_request_is_a_try_while_another_run_has_people_who_were_not_tried(
+    project: Project, fcm: Fcm, clock: Clock
+) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    fcm.script("answer", answer="unavailable")
+    while requests_each(run) != [2] * 5:
+        work_for(0.5, run, clock)
+    make_people(project, 100)
+    other = make_run(project)
+
+    for _ in range(30):
+        work_for(0.5, run, clock)
+        work_for(0.5, other, clock)
+
+    assert (run.unknown, requests_each(run)) == (0, [2] * 5)
+    assert 10 <= sum(requests_each(other)) <= 60
+    fcm.mend()
+    work_for(3, other, clock)
+    work_for(3, run, clock)
+    assert (run.state, run.accepted) == ("finished", 5)
+
+
+def test_where_nobody_else_is_left_a_last_request_is_a_try_once_a_minute(
+    project: Project, fcm: Fcm, clock: Clock
+) -> None:
+    make_people(project, 20)
+    run = make_run(project)
+    fcm.script("answer", answer="unavailable")
+    while set(requests_each(run)) != {2}:
+        work_for(0.5, run, clock)
+
+    work_for(5, run, clock)
+
+    assert 1 <= run.unknown <= 5
+    assert run.state == "sending"

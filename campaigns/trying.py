@@ -1,0 +1,78 @@
+"""While FCM fails: whose request is spent on finding out whether it is back?
+
+Each failed try may have rung the phone, and nobody gets more than a few. So whoever was never tried
+comes first, wherever in the run he waits, and nobody's last request goes while others have more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    When,
+)
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from campaigns.chunk import SETTLED, Chunk
+from campaigns.judging import MOST_COPIES
+from campaigns.ledger import Retry, Window
+from campaigns.left import Left
+from campaigns.run import Run
+
+RARELY = timedelta(minutes=1)
+SOON = 2 * RARELY  # in which a chunk that could try instead of us comes to its turn
+COPIES_OF_RETRY = Case(
+    When(ambiguous=True, then=Coalesce("copies", MOST_COPIES - 1)),
+    default=0,
+    output_field=IntegerField(),
+)
+OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
+
+
+def somebody(left: Iterable[Left]) -> Left:
+    return min(left, key=lambda one: (one.copies, one.tries))
+
+
+def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Chunk]:
+    """By the requests that the freshest of each chunk's people has spent."""
+    retries = Retry.objects.filter(chunk=OuterRef("pk")).order_by().values("chunk")
+    tried = Subquery(retries.annotate(count=Count("seq")).values("count"))
+    due = retries.filter(not_before__lte=due_by)
+    fewest = Subquery(due.annotate(fewest=Min(COPIES_OF_RETRY)).values("fewest"))
+    never_tried = F("last_seq") - F("first_seq") + 1 - SETTLED - Coalesce(tried, 0)
+    return chunks.annotate(
+        never_tried=never_tried,
+        spent=Case(When(never_tried__gt=0, then=0), default=Coalesce(fewest, MOST_COPIES)),
+    ).order_by("spent", "number")
+
+
+def is_too_dear(chosen: Left, run: Run) -> bool:
+    """Whether it is somebody's last request, and others may try, or somebody just did."""
+    if chosen.copies < MOST_COPIES - 1:
+        return False
+    just_now = timezone.now() - RARELY
+    return _others_may(run) or Window.objects.filter(run=run, opened_at__gt=just_now).exists()
+
+
+def _others_may(run: Run) -> bool:
+    """Anybody in the project. People whose platform is held back look free, and are not."""
+    soon = timezone.now() + SOON
+    chunks = Chunk.objects.filter(
+        Q(not_before=None) | Q(not_before__lte=soon),
+        run__project=run.project_id,
+        run__state=Run.State.SENDING,
+        run__held_platforms=[],
+        state__in=OPEN,
+    )
+    return freshest_first(chunks, soon).filter(spent__lt=MOST_COPIES - 1).exists()
