@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from notifications import exact
 from notifications.device import Device, hold, retire
@@ -23,12 +23,16 @@ from notifications.project import Project
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One device as the app reports it. An empty version means: not told."""
+    """One device as the app reports it. An empty version means: not told.
+
+    `retired`: it was shown as retired and came back like that. It is left as it is.
+    """
 
     kind: str
     address: str
     platform: str
     app_version: str = ""
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,12 @@ def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upse
     """Write people and register their devices. Said twice in one call, the last word counts."""
     with transaction.atomic():
         upserted = _write_people(project, _merged(people), now)
-        owners = {
-            (device.kind, device.address): (upserted.ids[person.external_id], device)
+        owners = [
+            (upserted.ids[person.external_id], device)
             for person in people
             for device in person.devices or ()
-        }
-        register(project, list(owners.values()), now=now)
+        ]
+        register(project, owners, now=now)
     return upserted
 
 
@@ -73,18 +77,19 @@ def replace_one(project: Project, person: Person, *, now: datetime) -> Upserted:
         if person.devices is not None:
             (owner,) = upserted.ids.values()
             theirs = Device.objects.filter(contact=owner)
-            hold(theirs | _registered(project, person.devices))
+            named = _named(project, person.devices)
+            hold(theirs | Device.objects.filter(named))
             register(project, [(owner, device) for device in person.devices], now=now)
-            gone = theirs.exclude(registered_at=now).values_list("pk", flat=True)
+            gone = theirs.exclude(named).values_list("pk", flat=True)
             retire(gone, reason="removed", sent_at=now, now=now)
     return upserted
 
 
-def _registered(project: Project, addresses: Sequence[Address]) -> QuerySet[Device]:
-    known = Q(pk=None)
+def _named(project: Project, addresses: Sequence[Address]) -> Q:
+    named = Q(pk=None)
     for one in addresses:
-        known |= Q(project=project, kind=one.kind, address=one.address)
-    return Device.objects.filter(known)
+        named |= Q(project=project, kind=one.kind, address=one.address)
+    return named
 
 
 def _merged(people: Sequence[Person]) -> list[Person]:
@@ -180,11 +185,13 @@ ON CONFLICT (project_id, kind, address) DO UPDATE SET
 
 
 def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: datetime) -> None:
-    """Each address, once, with the id of the person it belongs to from now on.
+    """Each address with the id of the person it belongs to from now on; the last word counts.
 
     An address moves to its new owner, and a retired one that the app registers again is active.
     The owners are locked already: nobody erases them meanwhile.
     """
+    last_words = {(device.kind, device.address): (owner, device) for owner, device in owners}
+    owners = [(owner, device) for owner, device in last_words.values() if not device.retired]
     if not owners:
         return
     devices = [device for _, device in owners]

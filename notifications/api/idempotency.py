@@ -13,6 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications import exact
 from notifications.api.problems import Problem
 from notifications.api.rendering import as_json
 from notifications.api.view import ApiView
@@ -76,7 +77,7 @@ def _check(key: str) -> None:
 def _text_of(request: Request) -> bytes:
     """The request as data, so that another order of fields or more blanks make no difference."""
     place = f"{request.method} {request.path}\n".encode()
-    return place + orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
+    return place + exact.dumps(request.data, orjson.OPT_SORT_KEYS)
 
 
 def _response(answer: Answer) -> Response:

@@ -8,6 +8,7 @@ by the validators of the models.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError as Invalid
@@ -32,7 +33,8 @@ def read_person(row: Any) -> Person:
 
 
 def read_device(row: Any) -> Address:
-    return _address(_read(row, DEVICE, required=("platform",)))
+    device = _address(_read(row, DEVICE, required=("platform",)))
+    return replace(device, retired=row.get("retired_at") is not None)
 
 
 def read_registration(body: Any) -> tuple[str, Address]:

@@ -43,6 +43,44 @@ def test_put_with_devices_retires_the_ones_it_does_not_name(alice: Caller, ours:
     assert other.active
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_of_an_address_that_is_given_twice_the_last_word_counts(
+    alice: Caller, ours: Project, method: str
+) -> None:
+    contact = make_contact(ours)
+    devices = [{"token": "twice", "platform": platform} for platform in ("ios", "web")]
+    answer = alice(method, f"contacts/{contact.external_id}", {"devices": devices})
+    assert answer.status_code == 200, answer.content
+    assert [device["platform"] for device in answer.json()["devices"]] == ["web"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "bulk"])
+def test_a_device_that_is_sent_back_as_retired_stays_as_it_is(
+    alice: Caller, ours: Project, method: str
+) -> None:
+    contact = make_contact(ours)
+    make_device(contact, "gone")
+    make_device(contact, "kept")
+    alice.delete("devices/gone")
+    before = Device.objects.filter(address="gone").values().get()
+    shown = alice.get(f"contacts/{contact.external_id}").json()
+    if method == "bulk":
+        alice.post("contacts/bulk", {"contacts": [shown]})
+    else:
+        alice(method, f"contacts/{contact.external_id}", shown)
+    assert Device.objects.filter(address="gone").values().get() == before
+    assert Device.objects.get(address="kept").active
+
+
+def test_what_was_seen_retired_and_registered_since_is_not_retired_again(
+    alice: Caller, ours: Project
+) -> None:
+    device = make_device(make_contact(ours), "back", retired_at=None)
+    seen = {"token": "back", "platform": "ios", "retired_at": "2026-05-31T12:00:00Z"}
+    alice.put(f"contacts/{device.contact.external_id}", {"devices": [seen]})
+    assert Device.objects.filter(pk=device.pk, platform="android", retired_at=None).exists()
+
+
 def test_put_without_devices_leaves_them_alone(alice: Caller, ours: Project) -> None:
     device = make_device(make_contact(ours))
     alice.put(f"contacts/{device.contact.external_id}", {})

@@ -53,6 +53,17 @@ def test_the_same_key_with_another_request_is_refused(alice: Caller, ours: Proje
     assert not two.runs.exists()
 
 
+def test_a_long_number_is_part_of_the_request_to_its_last_digit(alice: Caller) -> None:
+    def write(number: str, key: str) -> Any:
+        row = f'{{"external_id": "u1", "attributes": {{"n": {number}, "m": 1}}}}'
+        return alice.post("contacts/bulk", f'{{"contacts": [{row}]}}'.encode(), Idempotency_Key=key)
+
+    for key, number in (("whole", "9" * 30), ("fraction", "0." + "1" * 40)):
+        first = write(number, key)
+        assert (first.status_code, write(number, key).content) == (200, first.content)
+        assert write(f"{number[:-1]}2", key).status_code == 422
+
+
 def test_a_key_belongs_to_its_project(alice: Caller, charlie: Caller) -> None:
     assert launch(alice, make_campaign(alice.project)).status_code == 202
     theirs = launch(charlie, make_campaign(charlie.project))
