@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import (
     Case,
@@ -44,7 +45,7 @@ def somebody(left: Iterable[Left]) -> Left:
     return min(left, key=lambda one: (one.copies, one.tries))
 
 
-def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Chunk]:
+def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
     """By the requests that the freshest of each chunk's people has spent."""
     retries = Retry.objects.filter(chunk=OuterRef("pk")).order_by().values("chunk")
     tried = Subquery(retries.annotate(count=Count("seq")).values("count"))
