@@ -128,7 +128,7 @@ def test_a_few_who_were_tried_often_are_spared_while_thousands_were_not(
     work_for(30, run, clock)
 
     assert (run.state, run.unknown) == ("sending", 0)
-    assert requests_each(run)[5:7] == [1, 1], "whoever was never tried came first"
+    assert max(requests_each(run)) <= 2, "whoever was tried less came first"
     fcm.mend()
     work_for(10, run, clock)
     assert (run.state, run.accepted, run.unknown) == ("finished", 3_000, 0)
