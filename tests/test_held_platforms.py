@@ -132,8 +132,9 @@ def test_a_chunk_is_not_held_when_a_person_sends_again_to_somebody_of_it(
         parting.join(0.5)  # it waits for us
     parting.join()
 
-    assert run.chunks.get().state == "waiting"
-    assert run.chunks.get().not_before < timezone.now() + GATHERING
+    handed_back = run.chunks.get()
+    assert handed_back.state == "waiting"
+    assert handed_back.not_before and handed_back.not_before < timezone.now() + GATHERING
 
 
 def hand_back_beside(granted: chunk.Claim) -> None:
