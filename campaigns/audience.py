@@ -208,7 +208,8 @@ def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
     """The tree again: each node with whether it holds for this person, each leaf with what it saw.
 
     Asked in the very SQL that selects, of one device: one that is selected if there is any, else
-    the one seen last. So the answer cannot differ from a launch.
+    the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist when
+    somebody erased them meanwhile.
     """
     return _explained(tree, iter(_holds(contact, tree)))
 
@@ -226,6 +227,8 @@ def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
             [*params, contact.pk],
         )
         row = cursor.fetchone()
+    if row is None:
+        raise Contact.DoesNotExist
     return list(zip(row[1::2], row[2::2], strict=True))
 
 

@@ -134,7 +134,8 @@ class Campaign(OfProject):
 
     @staticmethod
     def locked(pk: int) -> Campaign:
-        """As it is now; until the transaction ends its series is nobody else's to change."""
+        """As it is now; until the transaction ends its series is nobody else's to change, and
+        nobody deletes it. Raises DoesNotExist when somebody did."""
         return Campaign.objects.select_for_update(no_key=True).get(pk=pk)
 
     def clean(self) -> None:
@@ -203,9 +204,8 @@ class Campaign(OfProject):
             raise Campaign.NotReady(problems)
         try:
             with transaction.atomic():
-                if self.schedule_kind == self.Schedule.RECURRING:
-                    Campaign.locked(self.pk)
-                    self._refuse_a_second_series()
+                Campaign.locked(self.pk)
+                self._refuse_a_second_series()
                 return self._make_run(by, now)
         except IntegrityError as error:
             run = self.current_run()

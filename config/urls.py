@@ -10,6 +10,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from config import downtime, navigation, operations, projects, search
 from notifications.api.problems import no_such_address
+from notifications.api.rendering import AlwaysTheReference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime.urls()]  # type: ignore[attr-defined]
@@ -25,8 +26,17 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("api/v1/", include("notifications.api.urls")),
     path("api/v1/", include("campaigns.api.urls")),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path(
+        "api/schema/",
+        SpectacularAPIView.as_view(content_negotiation_class=AlwaysTheReference),
+        name="schema",
+    ),
     # The split view: our Content-Security-Policy forbids the inline script of the other one.
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema")),
+    path(
+        "api/docs/",
+        SpectacularSwaggerSplitView.as_view(
+            url_name="schema", content_negotiation_class=AlwaysTheReference
+        ),
+    ),
     re_path("^api(?:/|$)", no_such_address),
 ]

@@ -137,6 +137,8 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
             run = control.launch(form.campaign, by=actor(request), now=timezone.now())
         except (Campaign.NotReady, Campaign.AlreadyLaunched) as error:
             return refused(request, form, str(error))
+        except Campaign.DoesNotExist:
+            return refused(request, form, _("It was deleted meanwhile."))
         tasks.ring(run.pk)
         said = _("Launched “%(campaign)s” as run %(number)d.")
         said %= {"campaign": form.campaign, "number": run.pk}
@@ -153,11 +155,13 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         ),
     )
     def stop(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        campaign = Campaign.objects.get(pk=object_id)
         try:
+            campaign = Campaign.objects.get(pk=object_id)
             control.stop(campaign, by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
+        except Campaign.DoesNotExist:
+            return refused(request, form, _("It was deleted meanwhile."))
         said = _("“%(campaign)s” does not repeat any more.") % {"campaign": campaign}
         return done(request, said, to=page_url(campaign))
 

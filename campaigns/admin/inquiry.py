@@ -110,8 +110,11 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     external_id = posted.get("person", "").strip()
     if not external_id:
         raise ValidationError(_("Type the external id of the person you ask about."))
-    contact = Contact.objects.filter(project=project, external_id=external_id).first()
-    return {"asked": external_id, "verdict": verdict(contact, tree) if contact else None}
+    try:
+        contact = Contact.objects.get(project=project, external_id=external_id)
+        return {"asked": external_id, "verdict": verdict(contact, tree)}
+    except Contact.DoesNotExist:
+        return {"asked": external_id, "verdict": None}
 
 
 def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[str, Any]:

@@ -221,12 +221,16 @@ class AudienceExplain(ApiView):
         # Each rule may hold for another of their devices, so the tree alone cannot tell.
         just_them = {"field": "external_id", "op": "eq", "value": contact.external_id}
         people, devices = audiences.count(self.project.pk, {"all": [just_them, rules]})
+        try:
+            explained = audiences.explain(contact, rules)
+        except Contact.DoesNotExist as error:  # erased since they were found
+            raise _nobody() from error
         return Response(
             {
                 "contact": contact.external_id,
                 "selected": bool(people),
                 "devices": devices,
-                "rules": audiences.explain(contact, rules),
+                "rules": explained,
             }
         )
 
@@ -236,5 +240,9 @@ def contact_named(view: ApiView, external_id: str) -> Contact:
     known = Contact.objects.filter(project=view.project, external_id=external_id)
     contact = None if "\x00" in external_id else known.first()
     if contact is None:
-        raise serializers.ValidationError({"contact": "There is no such person in this project."})
+        raise _nobody()
     return contact
+
+
+def _nobody() -> serializers.ValidationError:
+    return serializers.ValidationError({"contact": "There is no such person in this project."})

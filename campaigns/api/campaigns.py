@@ -5,11 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -191,6 +192,8 @@ class CampaignLaunch(ApiView):
         campaign = self.find(Campaign, pk)
         try:
             run = control.launch(campaign, by=self.actor, now=timezone.now())
+        except ObjectDoesNotExist as error:
+            raise _deleted(pk) from error
         except Campaign.NotReady as error:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -220,6 +223,13 @@ class CampaignStop(ApiView):
         self.given(Nothing)
         try:
             last = control.stop(self.find(Campaign, pk), by=self.actor)
+        except ObjectDoesNotExist as error:
+            raise _deleted(pk) from error
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(RunSerializer(last).data)
+
+
+def _deleted(pk: int) -> NotFound:
+    """The campaign, since it was found; what it uses stays as long as it does."""
+    return NotFound(f"There is no campaign {pk} in this project.")

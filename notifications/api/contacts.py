@@ -34,6 +34,7 @@ from notifications.registry import Person, replace_one, upsert
 
 AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
+NO_OBJECT = "Must be an object."
 LOOKING_SECONDS = 3.0
 EXAMPLE = OpenApiExample(
     "Ada and her phone",
@@ -174,6 +175,8 @@ class ContactByExternalId(ApiView):
     @patient
     def put(self, request: Request, external_id: str) -> Response:
         """Replace what is known of a person. Given `devices`, all others of theirs are retired."""
+        if request.stream is None:  # an empty object is a person of whom nothing is known
+            raise serializers.ValidationError({"": NO_OBJECT})
         person = read_person({**NOTHING_KNOWN, **self._told_of(external_id)})
         with transaction.atomic():
             known = self._locked(external_id).first()
@@ -214,7 +217,7 @@ class ContactByExternalId(ApiView):
         """The body may be what GET showed: then its id must be the one of the address."""
         body = self.request.data
         if not isinstance(body, dict):
-            raise serializers.ValidationError({"": "Must be an object."})
+            raise serializers.ValidationError({"": NO_OBJECT})
         if body.get("external_id", external_id) != external_id:
             raise serializers.ValidationError({"external_id": "The address names another."})
         return {**body, "external_id": external_id}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
+from unicodedata import category
 
 from django.core.exceptions import ValidationError as Invalid
 from rest_framework.serializers import ValidationError
@@ -84,7 +85,20 @@ def _external_id(value: Any) -> str:
     text = _text(str(value) if type(value) is int else value, LONGEST_ID)
     if not text:
         raise Invalid("Must not be empty.")
+    if problem := _unreachable(text):
+        raise Invalid(problem)
     return text
+
+
+def _unreachable(external_id: str) -> str:
+    """Why no address below contacts/ could name this person; empty when one can."""
+    if any(category(letter) == "Cc" for letter in external_id):
+        return "Holds a control character, such as a line break; remove it."
+    if external_id == "bulk":
+        return "contacts/bulk is an address of its own; use another id."
+    if {".", ".."} & set(external_id.split("/")):
+        return "Neither . nor .. can be a part of an address; use another id."
+    return ""
 
 
 def _attributes(value: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import IO, Any
 
 import orjson
 from django.conf import settings
-from rest_framework.exceptions import APIException, ParseError
-from rest_framework.negotiation import BaseContentNegotiation
+from django.http import Http404
+from rest_framework.exceptions import APIException, NotAcceptable, ParseError
+from rest_framework.negotiation import BaseContentNegotiation, DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -95,3 +96,15 @@ class AlwaysJson(BaseContentNegotiation):
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         return renderers[0], renderers[0].media_type
+
+
+class AlwaysTheReference(DefaultContentNegotiation):
+    """It has several forms; who asks for none of them gets the first."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        try:
+            return super().select_renderer(request, renderers, format_suffix)
+        except (NotAcceptable, Http404):
+            return renderers[0], renderers[0].media_type

@@ -117,6 +117,10 @@ class Schema(AutoSchema):
             found |= OF_A_KEY
         return found
 
+    def _get_request_body(self, direction: Any = "request") -> Any:
+        body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        return {**body, "required": True} if body and self.method == "PUT" else body
+
     def _may_make(self) -> bool:
         """A PUT that writes what was not there."""
         return self.method == "PUT" and HTTPStatus.CREATED in self._successes()

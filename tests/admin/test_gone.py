@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +11,10 @@ from django.contrib import admin
 from django.urls import reverse
 
 from campaigns.campaign import Campaign
+from campaigns.run import Run
 from notifications.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign
+from tests.builders import make_campaign, make_contact, make_device
 
 pytestmark = pytest.mark.django_db
 NOBODY = ["987654", "abc", "9" * 30, "9" * 5_000, "1 OR 1=1"]
@@ -71,3 +73,25 @@ def test_a_draft_deleted_while_its_dialog_is_open(desk: Desk, project: Project, 
     Campaign.objects.all().delete()
     assert "It was deleted meanwhile." in text_of(next(page))
     assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize("verb", ["launch", "stop"])
+def test_a_campaign_deleted_between_the_click_and_the_deed(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    make_device(make_contact(project))
+    campaign, locked = make_campaign(project), Campaign.locked
+
+    def too_late(pk: int) -> Campaign:
+        Campaign.objects.all().delete()
+        return locked(pk)
+
+    monkeypatch.setattr(Campaign, "locked", too_late)
+    url = reverse(f"admin:campaigns_campaign_{verb}", args=[campaign.pk])
+    page = desk.client.get(url, headers=IN_A_PAGE).content.decode()
+    looked_at = re.search(r'name="looked_at" value="([^"]*)"', page)
+    posted = {"_form_submitted": "on", "looked_at": looked_at[1] if looked_at else ""}
+    reply = desk.client.post(url, posted, headers=IN_A_PAGE)
+    assert reply.status_code == 200
+    assert "It was deleted meanwhile." in text_of(reply)
+    assert not Run.objects.exists()

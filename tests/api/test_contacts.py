@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from notifications.audit import AuditEntry
@@ -110,6 +112,34 @@ def test_put_refuses_an_id_that_cannot_be_kept(alice: Caller, external_id: str) 
     response = alice.put(f"contacts/{external_id}", {})
     assert response.status_code == 400
     assert fields_at_fault(response) == ["external_id"]
+
+
+@pytest.mark.parametrize(
+    "external_id", ["two\nlines", "tab\t", "\x7f", "bulk", ".", "..", "a/../b"]
+)
+def test_an_id_that_no_address_reaches_is_refused_at_every_door(
+    alice: Caller, external_id: str
+) -> None:
+    rejected = alice.post("contacts/bulk", {"contacts": [{"external_id": external_id}]}).json()
+    assert [row["field"] for row in rejected["rejected"]] == ["external_id"]
+    registration = {"contact": external_id, "token": "t:1", "platform": "ios"}
+    assert fields_at_fault(alice.post("devices", registration)) == ["contact"]
+    put = alice.put(f"contacts/{quote(external_id, safe='')}", {})
+    assert put.status_code == (405 if external_id == "bulk" else 404 if "\n" in external_id else 400)
+    assert not Contact.objects.exists()
+
+
+def test_an_id_may_hold_dots_and_slashes_elsewhere(alice: Caller) -> None:
+    for external_id in ("a.b", "bulk/1", "v1/...", ".hidden"):
+        assert alice.put(f"contacts/{external_id}", {}).status_code == 201
+
+
+def test_put_wants_an_object(alice: Caller, ours: Project) -> None:
+    contact = make_contact(ours)
+    answer = alice.put(f"contacts/{contact.external_id}")
+    assert (answer.status_code, fields_at_fault(answer)) == (400, [""])
+    assert Contact.objects.get().attributes == contact.attributes
+    assert alice.put(f"contacts/{contact.external_id}", {}).status_code == 200
 
 
 def test_erasing_takes_the_devices_and_leaves_a_nameless_trace(

@@ -136,6 +136,11 @@ def test_every_refusal_is_a_problem(schema: Schema) -> None:
                 assert answer["description"]
 
 
+def test_a_put_has_a_body(schema: Schema) -> None:
+    puts = [methods["put"] for methods in schema["paths"].values() if "put" in methods]
+    assert puts and all(put["requestBody"]["required"] for put in puts)
+
+
 def test_what_is_only_read_is_nothing_a_program_must_write(schema: Schema) -> None:
     """A generated client would ask for it: who creates something would make up its id."""
     shapes = schema["components"]["schemas"]

@@ -51,6 +51,23 @@ def test_the_reference_is_only_read(client: Client, path: str) -> None:
     assert response.json()["status"] == 405
 
 
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        ("/api/schema/", "text/html"),
+        ("/api/schema/?format=xml", "*/*"),
+        ("/api/docs/", "application/json"),
+        ("/api/docs/?format=xml", "nonsense"),
+    ],
+)
+def test_an_odd_wish_is_no_reason_to_withhold_the_reference(
+    client: Client, path: str, accept: str
+) -> None:
+    response = client.get(path, headers={"Accept": accept})
+    assert response.status_code == 200
+    assert b"Carillon" in response.content
+
+
 @pytest.mark.parametrize("path", ["/api/v1/runs", "/api/nothing"])
 def test_a_host_that_is_not_ours_is_told_so_as_a_problem(db: None, path: str) -> None:
     response = Client().post(path, headers={"Host": "evil.example"})
