@@ -2,9 +2,8 @@
 
 Rows are locked in one order by everybody who writes them, so that two who meet wait for each other
 instead of deadlocking: people by external id, those who lose a device among them, then devices by
-address. Who erases a person or puts
-one on a list begins with the people, too; who retires a dead address waits for nobody. If the
-process dies here: nothing of the call is committed.
+address. Who erases a person or puts one on a list begins with the people, too; who retires a dead
+address waits for nobody. If the process dies here: nothing of the call is committed.
 """
 
 from __future__ import annotations
