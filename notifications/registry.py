@@ -187,7 +187,7 @@ def _update(project: Project, people: list[Person], now: datetime) -> dict[str, 
 def _losing(project: Project, people: Sequence[Person], devices: Sequence[Address]) -> list[Person]:
     """Who else has one of these devices now. They change, too, and are locked with the others."""
     moving = [device for device in devices if not device.retired]
-    columns = {
+    columns: dict[str, Any] = {
         "project": project.pk,
         "kinds": [device.kind for device in moving],
         "addresses": [device.address for device in moving],
