@@ -61,7 +61,10 @@ class CampaignSerializer(StrictSerializer):
     audience = serializers.IntegerField(min_value=1)
     template = serializers.IntegerField(min_value=1)
     on_unknown = serializers.ChoiceField(
-        choices=Run.OnUnknown.choices, required=False, help_text="When an answer is lost."
+        choices=Run.OnUnknown.choices,
+        required=False,
+        help_text="When an answer is lost.",
+        error_messages={"invalid_choice": "Use resend or hold."},
     )
     rate_per_second = serializers.IntegerField(
         min_value=1,

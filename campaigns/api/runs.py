@@ -24,6 +24,7 @@ from notifications.api.query import takes
 from notifications.api.view import ApiView
 from notifications.pacing import Limit
 
+ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
 
@@ -106,13 +107,14 @@ def _pace(run: Run) -> dict[str, Any]:
 
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:
-    text = f"{cause_in_words(run.cause)} {run.detail}".strip() if run.cause else None
+    cause = "" if run.state in ENDED else run.cause  # such a run waits for nobody any more
+    text = f"{cause_in_words(cause)} {run.detail}".strip() if cause else None
     return {
         "id": run.pk,
         "campaign": run.campaign_id,
         "state": run.state,
         "reason": text,
-        "cause": {"code": run.cause, "text": text} if run.cause else None,
+        "cause": {"code": cause, "text": text} if cause else None,
         "totals": totals.as_dict(),
         "scheduled_at": run.scheduled_at,
         "started_at": run.started_at,

@@ -49,6 +49,7 @@ class ScheduleSerializer(StrictSerializer):
         choices=Campaign.Repeat.choices,
         required=False,
         help_text="Of recurring: daily, weekly or monthly, at the time of the first one (`at`).",
+        error_messages={"invalid_choice": "Use daily, weekly or monthly."},
     )
     until = serializers.CharField(
         required=False, allow_null=True, help_text="Of recurring: its end, like `at`."

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
@@ -16,7 +17,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications import audit
+from notifications import audit, exact
 from notifications.api import pages, tags
 from notifications.api.fields import StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -30,7 +31,7 @@ from notifications.api.view import ApiView
 from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.registry import Person, replace_one, upsert
+from notifications.registry import TOLD, Person, replace_one, upsert
 
 AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
@@ -197,7 +198,9 @@ class ContactByExternalId(ApiView):
             contact = self._held(external_id)
             if "attributes" in told:
                 told["attributes"] = merged(contact.attributes, told["attributes"])
-            replace_one(self.project, read_person(told), now=timezone.now())
+            person = read_person(told)
+            if _changes(contact, person):
+                replace_one(self.project, person, now=timezone.now())
             shown = ContactSerializer(self._contact(external_id)).data
         return Response(shown)
 
@@ -241,6 +244,15 @@ class ContactByExternalId(ApiView):
     def _rows(self, external_id: str) -> QuerySet[Contact]:
         rows = Contact.objects.filter(project=self.project)
         return rows.none() if "\x00" in external_id else rows.filter(external_id=external_id)
+
+
+def _changes(contact: Contact, person: Person) -> bool:
+    """Whether there is anything new in what is told. Devices always are: they were seen now."""
+    told = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
+    known = {name: getattr(contact, name) for name in told}
+    # As it is written: to Python, 1 is 1.0 is True.
+    said, was = (exact.dumps(one, orjson.OPT_SORT_KEYS) for one in (told, known))
+    return person.devices is not None or said != was
 
 
 def merged(value: Any, change: Any) -> Any:

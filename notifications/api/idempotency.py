@@ -68,10 +68,8 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
 
 def _check(key: str) -> None:
     if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
-        raise Problem(
-            HTTPStatus.BAD_REQUEST,
-            f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters.",
-        )
+        said = f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
+        raise Problem(HTTPStatus.BAD_REQUEST, said, errors={"Idempotency-Key": said})
 
 
 def _text_of(request: Request) -> bytes:

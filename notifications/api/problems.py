@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFieldsSent
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -95,13 +96,18 @@ def _headers_of(problem: exceptions.APIException) -> dict[str, str]:
 
 
 def _as_api_exception(error: Exception) -> exceptions.APIException:
+    if isinstance(error, exceptions.UnsupportedMediaType):
+        return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
     if isinstance(error, exceptions.APIException):
         return error
     if isinstance(error, Http404):
         return exceptions.NotFound()
     if isinstance(error, PermissionDenied):
         return exceptions.PermissionDenied()
-    if isinstance(error, SuspiciousOperation):  # more parameters than Django reads
+    if isinstance(error, TooManyFieldsSent):
+        most = f"At most {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} parameters."
+        return Problem(HTTPStatus.BAD_REQUEST, most)
+    if isinstance(error, SuspiciousOperation):
         return Problem(HTTPStatus.BAD_REQUEST, str(error))
     if isinstance(error, Invalid):
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))

@@ -105,6 +105,8 @@ class AlwaysTheReference(DefaultContentNegotiation):
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         try:
-            return super().select_renderer(request, renderers, format_suffix)
+            renderer, media_type = super().select_renderer(request, renderers, format_suffix)
         except (NotAcceptable, Http404):
-            return renderers[0], renderers[0].media_type
+            renderer = renderers[0]
+            media_type = renderer.media_type
+        return renderer, media_type

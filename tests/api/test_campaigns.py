@@ -145,6 +145,20 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     assert "Stop it first" in refused.json()["errors"][0]["message"]
 
 
+def test_a_choice_that_is_none_is_told_which_there_are(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    hourly = {"kind": "recurring", "at": "2030-05-31T09:00", "repeat": "hourly"}
+    told = {}
+    for wrong in ({"on_unknown": "pray"}, {"schedule": hourly}):
+        for error in alice.post("campaigns", {**intent, **wrong}).json()["errors"]:
+            told[error["field"]] = error["message"]
+    assert told == {
+        "on_unknown": "Use resend or hold.",
+        "schedule.repeat": "Use daily, weekly or monthly.",
+    }
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

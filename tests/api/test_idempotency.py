@@ -17,7 +17,7 @@ from notifications import idempotency
 from notifications.api.idempotency import SAID_AGAIN
 from notifications.idempotency import Answer, IdempotencyKey, once
 from notifications.project import Project
-from tests.api.caller import Caller
+from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_campaign, make_contact, make_project, make_run
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -105,7 +105,8 @@ def test_a_pause_asked_twice_pauses_once(alice: Caller, ours: Project) -> None:
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "naïve", "tab\there"])
 def test_a_key_that_cannot_be_one_is_refused(alice: Caller, ours: Project, key: str) -> None:
-    assert launch(alice, make_campaign(ours), key).status_code == 400
+    answer = launch(alice, make_campaign(ours), key)
+    assert (answer.status_code, fields_at_fault(answer)) == (400, ["Idempotency-Key"])
     assert not Run.objects.exists()
 
 

@@ -54,6 +54,29 @@ def test_attributes_are_merged_and_null_removes_one(
     assert (contact.attributes, contact.locale) == (attributes, "en")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"locale": "en"}, {"attributes": {}}, {"attributes": {"n": 1, "none": None}}],
+)
+def test_a_change_of_nothing_leaves_a_person_untouched(
+    alice: Caller, ours: Project, change: dict[str, Any]
+) -> None:
+    contact = make_contact(ours, attributes={"n": 1}, locale="en")
+    path = f"contacts/{contact.external_id}"
+    tag = alice.get(path)["ETag"]
+    answer = alice.patch(path, change)
+    assert (answer.status_code, answer["ETag"]) == (200, tag)
+    assert Contact.objects.get().updated_at == contact.updated_at
+
+
+@pytest.mark.parametrize("value", ["1.0", "true", '"1"', "[1]"])
+def test_another_kind_of_one_is_a_change(alice: Caller, ours: Project, value: str) -> None:
+    contact = make_contact(ours, attributes={"n": 1})
+    body = f'{{"attributes": {{"n": {value}}}}}'.encode()
+    answer = alice.patch(f"contacts/{contact.external_id}", body)
+    assert f'"n":{value}' in answer.content.decode().replace(" ", "")
+
+
 def test_what_is_left_out_of_a_person_stays(alice: Caller, ours: Project) -> None:
     device = make_device(make_contact(ours, attributes={"plan": "pro"}, locale="en"))
     path = f"contacts/{device.contact.external_id}"

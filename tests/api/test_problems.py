@@ -47,6 +47,7 @@ def test_a_body_that_is_no_object_is_refused(alice: Caller, body: bytes) -> None
 def test_a_body_of_another_type_is_refused(alice: Caller, content_type: str) -> None:
     response = alice("POST", "audiences", {"name": "A"}, content_type=content_type)
     assert (response.status_code, response["Content-Type"]) == (415, PROBLEM)
+    assert response.json()["detail"] == "Send the body as application/json."
 
 
 def test_a_charset_after_the_type_makes_no_difference(alice: Caller) -> None:

@@ -94,6 +94,18 @@ def test_cancel_closes_everybody_as_skipped(alice: Caller, ours: Project) -> Non
     assert shown["finished_at"]
 
 
+def test_a_run_that_ended_waits_for_nobody(alice: Caller, ours: Project) -> None:
+    make_people(ours, 1)
+    run = make_run(ours)
+    alice.post(f"runs/{run.pk}/pause")
+    alice.post(f"runs/{run.pk}/cancel")
+    shown = alice.get(f"runs/{run.pk}").json()
+    listed = alice.get("runs").json()["results"][0]
+    assert shown["state"] == "cancelled"
+    for seen in (shown, listed):
+        assert (seen["reason"], seen["cause"]) == (None, None)
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "cancel"])
 def test_a_move_that_is_not_possible_is_a_conflict(alice: Caller, ours: Project, verb: str) -> None:
     run = make_run(ours, advanced=False)
