@@ -58,7 +58,7 @@ class RunViews(ReadOnlyPage):
         """Asked every second. What rarely changes is sent along only when it did."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
         had = request.GET.get("seen", "")
-        if had.partition("-")[0] == run.state:
+        if had.partition("-")[0] == live.stage(run):
             context = live.picture(run, timezone.now())
         else:
             context = self._everything(request, run) | live.course(run, timezone.now())

@@ -41,3 +41,49 @@ def test_a_code_of_the_next_release_stands_as_it_is(desk: Desk, project: Project
 
     assert "swallowed_by_a_whale 2" in desk.open("campaigns_run_change", run.pk)
     assert desk.client.get(reverse("admin:run_deliveries", args=[run.pk])).status_code == 200
+
+
+def test_whose_outcome_is_unknown_is_not_called_accepted(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, accepted=1)
+    assert "Everyone so far was accepted." in desk.open("campaigns_run_change", run.pk)
+
+    settle_more(run, seq=2, status="unknown", reason="server_error")
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "Nobody was refused or skipped; whose outcome is unknown is told apart." in text
+    assert "no answer tells whether it arrived" in text
+    assert "was accepted." not in text and "no answer came back" not in text
+
+
+def test_whom_a_person_sent_again_to_was_not_left_alone(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = make_run(project, on_unknown="hold")
+    settle(run, accepted=1, unknown=1)
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "never sends twice, so they were left alone" in page
+    assert "Who was sent to again" not in page
+
+    run.chunks.update(released=1)
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "A person sent again to 1 recipient; these are unknown now." in page
+    assert "never sends twice" not in page.partition("What was frozen")[0]
+
+
+def test_of_a_cancelled_run_nobody_is_told_to_send_again(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, unknown=1)
+    assert "Sending again may ring it twice." in desk.open("campaigns_run_change", run.pk)
+    run.cancel()
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "The run was cancelled, so they are left alone." in page
+    assert "Sending again" not in page and "sends again" not in page
+
+
+def settle_more(run: Run, *, seq: int, status: str, reason: str) -> None:
+    Delivery.objects.create(
+        run_id=run.pk, seq=seq, device_id=1, status=status, reason=reason,
+        attempt=1, at=timezone.now(),
+    )  # fmt: skip
+    run.chunks.update(**{status: 1, "reasons": {reason: 1}})
