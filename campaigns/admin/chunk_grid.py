@@ -28,7 +28,8 @@ LETTERS = """
 SELECT string_agg(
     CASE state
         WHEN 'closed' THEN CASE
-            WHEN attempt = 0 AND accepted + rejected + unknown = 0 THEN 'n' WHEN attempt > 1 THEN 'r' ELSE 'd' END
+            WHEN attempt = 0 AND accepted + rejected + unknown = 0 THEN 'n'
+            WHEN attempt > 1 THEN 'r' ELSE 'd' END
         WHEN 'leased' THEN 's'
         WHEN 'queued' THEN 'q'
         WHEN 'held' THEN 'h'

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from campaigns import recurrence, reports, unknowns
 from campaigns.admin import pace
 from campaigns.admin.chunk_grid import grid
-from campaigns.admin.next_step import NEXT_STEP
+from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
 from campaigns.breakers import DEAD
@@ -205,8 +205,14 @@ def pause_in_words(run: Run) -> dict[str, str]:
     return {
         "cause": f"{happened}.",
         "detail": run.detail,
-        "next_step": str(NEXT_STEP.get(run.cause, "")),
+        "next_step": next_step(run),
     }
+
+
+def next_step(run: Run) -> str:
+    step = str(NEXT_STEP.get(run.cause, ""))
+    retired = run.cause == Cause.DEAD_ADDRESSES and device.retired_by(run.reference).exists()
+    return f"{step} {TAKE_BACK}" if retired else step
 
 
 def verbs(run: Run) -> list[str]:

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.ledger import Delivery
+from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.project import Project
 from tests.admin.desk import Desk
@@ -79,6 +80,29 @@ def test_of_a_cancelled_run_nobody_is_told_to_send_again(desk: Desk, project: Pr
     page = desk.open("campaigns_run_change", run.pk)
     assert "The run was cancelled, so they are left alone." in page
     assert "Sending again" not in page and "sends again" not in page
+
+
+def test_who_resumes_at_many_dead_addresses_says_that_the_list_is_old(
+    desk: Desk, project: Project
+) -> None:
+    (device, *_others) = make_people(project, 3)
+    run = make_run(project)
+    run.pause(Cause.BY_HAND)
+    old = "Resuming means that the list is old: dead devices are retired from now on."
+    assert old not in desk.open("campaigns_run_resume", run.pk)
+
+    run.resume()
+    run.pause(Cause.DEAD_ADDRESSES)
+    asked = desk.open("campaigns_run_resume", run.pk)
+    assert "Whoever waits is sent to now." in asked and old in asked
+    assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
+
+    device.retired_at, device.retired_reason = timezone.now(), "unregistered"
+    device.retired_by = run.reference
+    device.save()
+    assert "What this run retired already can be taken back." in desk.open("index")
+    desk.confirm("campaigns_run_restore", run.pk)
+    assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
 
 
 def settle_more(run: Run, *, seq: int, status: str, reason: str) -> None:
