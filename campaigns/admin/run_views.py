@@ -13,7 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns import recipients
-from campaigns.admin import chunk_grid, deliveries, device_health, live, overview, person_sent
+from campaigns.admin import (
+    chunk_grid,
+    deliveries,
+    device_health,
+    live,
+    overview,
+    person_sent,
+    repeating,
+)
 from campaigns.admin.words import sentence
 from campaigns.run import Run
 from notifications.admin.chosen import chosen
@@ -73,6 +81,7 @@ class RunViews(ReadOnlyPage):
             "verbs": live.buttons(run, self._verbs(request, run)),
             "entries": about.order_by("pk"),
             "said": sentence(run.rules, project_id=run.project_id),
+            "repeats": repeating.of_run(run),
             "flower_url": live.flower_url(run),
         }
 
