@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -112,11 +112,12 @@ def test_a_dialog_gives_the_focus_back_to_what_opened_it(
     page = log_in(browser, live_server, troubles, width=390)
     page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
     page.locator("#verb-pause").focus()
-    for leave in (
+    ways_out: list[Callable[[], None]] = [
         lambda: page.keyboard.press("Escape"),
         lambda: page.get_by_role("button", name="Close").click(),
         lambda: page.get_by_role("button", name="Not now").click(),
-    ):
+    ]
+    for leave in ways_out:
         page.keyboard.press("Enter")
         expect(page.locator(".c-dialog-foot button").first).to_be_focused()
         leave()
