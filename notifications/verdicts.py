@@ -11,7 +11,9 @@ arrive: Google's maintainers have seen a 503 for one that did, so no 5xx proves 
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -22,6 +24,11 @@ import orjson
 from notifications.gateway import Arrived, Verdict
 from notifications.rules import MAX_TTL
 
+LOOKED_AT, SHOWN = 4_096, 200  # bytes, and letters, of a body that is not FCM's
+NOT_WORDS = re.compile(
+    r"<(script|style)\b.*?(</\1[^<>]*>|\Z)|<!--.*?(-->|\Z)", re.DOTALL | re.IGNORECASE
+)
+TAGS = re.compile(r"<[^<>]*(>|\Z)")
 DEFAULT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 
 
@@ -35,6 +42,7 @@ class Answer:
     fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
     subjects: tuple[str, ...] = ()  # QuotaFailure.violations[]: whose quota it was
     text: str = ""
+    strange: str = ""  # a proxy's words: shown to a person, and evidence of nothing
 
 
 APPLE_SAYS_GONE = ("Unregistered", "ExpiredToken", "BadDeviceToken")
@@ -129,11 +137,11 @@ NO_TOKEN = Ruling(Verdict.UNAUTHORISED, "bad_credentials", NO)
 
 
 def classify(http: int, body: bytes) -> tuple[Ruling, str]:
-    """What an answer that is not a 200 means, and FCM's own words."""
+    """What an answer that is not a 200 means, and the words it came with."""
     answer = read(http, body)
     for fits, verdict, reason, arrived in TABLE:
         if fits(answer):
-            return Ruling(verdict, reason, arrived), answer.text
+            return Ruling(verdict, reason, arrived), answer.strange or answer.text
     raise AssertionError("the table's last row fits everything")
 
 
@@ -150,7 +158,17 @@ def read(http: int, body: bytes) -> Answer:
             text=str(error.get("message", ""))[:500],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Answer(http, text=f"HTTP {http} without a readable body")
+        said = _words_in(body)
+        told = f"HTTP {http}: {said}" if said else f"HTTP {http} without a readable body"
+        return Answer(http, strange=told)
+
+
+def _words_in(body: bytes) -> str:
+    """The beginning of what a page or a text says, on one line."""
+    page = body[:LOOKED_AT].decode(errors="replace")
+    text = html.unescape(TAGS.sub(" ", NOT_WORDS.sub(" ", page)))
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())[:SHOWN]
 
 
 def _type(detail: Mapping[str, Any]) -> str:

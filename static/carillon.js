@@ -1,6 +1,31 @@
-// What htmx, Alpine and Unfold leave to us: focus inside dialogs, a log-in that ended meanwhile,
-// names for what is drawn as an icon only.
+// What htmx, Alpine and Unfold leave to us: focus inside dialogs and after them, a log-in that ended
+// meanwhile, names for what is drawn as an icon only.
 "use strict";
+
+let opener = null; // of the dialog: it gets the focus back
+const inDialog = (element) => element.closest("#modal-content") !== null;
+
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (detail.target?.id === "modal-content" && !inDialog(detail.elt)) opener = detail.elt;
+});
+
+function giveFocusBack(overlay) {
+  if (overlay.style.display !== "none" || !opener) return;
+  const now = document.activeElement;
+  // Whoever closed it with a click on a field wants to be there.
+  if (now === document.body || inDialog(now)) {
+    // The live page draws its buttons anew.
+    (opener.isConnected ? opener : document.getElementById(opener.id))?.focus({ preventScroll: true });
+  }
+  opener = null;
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const overlay = document.getElementById("modal-overlay");
+  if (!overlay) return;
+  const watch = new MutationObserver(() => giveFocusBack(overlay));
+  watch.observe(overlay, { attributeFilter: ["style"] });
+});
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.target?.id !== "modal-content") return;

@@ -124,6 +124,30 @@ def test_every_shape_of_an_answer_has_its_verdict(
 
 
 @pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            b"<html><style>h1 {}</style><!-- x -->\n<h1>I&#39;m a\tteapot</h1><p>Ask\x00 IT.",
+            "HTTP 418: I'm a teapot Ask IT.",
+        ),
+        (b'{"error": "teapot"}', 'HTTP 418: {"error": "teapot"}'),
+        (b"Squid \xff\xfe says no", "HTTP 418: Squid \ufffd\ufffd says no"),
+        (b"<p>" + b"no " * 5_000, f"HTTP 418: {'no ' * 66}no"),
+        (b"<html><script>let x = 1", "HTTP 418 without a readable body"),
+        (b"\x1f\x00", "HTTP 418 without a readable body"),
+    ],
+)
+def test_whoever_answers_in_fcms_place_is_quoted(answer: bytes, words: str) -> None:
+    assert classify(418, answer)[1] == words
+
+
+def test_what_a_proxy_writes_is_no_evidence_against_a_device() -> None:
+    ruling, words = classify(400, b"<p>This is not a valid FCM registration token.")
+    assert ruling.verdict is Verdict.BAD_MESSAGE
+    assert words == "HTTP 400: This is not a valid FCM registration token."
+
+
+@pytest.mark.parametrize(
     "answer", [b"", b"<html></html>", body(500, "UNKNOWN", fcm("NEW_IN_2027"))]
 )
 @pytest.mark.parametrize("http", [201, 204, 408, 500, 501, 502, 503, 504, 520, 599])

@@ -22,11 +22,14 @@ KINDS = {
     "x": _("Quarantined"),
     "d": _("Done"),
     "r": _("Done, in several goes"),
+    "n": _("Closed, never sent to"),
 }
 LETTERS = """
 SELECT string_agg(
     CASE state
-        WHEN 'closed' THEN CASE WHEN attempt > 1 THEN 'r' ELSE 'd' END
+        WHEN 'closed' THEN CASE
+            WHEN attempt = 0 AND accepted + rejected + unknown = 0 THEN 'n'
+            WHEN attempt > 1 THEN 'r' ELSE 'd' END
         WHEN 'leased' THEN 's'
         WHEN 'queued' THEN 'q'
         WHEN 'held' THEN 'h'

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import recurrence
-from campaigns.admin import forecast, freshness, preview, steps, when
+from campaigns.admin import forecast, freshness, preview, repeating, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
 from campaigns.admin.words import sentence
@@ -80,6 +80,7 @@ class Composing(Page):
             context["runs"] = campaign.runs.order_by("-pk")[:5]
             context["current_run"] = run = campaign.current_run()
             context["run_step"] = RUN_STEPS.get(run.state, _("Look at the run")) if run else ""
+            context["repeats"] = repeating.of_campaign(campaign) if run else ""
             context["zone"] = campaign.project.timezone
             last = None if run else recurrence.last_run(campaign.pk)
             context["stopped_at"] = last.series_stopped_at if last else None

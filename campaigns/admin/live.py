@@ -6,19 +6,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Sum
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns import recurrence, reports, unknowns
 from campaigns.admin import pace
 from campaigns.admin.chunk_grid import grid
-from campaigns.admin.next_step import NEXT_STEP
+from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
 from campaigns.breakers import DEAD
 from campaigns.chunk import Chunk
-from campaigns.reasons import NOBODY_KNOWS, cause_in_words
+from campaigns.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.run import Run
 from notifications import device
 from notifications.device import Device
@@ -31,6 +33,8 @@ BARS = (
     gettext_noop("unknown"),
     gettext_noop("waiting"),
 )
+# By a person, where the run was not cancelled.
+SENT_TO_AGAIN = {*NOBODY_KNOWS, *OF_THE_MOMENT} - {Reason.LET_BE}
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
 MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
@@ -58,7 +62,8 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "share": share(totals.settled, totals.planned),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
-        **_why_not(progress),
+        **_why_not(run, progress),
+        "released": _released(run),
         "dead": _dead(run, progress.reasons),
         "pace": pace.in_plain_words(run, now),
         "elapsed": _elapsed(run, now),
@@ -80,6 +85,7 @@ def course(run: Run, now: datetime) -> dict[str, Any]:
         "run": run,
         "moving": moving(run),
         "line": rate_line(run, now),
+        "answered": reports.totals_of(run).settled,
         "grid": grid(run),
     }
 
@@ -107,7 +113,12 @@ def asks_again(run: Run, now: datetime) -> str:
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
-def _why_not(progress: reports.Progress) -> dict[str, Any]:
+def _released(run: Run) -> int:
+    """To how many a person sent again, though it may have arrived."""
+    return run.chunks.aggregate(people=Sum("released"))["people"] or 0
+
+
+def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
     """The reasons with what to do about each; the unknown ones stand apart."""
     found = [
         {
@@ -115,7 +126,7 @@ def _why_not(progress: reports.Progress) -> dict[str, Any]:
             "words": words,
             "count": count,
             "share": share(count, progress.totals.settled),
-            "step": STEPS.get(code, ""),
+            "step": _step(run, code),
         }
         for code, (words, count) in zip(
             progress.reasons, reports.in_plain_words(progress.reasons), strict=True
@@ -125,6 +136,12 @@ def _why_not(progress: reports.Progress) -> dict[str, Any]:
         "reasons": [reason for reason in found if reason["code"] not in NOBODY_KNOWS],
         "unknowns": [reason for reason in found if reason["code"] in NOBODY_KNOWS],
     }
+
+
+def _step(run: Run, code: str) -> str | Promise:
+    if run.state == Run.State.CANCELLED and code in SENT_TO_AGAIN:
+        code = Reason.CUT_SHORT
+    return STEPS.get(code, "")
 
 
 def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
@@ -169,9 +186,14 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.1f}".removesuffix(".0")
 
 
+def stage(run: Run) -> str:
+    """A cancelled run still closes its chunks; its totals stand when it has ended."""
+    return run.state if run.unfinished else f"{run.state}.ended"
+
+
 def seen(run: Run, totals: reports.Totals) -> str:
     """What the page has told: it speaks up again when the state or the tenth of it changed."""
-    return f"{run.state}-{int(totals.share * 10) if run.planned else 0}"
+    return f"{stage(run)}-{int(totals.share * 10) if run.planned else 0}"
 
 
 def pause_in_words(run: Run) -> dict[str, str]:
@@ -183,8 +205,14 @@ def pause_in_words(run: Run) -> dict[str, str]:
     return {
         "cause": f"{happened}.",
         "detail": run.detail,
-        "next_step": str(NEXT_STEP.get(run.cause, "")),
+        "next_step": next_step(run),
     }
+
+
+def next_step(run: Run) -> str:
+    step = str(NEXT_STEP.get(run.cause, ""))
+    retired = run.cause == Cause.DEAD_ADDRESSES and device.retired_by(run.reference).exists()
+    return f"{step} {TAKE_BACK}" if retired else step
 
 
 def verbs(run: Run) -> list[str]:

@@ -41,8 +41,7 @@ NEXT_STEP: dict[str, str | Promise] = {
     ),
     Cause.DEAD_ADDRESSES: _(
         "It looks like our payload or the Firebase project, or like a very old "
-        "list. Resume if the list is old: addresses are then retired again. What this run retired "
-        "already can be taken back."
+        "list. Resume if the list is old: dead devices are then retired."
     ),
     Cause.PLATFORM_KEY: _(
         "Upload the APNs key (iOS) or the web push certificate in the Firebase "
@@ -58,3 +57,4 @@ NEXT_STEP: dict[str, str | Promise] = {
     ),
     Cause.BROKEN: _("Show this to an engineer. Resume once it is mended, or cancel."),
 }
+TAKE_BACK = _("What this run retired already can be taken back.")

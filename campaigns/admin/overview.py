@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns import reports, unknowns
+from campaigns.admin import pace
 from campaigns.admin.days import days_of
 from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.admin.quota import quotas
@@ -125,6 +126,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "progress": progress,
         "share": share(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
+        "away": said.words if (said := pace.in_plain_words(run, now)).away else "",
     }
 
 

@@ -21,6 +21,7 @@ from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.change_rate import RateDialog
 from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
+from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications import device
 from notifications.actors import who
@@ -40,6 +41,15 @@ class RestoreDialog(Dialog):
     def context(self) -> dict[str, Any]:
         run = Run.objects.get(pk=self.object_id or 0)
         return {"devices": device.retired_by(run.reference).count()}
+
+
+class ResumeDialog(Dialog):
+    template = "admin/campaigns/run/resume.html"
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "list_is_old": Run.objects.get(pk=self.object_id or 0).cause == Cause.DEAD_ADDRESSES
+        }
 
 
 class SendAgainDialog(Dialog):
@@ -158,7 +168,7 @@ class RunPage(RunViews):
         permissions=MAY,
         dialog=ask(
             gettext_lazy("Resume this run?"),
-            text=gettext_lazy("Whoever waits is sent to now."),
+            form=ResumeDialog,
             button=gettext_lazy("Resume"),
         ),
     )

@@ -13,7 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns import recipients
-from campaigns.admin import chunk_grid, deliveries, device_health, live, overview, person_sent
+from campaigns.admin import (
+    chunk_grid,
+    deliveries,
+    device_health,
+    live,
+    overview,
+    person_sent,
+    repeating,
+)
 from campaigns.admin.words import sentence
 from campaigns.run import Run
 from notifications.admin.chosen import chosen
@@ -58,7 +66,7 @@ class RunViews(ReadOnlyPage):
         """Asked every second. What rarely changes is sent along only when it did."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
         had = request.GET.get("seen", "")
-        if had.partition("-")[0] == run.state:
+        if had.partition("-")[0] == live.stage(run):
             context = live.picture(run, timezone.now())
         else:
             context = self._everything(request, run) | live.course(run, timezone.now())
@@ -73,6 +81,7 @@ class RunViews(ReadOnlyPage):
             "verbs": live.buttons(run, self._verbs(request, run)),
             "entries": about.order_by("pk"),
             "said": sentence(run.rules, project_id=run.project_id),
+            "repeats": repeating.of_run(run),
             "flower_url": live.flower_url(run),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -100,5 +100,28 @@ def test_the_preview_follows_the_typing(
     expect(page.locator("#preview")).to_contain_text("Good morning, Ada")
     page.fill("#id_body", "Coffee, {{ first_name | shout }}?")
     expect(page.locator("#preview")).to_contain_text("there is no filter “shout”")
+    assert troubles == []
+    page.close()
+
+
+def test_a_dialog_gives_the_focus_back_to_what_opened_it(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 1)
+    run, troubles = make_run(project), list[str]()
+    page = log_in(browser, live_server, troubles, width=390)
+    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+    page.locator("#verb-pause").focus()
+    ways_out: list[Callable[[], None]] = [
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("button", name="Close").click(),
+        lambda: page.get_by_role("button", name="Not now").click(),
+    ]
+    for leave in ways_out:
+        page.keyboard.press("Enter")
+        expect(page.locator(".c-dialog-foot button").first).to_be_focused()
+        leave()
+        expect(page.locator("#dialog")).to_be_hidden()
+        expect(page.locator("#verb-pause")).to_be_focused()
     assert troubles == []
     page.close()

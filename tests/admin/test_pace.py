@@ -74,6 +74,7 @@ def test_the_page_says_that_fcm_cannot_be_reached_and_when_it_is_tried(
     assert "Waiting for FCM. FCM fails or cannot be reached, so only one message" in text
     assert re.search(r"the next at \d\d:\d\d:\d\d\. Then it goes on by itself\.", text)
     assert "Paused" not in text
+    assert "Waiting for FCM. FCM fails or cannot be reached" in desk.open("index")
 
 
 def test_the_page_does_not_need_redis_and_says_so(desk: Desk, run: Run) -> None:

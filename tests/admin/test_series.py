@@ -35,6 +35,38 @@ def waiting(campaign: Campaign) -> Run:
     return campaign.runs.get(state="scheduled")
 
 
+# --- What repeats says so ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("repeat", "words"),
+    [
+        ("daily", "every day at 09:00 Asia/Seoul"),
+        ("weekly", "every week on Wednesday at 09:00 Asia/Seoul"),
+        ("monthly", "every month on day 7 at 09:00 Asia/Seoul"),
+    ],
+)
+def test_the_run_and_the_campaign_of_a_series_say_that_it_repeats(
+    desk: Desk, project: Project, repeat: str, words: str
+) -> None:
+    make_people(project, 2)
+    values = {"schedule_kind": "recurring", "repeat": repeat, "timezone": "Asia/Seoul"}
+    ending = make_run(project, advanced=False, at=FIRST, until=FIRST + 60 * DAY, **values)
+    endless = make_run(project, advanced=False, at=FIRST, **values)
+    for page, pk in ((f"{RUN}_change", ending.pk), (f"{CAMPAIGN}_change", ending.campaign_id)):
+        assert f"Repeats {words}, until 6 Jul 2031." in desk.open(page, pk)
+    assert f"Repeats {words}, until somebody stops it." in desk.open(f"{RUN}_change", endless.pk)
+
+
+def test_what_was_stopped_or_never_repeated_does_not_say_so(desk: Desk, daily: Campaign) -> None:
+    run = waiting(daily)
+    desk.confirm(f"{CAMPAIGN}_stop", daily.pk)
+    assert "Repeats every" not in desk.open(f"{RUN}_change", run.pk)
+    assert "Repeats every" not in desk.open(f"{CAMPAIGN}_change", daily.pk)
+    once = make_run(daily.project, advanced=False)
+    assert "Repeats every" not in desk.open(f"{RUN}_change", once.pk)
+
+
 # --- One of them ----------------------------------------------------------------------------------
 
 

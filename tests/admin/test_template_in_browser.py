@@ -159,3 +159,29 @@ def test_json_that_cannot_be_read_stays_as_it_was_typed(
     assert not Template.objects.exists()
     assert troubles == []
     page.close()
+
+
+def test_what_the_server_refuses_of_languages_data_and_options_stands_beside_them(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    template, troubles = make_template(project, title="Hi"), list[str]()
+    page = open_editor(browser, live_server, troubles, f"{template.pk}/change/", width=390)
+    page.evaluate(
+        """refused => Object.entries(refused).forEach(
+            ([id, json]) => { document.getElementById(id).value = json })""",
+        {
+            "id_locales": '{"ko": {"titel": "x"}}',
+            "id_data": '{"from": "us"}',
+            "id_options": '{"andriod": {}}',
+        },
+    )
+    page.get_by_role("button", name="Save", exact=True).click()
+    for field in ("locales", "data", "options"):
+        expect(page.locator(f".field-{field} .errorlist")).to_be_visible()
+    first = "(words) => getComputedStyle(words, '::first-letter').textTransform"
+    shown = page.locator("#preview .t-words")
+    expect(shown).not_to_have_count(0)
+    assert {word.evaluate(first) for word in shown.all()} == {"none"}
+    template.refresh_from_db()
+    assert template.data == {} and template.locales == {}
+    page.close()
