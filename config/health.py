@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import redis
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -14,6 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from campaigns.tick import Tick
 from config.metrics import Metrics
+from config.prerequisites import missing_databases, old_postgresql
+from config.redis_databases import our_databases
 
 STALE_TICK_SECONDS = 60
 
@@ -52,16 +53,18 @@ def _asked(check: Callable[[], str]) -> str:
 
 def _postgresql() -> str:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('transaction_read_only')")
-        (read_only,) = cursor.fetchone()
+        cursor.execute(
+            "SELECT current_setting('transaction_read_only'),"
+            " current_setting('server_version_num')::integer"
+        )
+        read_only, version = cursor.fetchone()
     if read_only == "on":
         return "read-only: what cannot be recorded is not sent"
-    return "ok"
+    return old_postgresql(version) or "ok"
 
 
 def _redis() -> str:
-    redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
-    return "ok"
+    return missing_databases(our_databases()) or "ok"
 
 
 def _beat() -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config.database_address import database_address
 from config.environment import (
     env_bool,
     env_choice,
@@ -104,7 +105,11 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- PostgreSQL: the truth -----------------------------------------------------------------------
-DATABASES = {"default": environ.Env.db_url_config(env_secret("DATABASE_URL"))}
+try:
+    DATABASE_URL = database_address(env_secret("DATABASE_URL"))
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+DATABASES = {"default": environ.Env.db_url_config(DATABASE_URL)}
 DATABASES["default"] |= {
     "ENGINE": "django.db.backends.postgresql",
     "CONN_MAX_AGE": 600,
