@@ -1,4 +1,4 @@
-"""What both servers must have, in words when they lack it. The launcher asks too: no Django here."""
+"""What both servers must have, in words when they lack it. No Django: the launcher asks too."""
 
 from __future__ import annotations
 

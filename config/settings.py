@@ -20,7 +20,7 @@ from config.environment import (
     insist_on,
     load_running_stack,
 )
-from config.redis_address import redis_address
+from config.redis_address import redis_databases
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -135,21 +135,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Redis: the doorbell -------------------------------------------------------------------------
 REDIS_URL = env_secret("REDIS_URL")
 REDIS_CA_FILE = env_text("REDIS_CA_FILE", "")
-
-
-def redis_database(offset: int) -> str:
-    """The same server, a database of its own: purging the broker must not empty the gate."""
-    try:
-        return redis_address(REDIS_URL, database=offset, ca_file=REDIS_CA_FILE)
-    except ValueError as error:
-        raise ImproperlyConfigured(str(error)) from error
-
-
-BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))
+try:  # one server, a database each: purging the broker must not empty the gate
+    REDIS_DATABASES = redis_databases(REDIS_URL, ca_file=REDIS_CA_FILE)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+BROKER_URL, RESULTS_URL = REDIS_DATABASES["broker"], REDIS_DATABASES["results"]
+GATE_URL = REDIS_DATABASES["gate"]
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": redis_database(3),
+        "LOCATION": REDIS_DATABASES["cache"],
         # A page must not wait for what only makes it quicker.
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
     }

@@ -11,7 +11,6 @@ from django.db import DatabaseError, connection
 
 from config import celery_settings
 from config.prerequisites import missing_databases, old_postgresql
-from config.redis_databases import our_databases
 
 Checks = tuple[Callable[[], str], ...]
 
@@ -39,7 +38,7 @@ def _old_postgresql() -> str:
 
 
 def _missing_databases() -> str:
-    return missing_databases(our_databases())
+    return missing_databases(settings.REDIS_DATABASES)
 
 
 def _eviction() -> str:

@@ -97,15 +97,14 @@ def test_an_old_postgresql_is_refused_and_not_ready(postgresql_15: None, client:
     assert client.get("/readyz").json()["postgresql"] == trouble
 
 
-@pytest.mark.parametrize("name", ["BROKER_URL", "RESULTS_URL", "GATE_URL"])
+@pytest.mark.parametrize("name", ["broker", "results", "gate", "cache"])
 def test_a_redis_that_lacks_a_database_is_refused_and_not_ready(
     name: str, settings: LazySettings, client: Client
 ) -> None:
     server, _, _ = settings.BROKER_URL.rpartition("/")
-    setattr(settings, name, f"{server}/99999")
+    settings.REDIS_DATABASES = settings.REDIS_DATABASES | {name: f"{server}/99999"}
     (trouble,) = startup.troubles(startup.FOR_ALL)
-    purpose = name.removesuffix("_URL").lower().rstrip("s")
-    assert trouble.startswith(f"Redis does not have database 99999 ({purpose}")
+    assert trouble.startswith(f"Redis does not have database 99999 ({name}: ")
     assert "name a lower one, or raise `databases`" in trouble
     reply = client.get("/readyz")
     assert (reply.status_code, reply.json()["redis"]) == (503, trouble)
@@ -143,4 +142,5 @@ def test_a_check_that_fails_ends_the_start_in_words(monkeypatch: pytest.MonkeyPa
 
 def test_servers_that_do_not_answer_yet_are_waited_for_elsewhere(settings: LazySettings) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    settings.REDIS_DATABASES = {"broker": settings.BROKER_URL}
     assert list(startup.troubles()) == []
