@@ -166,14 +166,15 @@ GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
 FCM_CA_FILE = os.environ.get("FCM_CA_FILE") or None
-if PRODUCTION and (FCM_ENDPOINT, FCM_TOKEN_URI, FCM_CA_FILE) != (
-    GOOGLE_FCM_ENDPOINT,
-    GOOGLE_TOKEN_URI,
-    None,
-):
+OF_A_STAND_IN = {
+    "FCM_ENDPOINT": FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
+    "FCM_TOKEN_URI": FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
+    "FCM_CA_FILE": FCM_CA_FILE is not None,
+}
+if PRODUCTION and any(OF_A_STAND_IN.values()):
+    named = ", ".join(name for name, is_set in OF_A_STAND_IN.items() if is_set)
     raise ImproperlyConfigured(
-        "FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE point at a stand-in for FCM. "
-        "Unset all three when CARILLON_ENV=production."
+        f"Only a stand-in for FCM needs {named}. Unset that when CARILLON_ENV=production."
     )
 CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
 FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)

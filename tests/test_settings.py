@@ -54,7 +54,11 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
         ({"SECRET_KEY_FILE": "/nowhere/key"}, "SECRET_KEY_FILE: cannot read /nowhere/key"),
         (
             {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
-            "Unset all three when CARILLON_ENV=production",
+            "Only a stand-in for FCM needs FCM_ENDPOINT. Unset that when CARILLON_ENV=production",
+        ),
+        (
+            {"CARILLON_ENV": "production", "FCM_CA_FILE": "/own/ca.pem"},
+            "Only a stand-in for FCM needs FCM_CA_FILE. Unset that when CARILLON_ENV=production",
         ),
     ],
 )
