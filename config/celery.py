@@ -22,9 +22,12 @@ stop_the_hole()
 @worker_init.connect
 @beat_init.connect
 def start_only_when_safe(**signal: Any) -> None:
-    from config.startup import refuse_to_start_in_trouble  # it needs the settings
+    try:
+        from config.startup import refuse_to_start_in_trouble  # it needs the settings
 
-    refuse_to_start_in_trouble()
+        refuse_to_start_in_trouble()
+    except Exception as error:  # Celery would log any but SystemExit, and go on
+        raise SystemExit(f"carillon: the start cannot be checked: {error}") from error
 
 
 @task_prerun.connect

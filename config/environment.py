@@ -14,12 +14,20 @@ FALSE = {"0", "false", "no", "off"}
 
 def load_running_stack(env_file: Path) -> None:
     """Adopt the addresses of a stack started by `make run`; a variable already set wins."""
-    if "DATABASE_URL" in os.environ or not env_file.is_file():
-        return
-    for line in env_file.read_text().splitlines():
-        name, _, value = line.partition("=")
-        if name.strip() and not name.startswith("#"):
-            os.environ.setdefault(name.strip(), "".join(shlex.split(value)))
+    theirs = _variables(env_file) if env_file.is_file() else {}
+    ours = os.environ.get("DATABASE_URL", theirs.get("DATABASE_URL"))
+    if ours == theirs.get("DATABASE_URL"):  # else its secrets are those of another installation
+        for name, value in theirs.items():
+            os.environ.setdefault(name, value)
+
+
+def _variables(env_file: Path) -> dict[str, str]:
+    lines = (line.partition("=") for line in env_file.read_text().splitlines())
+    return {
+        name.strip(): "".join(shlex.split(value))
+        for name, _, value in lines
+        if name.strip() and not name.startswith("#")
+    }
 
 
 def insist_on(*names: str) -> None:

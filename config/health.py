@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from campaigns.tick import Tick
 from config.metrics import Metrics
+from config.prerequisites import missing_databases, old_postgresql
 
 STALE_TICK_SECONDS = 60
 
@@ -52,16 +53,18 @@ def _asked(check: Callable[[], str]) -> str:
 
 def _postgresql() -> str:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('transaction_read_only')")
-        (read_only,) = cursor.fetchone()
+        cursor.execute(
+            "SELECT current_setting('transaction_read_only'),"
+            " current_setting('server_version_num')::integer"
+        )
+        read_only, version = cursor.fetchone()
     if read_only == "on":
         return "read-only: what cannot be recorded is not sent"
-    return "ok"
+    return old_postgresql(version) or "ok"
 
 
 def _redis() -> str:
-    redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
-    return "ok"
+    return missing_databases(settings.REDIS_DATABASES) or "ok"
 
 
 def _beat() -> str:

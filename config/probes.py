@@ -54,8 +54,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _is_authorised(request: HttpRequest) -> bool:
     if not settings.METRICS_TOKEN:
         return False
-    shown = request.headers.get("Authorization", "").encode()
-    return compare_digest(shown, f"Bearer {settings.METRICS_TOKEN}".encode())
+    scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
+    is_right = compare_digest(shown.encode(), settings.METRICS_TOKEN.encode())
+    return is_right and scheme.lower() == "bearer"
 
 
 def _is_at_the_keyboard(request: HttpRequest) -> bool:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 DEFAULTS = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
 REQUIREMENTS = ("required", "optional", "none")
+OURS = ("broker", "results", "gate", "cache")  # a database each, in this order
 
 
 def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
@@ -30,6 +31,14 @@ def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
         raise ValueError("REDIS_CA_FILE is set, and REDIS_URL is without TLS: write rediss://.")
     path = f"/{int(first) + database}"
     return urlunsplit(parts._replace(path=path, query=urlencode(query)))
+
+
+def redis_databases(url: str, *, ca_file: str = "") -> dict[str, str]:
+    """The four that are ours, each by what it is for."""
+    return {
+        name: redis_address(url, database=number, ca_file=ca_file)
+        for number, name in enumerate(OURS)
+    }
 
 
 def tls_of(address: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config.database_address import database_address
 from config.environment import (
     env_bool,
     env_choice,
@@ -19,7 +20,7 @@ from config.environment import (
     insist_on,
     load_running_stack,
 )
-from config.redis_address import redis_address
+from config.redis_address import redis_databases
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -104,7 +105,11 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- PostgreSQL: the truth -----------------------------------------------------------------------
-DATABASES = {"default": environ.Env.db_url_config(env_secret("DATABASE_URL"))}
+try:
+    DATABASE_URL = database_address(env_secret("DATABASE_URL"))
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+DATABASES = {"default": environ.Env.db_url_config(DATABASE_URL)}
 DATABASES["default"] |= {
     "ENGINE": "django.db.backends.postgresql",
     "CONN_MAX_AGE": 600,
@@ -130,21 +135,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Redis: the doorbell -------------------------------------------------------------------------
 REDIS_URL = env_secret("REDIS_URL")
 REDIS_CA_FILE = env_text("REDIS_CA_FILE", "")
-
-
-def redis_database(offset: int) -> str:
-    """The same server, a database of its own: purging the broker must not empty the gate."""
-    try:
-        return redis_address(REDIS_URL, database=offset, ca_file=REDIS_CA_FILE)
-    except ValueError as error:
-        raise ImproperlyConfigured(str(error)) from error
-
-
-BROKER_URL, RESULTS_URL, GATE_URL = (redis_database(number) for number in (0, 1, 2))
+try:  # one server, a database each: purging the broker must not empty the gate
+    REDIS_DATABASES = redis_databases(REDIS_URL, ca_file=REDIS_CA_FILE)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+BROKER_URL, RESULTS_URL = REDIS_DATABASES["broker"], REDIS_DATABASES["results"]
+GATE_URL = REDIS_DATABASES["gate"]
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": redis_database(3),
+        "LOCATION": REDIS_DATABASES["cache"],
         # A page must not wait for what only makes it quicker.
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
     }
@@ -166,14 +166,15 @@ GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
 FCM_CA_FILE = os.environ.get("FCM_CA_FILE") or None
-if PRODUCTION and (FCM_ENDPOINT, FCM_TOKEN_URI, FCM_CA_FILE) != (
-    GOOGLE_FCM_ENDPOINT,
-    GOOGLE_TOKEN_URI,
-    None,
-):
+OF_A_STAND_IN = {
+    "FCM_ENDPOINT": FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
+    "FCM_TOKEN_URI": FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
+    "FCM_CA_FILE": FCM_CA_FILE is not None,
+}
+if PRODUCTION and any(OF_A_STAND_IN.values()):
+    named = ", ".join(name for name, is_set in OF_A_STAND_IN.items() if is_set)
     raise ImproperlyConfigured(
-        "FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE point at a stand-in for FCM. "
-        "Unset all three when CARILLON_ENV=production."
+        f"Only a stand-in for FCM needs {named}. Unset that when CARILLON_ENV=production."
     )
 CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
 FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)

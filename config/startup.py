@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from config import celery_settings
+from config.prerequisites import missing_databases, old_postgresql
 
 Checks = tuple[Callable[[], str], ...]
 
@@ -20,7 +21,7 @@ MOST_TRIED = 20  # service accounts
 
 def troubles(checks: Checks | None = None) -> Iterator[str]:
     """Each in one line, with what to do. A server that does not answer yet is not one of them."""
-    every = (_eviction, _visibility, _late_acknowledgement, _clock, _locks, wrong_key)
+    every = (*FOR_ALL, _eviction, _visibility, _late_acknowledgement, _clock, _locks)
     for check in checks or every:
         try:
             trouble = check()
@@ -28,6 +29,16 @@ def troubles(checks: Checks | None = None) -> Iterator[str]:
             continue
         if trouble:
             yield trouble
+
+
+def _old_postgresql() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::integer")
+        return old_postgresql(cursor.fetchone()[0])
+
+
+def _missing_databases() -> str:
+    return missing_databases(settings.REDIS_DATABASES)
 
 
 def _eviction() -> str:
@@ -106,6 +117,10 @@ def wrong_key() -> str:
         "yours, after a comma. If it is lost: manage.py set_firebase_credentials, once for each "
         "project."
     )
+
+
+# The others are for those who send: a web that waits for Redis is of use already.
+FOR_ALL: Checks = (_old_postgresql, _missing_databases, wrong_key)
 
 
 def refuse_to_start_in_trouble(checks: Checks | None = None) -> None:

@@ -14,12 +14,12 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from config.celery import app
-from config.startup import refuse_to_start_in_trouble, wrong_key
+from config.startup import FOR_ALL, refuse_to_start_in_trouble
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
 
-refuse_to_start_in_trouble((wrong_key,))  # Redis and the clock are for those who send
+refuse_to_start_in_trouble(FOR_ALL)  # eviction and the clock are for those who send
 
 # A person waits at this door, and what was launched is a row already: a Redis that hangs may hold
 # up a page for this long. Workers are more patient, for an answer late is better than none.

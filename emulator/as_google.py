@@ -41,7 +41,12 @@ def main() -> int:
     with _emulator(folder) as is_ready:
         if not is_ready:
             return COULD_NOT_START
-        return subprocess.call(wanted.command, env=_environment(folder))
+        try:
+            return subprocess.call(wanted.command, env=_environment(folder))
+        except OSError as problem:
+            reason = f"cannot run {wanted.command[0]}: {problem.strerror}"
+            print(f"emulator: {reason}", file=sys.stderr)
+            return COULD_NOT_START
 
 
 def _read() -> argparse.Namespace:

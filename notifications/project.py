@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from notifications.zones import validate_zone
+
+A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
 
 
 class Project(models.Model):
@@ -58,6 +62,25 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """What is stored may stay: an ID is judged when it is new."""
+        wrong = {}
+        if self.name and not self.name.strip():
+            wrong["name"] = _("Write more than spaces.")
+        given = self.firebase_project_id
+        if given and given != self._stored_id and not A_FIREBASE_ID.fullmatch(given):
+            wrong["firebase_project_id"] = _(
+                "A project ID has 6 to 30 of a–z, 0–9 and -. It is neither the project's name nor "
+                "its number: the Firebase console shows it in the project settings."
+            )
+        if wrong:
+            raise ValidationError(wrong)
+
+    @property
+    def _stored_id(self) -> str | None:
+        stored = Project.objects.filter(pk=self.pk)
+        return stored.values_list("firebase_project_id", flat=True).first()
 
     @property
     def lowest_quota(self) -> int:

@@ -14,6 +14,8 @@ from tests.ports import free_ports
 from tests.waiting import eventually
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+DOCS = (Path(__file__).resolve().parent.parent / "docs" / "operating.md").read_text()
+TOLD = DOCS.partition("```ini\n")[2].partition("```")[0]  # word for word what operators copy
 # Sessions are few and taken in turn: whoever leaves something in one meets another at once.
 CONFIGURATION = """\
 [databases]
@@ -23,11 +25,10 @@ listen_addr = 127.0.0.1
 listen_port = {port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+{told}
 default_pool_size = 5
 server_round_robin = 1
 max_client_conn = 200
-ignore_startup_parameters = options
 """
 
 
@@ -40,7 +41,7 @@ class Bouncer:
         there = {"host": server.hostname, "server_port": server.port}
         whose = {"user": server.username, "password": server.password}
         configuration = folder / "pgbouncer.ini"
-        configuration.write_text(CONFIGURATION.format(port=port, **there, **whose))
+        configuration.write_text(CONFIGURATION.format(port=port, told=TOLD, **there, **whose))
         self.url = server._replace(
             netloc=f"{server.username}:{server.password}@127.0.0.1:{port}"
         ).geturl()

@@ -49,6 +49,7 @@ def test_a_redis_that_is_away_is_named_and_the_process_stays_alive(
     client: Client, settings: LazySettings
 ) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    settings.REDIS_DATABASES = {"broker": settings.BROKER_URL}
     reply = client.get("/readyz")
     assert reply.status_code == 503
     assert "ConnectionError" in reply.json()["redis"]

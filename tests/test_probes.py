@@ -89,9 +89,10 @@ def test_a_wrong_token_is_refused_at_the_keyboard_too(
     assert "carillon_runs" not in refusal.content.decode()
 
 
-def test_the_token_opens_the_numbers(client: Client, settings: LazySettings) -> None:
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
+def test_the_token_opens_the_numbers(client: Client, settings: LazySettings, scheme: str) -> None:
     settings.SERVED, settings.METRICS_TOKEN = True, "s3cret"
-    answer = client.get("/metrics", headers={"authorization": "Bearer s3cret", **BY_IP})
+    answer = client.get("/metrics", headers={"authorization": f"{scheme} s3cret", **BY_IP})
     assert answer.status_code == 200
     assert "carillon_runs" in answer.content.decode()
 

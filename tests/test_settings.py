@@ -44,13 +44,21 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
             {"CARILLON_ENV": "prod"},
             "CARILLON_ENV must be one of development, demo, test, staging, production",
         ),
+        ({"DATABASE_URL": "foo"}, "DATABASE_URL must begin with postgresql://"),
+        ({"DATABASE_URL": "mysql://h/shop"}, "DATABASE_URL must begin with postgresql://"),
+        ({"DATABASE_URL": "postgresql://h:5432"}, "DATABASE_URL must end in a database's name"),
+        ({"DATABASE_URL": "postgresql://u:p/w@h/shop"}, "%2F for a slash, %23 for #"),
         ({"WORKERS": "many"}, "WORKERS must be a whole number of at least 1: 'many'"),
         ({"WORKERS": "0"}, "WORKERS must be a whole number of at least 1"),
         ({"DEBUG": "maybe"}, "DEBUG must be true or false"),
         ({"SECRET_KEY_FILE": "/nowhere/key"}, "SECRET_KEY_FILE: cannot read /nowhere/key"),
         (
             {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
-            "Unset all three when CARILLON_ENV=production",
+            "Only a stand-in for FCM needs FCM_ENDPOINT. Unset that when CARILLON_ENV=production",
+        ),
+        (
+            {"CARILLON_ENV": "production", "FCM_CA_FILE": "/own/ca.pem"},
+            "Only a stand-in for FCM needs FCM_CA_FILE. Unset that when CARILLON_ENV=production",
         ),
     ],
 )

@@ -12,8 +12,10 @@ import pytest
 import redis
 from django.conf import LazySettings
 from django.db import connection
+from django.test import Client
 
 from config import celery_settings, startup
+from config.celery import start_only_when_safe
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +77,70 @@ def test_a_clock_far_from_postgresqls_is_refused(shift: int, words: str) -> None
     assert words in trouble and trouble.endswith("Let NTP set both.")
 
 
+@pytest.fixture
+def postgresql_15() -> None:
+    """What it says of itself; found before the real one, and gone with the test."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA older")
+        cursor.execute(
+            "CREATE FUNCTION older.current_setting(name text) RETURNS text LANGUAGE sql AS $$"
+            " SELECT CASE name WHEN 'server_version_num' THEN '150004'"
+            " ELSE pg_catalog.current_setting(name) END $$"
+        )
+        cursor.execute("SET LOCAL search_path TO older, pg_catalog, public")
+
+
+def test_an_old_postgresql_is_refused_and_not_ready(postgresql_15: None, client: Client) -> None:
+    (trouble,) = startup.troubles(startup.FOR_ALL)
+    assert trouble.startswith("PostgreSQL 15 is too old")
+    assert trouble.endswith("Use PostgreSQL 16 or later.")
+    assert client.get("/readyz").json()["postgresql"] == trouble
+
+
+@pytest.mark.parametrize("name", ["broker", "results", "gate", "cache"])
+def test_a_redis_that_lacks_a_database_is_refused_and_not_ready(
+    name: str, settings: LazySettings, client: Client
+) -> None:
+    server, _, _ = settings.BROKER_URL.rpartition("/")
+    settings.REDIS_DATABASES = settings.REDIS_DATABASES | {name: f"{server}/99999"}
+    (trouble,) = startup.troubles(startup.FOR_ALL)
+    assert trouble.startswith(f"Redis does not have database 99999 ({name}: ")
+    assert "name a lower one, or raise `databases`" in trouble
+    reply = client.get("/readyz")
+    assert (reply.status_code, reply.json()["redis"]) == (503, trouble)
+
+
+@pytest.mark.parametrize("program", ["worker -c 1", "beat --pidfile= -s {folder}/schedule"])
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"DATABASE_URL": "foo"}, "DATABASE_URL must begin with postgresql://"),
+        ({"DATABASE_URL": "postgresql://u:p@127.0.0.1:1/"}, "DATABASE_URL must end in a database"),
+    ],
+)
+def test_nothing_starts_that_cannot_be_checked(
+    program: str, environment: dict[str, str], words: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "config", *program.format(folder=tmp_path).split()],
+        capture_output=True, text=True, timeout=60, env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert words in done.stdout + done.stderr
+
+
+def test_a_check_that_fails_ends_the_start_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Celery logs what a receiver raises, and lets the worker take tasks."""
+
+    def broken() -> None:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(startup, "refuse_to_start_in_trouble", broken)
+    with pytest.raises(SystemExit, match=r"carillon: the start cannot be checked: no such thing"):
+        start_only_when_safe()
+
+
 def test_servers_that_do_not_answer_yet_are_waited_for_elsewhere(settings: LazySettings) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    settings.REDIS_DATABASES = {"broker": settings.BROKER_URL}
     assert list(startup.troubles()) == []

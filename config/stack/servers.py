@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import psycopg
+import redis
 
-from config.redis_address import redis_address
+from config.database_address import database_address
+from config.prerequisites import missing_databases, old_postgresql
+from config.redis_address import redis_address, redis_databases
 from config.stack import StackError, postgres, valkey
 from config.stack.account import quarters
 from config.stack.leftovers import MARK
@@ -78,17 +82,21 @@ def without_password(address: str) -> str:
 
 
 def _database_trouble(address: str) -> str:
+    try:
+        database_address(address)
+    except ValueError as error:
+        return str(error).removesuffix(".")
     _, _, rest = address.partition("://")  # psql:// and pgsql:// are Django's names, not libpq's
     try:
-        psycopg.connect(f"postgresql://{rest}", connect_timeout=5).close()
+        with psycopg.connect(f"postgresql://{rest}", connect_timeout=5) as connection:
+            return old_postgresql(connection.info.server_version).removesuffix(".")
     except psycopg.Error as error:
         return str(error).strip().splitlines()[0]
-    return ""
 
 
 def _redis_trouble(address: str) -> str:
-    if valkey.answers(address):
-        return ""
+    with suppress(redis.RedisError):
+        return missing_databases(redis_databases(address)).removesuffix(".")
     if address.startswith("rediss:"):
         return "no answer, the password is refused, or nobody vouches for it (REDIS_CA_FILE)"
     return "no answer, or the password is refused"

@@ -18,10 +18,11 @@ def of(environ: Mapping[str, str]) -> dict[str, str]:
     """
     named = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
     if missing := [name for name in ADDRESSES if named and name not in named]:
+        own = "" if "FCM_CA_FILE" in named else ", and FCM_CA_FILE when its certificate is its own"
         raise StackError(
             f"With {', '.join(named)}, which is for another stand-in for FCM, set "
-            f"{' and '.join(missing)} as well, and FCM_CA_FILE when its certificate is its own. "
-            "Or unset all of them: make run brings an emulator along."
+            f"{' and '.join(missing)} as well{own}. "
+            f"Or unset {', '.join(named)}: make run brings an emulator along."
         )
     for name in FILES:
         if name in named and not Path(named[name]).is_file():

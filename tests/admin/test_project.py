@@ -147,6 +147,24 @@ def test_a_changed_firebase_project_warns_of_the_key(desk: Desk, project: Projec
     assert "set that project's key" in said
 
 
+def test_an_id_that_cannot_be_one_is_refused_and_a_stored_one_may_stay(
+    desk: Desk, project: Project
+) -> None:
+    form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
+            "quota_per_minute": "600000"}  # fmt: skip
+    Project.objects.update(firebase_project_id="Old ID")
+
+    refusal = desk.save(
+        "notifications_project_change", project.pk, **form, firebase_project_id="My Shop"
+    )
+    assert "A project ID has 6 to 30 of a–z, 0–9 and -." in refusal
+    assert Project.objects.get().firebase_project_id == "Old ID"
+
+    renamed = form | {"name": "Books"}
+    desk.save("notifications_project_change", project.pk, **renamed, firebase_project_id="Old ID")
+    assert Project.objects.get().name == "Books"
+
+
 def test_a_new_project_leads_to_where_its_key_is_set(desk: Desk) -> None:
     pace = {"quota_per_minute": 600_000, "ramp_seconds": 60}
     form = {"name": "Books", "slug": "books", "timezone": "UTC", "firebase_project_id": "books-1"}

@@ -56,6 +56,10 @@ def test_it_may_do_only_what_it_was_given(shop: Project) -> None:
     [
         (["crm", "--project", "nowhere"], "Projects: shop"),
         (["", "--project", "shop"], "1 to 100"),
+        (["   ", "--project", "shop"], "not spaces alone"),
+        (["crm\nadmin", "--project", "shop"], "control character"),
+        (["crm\x1b[2J", "--project", "shop"], "control character"),
+        (["crm\udcff", "--project", "shop"], "control character"),
         (["x" * 101, "--project", "shop"], "1 to 100"),
         (["crm", "--project", "shop", "--scope", "everything"], "invalid choice"),
         (["crm"], "--project"),

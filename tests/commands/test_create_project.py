@@ -36,6 +36,11 @@ def test_what_was_not_said_is_as_its_page_has_it() -> None:
     assert project.quota_per_minute == plain.quota_per_minute
 
 
+def test_an_id_may_belong_to_a_domain() -> None:
+    create("shop", "--firebase-project", "example.com:shop-1234")
+    assert Project.objects.get().firebase_project_id == "example.com:shop-1234"
+
+
 def test_the_next_two_commands_are_said_and_take_it() -> None:
     said = create(*SHOP)
     assert "manage.py set_firebase_credentials --project shop FILE" in said
@@ -64,6 +69,11 @@ def test_one_that_is_there_stays_as_it_is() -> None:
     [
         (["a shop", "--firebase-project", "x"], "SLUG: .*letters, numbers, underscores or hyphens"),
         (["shop", "--firebase-project", ""], "--firebase-project: .*blank"),
+        (["shop", "--firebase-project", "My Shop!"], "--firebase-project: .*6 to 30 of a–z"),
+        (["shop", "--firebase-project", "short"], "--firebase-project: .*6 to 30"),
+        (["shop", "--firebase-project", "x" * 31], "--firebase-project: .*6 to 30"),
+        (["shop", "--firebase-project", "nodots:shop-1234"], "--firebase-project: .*6 to 30"),
+        ([*SHOP, "--name", "  "], "--name: .*more than spaces"),
         (["shop"], "--firebase-project"),
         ([*SHOP, "--timezone", "Seoul"], "--timezone: .*not a time zone we know"),
         ([*SHOP, "--quota", "59"], "--quota: .*60"),

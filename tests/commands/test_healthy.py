@@ -9,8 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import redis
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
@@ -58,7 +60,23 @@ def test_a_worker_is_not_blamed_for_a_redis_that_is_away(
 ) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
     call_command("healthy", "worker", "--node", "bulk@there")
-    assert "bulk@there cannot be asked, for Redis does not answer" in capsys.readouterr().out
+    assert "bulk@there cannot be asked, for Redis is in trouble" in capsys.readouterr().out
+
+
+@pytest.fixture
+def full_redis() -> Iterator[str]:
+    """An address at which Redis answers and takes nothing, as when its memory is used up."""
+    server, url = redis.Redis.from_url(redis_apart()), urlsplit(redis_apart())
+    server.acl_setuser("full", enabled=True, passwords=["+full"], commands=["+ping", "+select"])
+    yield url._replace(netloc=f"full:full@{url.hostname}:{url.port}").geturl()
+    server.acl_deluser("full")
+
+
+def test_a_worker_is_not_blamed_for_a_redis_that_takes_nothing(
+    emulator: Fcm, db: None, full_redis: str
+) -> None:
+    code, said = healthy(Workers(emulator, {"REDIS_URL": full_redis}), "worker")
+    assert (code, "for Redis is in trouble: " in said) == (0, True), said
 
 
 def test_a_beat_is_healthy_as_long_as_it_ticks(apart: Workers) -> None:

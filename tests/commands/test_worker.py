@@ -56,7 +56,9 @@ def test_four_values_are_enough(tmp_path: Path) -> None:
         worker.kill()
 
 
-@pytest.mark.parametrize("arguments", [["nowhere"], ["--processes", "-1"], ["--processes", "two"]])
+@pytest.mark.parametrize(
+    "arguments", [["nowhere"], ["--processes", "0"], ["--processes", "-1"], ["--processes", "two"]]
+)
 def test_what_makes_no_worker_is_refused(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("worker", *arguments)

@@ -75,6 +75,14 @@ def test_the_names_of_google_lead_to_the_emulator(
 
 
 @inside
+def test_a_command_that_is_not_there_is_named(folder: Path) -> None:
+    finished = run_inside(folder, "nosuchcmd")
+    assert finished.returncode == 2
+    assert "emulator: cannot run nosuchcmd: No such file or directory" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+@inside
 def test_an_emulator_that_cannot_start_says_why(folder: Path) -> None:
     folder.mkdir()
     (folder / "service-account.json").write_text("no JSON")

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from config import prerequisites
+from config.stack import StackError
 from config.stack.leftovers import processes_of
+from config.stack.logs import LogFolder
+from config.stack.servers import start_servers
+from config.stack.state import claim
+from config.stack.supervisor import Supervisor
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
 from tests.stack.conftest import Launch
@@ -108,6 +114,27 @@ def test_a_given_server_that_does_not_answer_is_named_without_its_password(
         assert ended.returncode == 1
         assert ended.stderr.startswith(f"carillon: {name}: 127.0.0.1:1/")
         assert "hidden" not in ended.stderr
+
+
+def test_a_given_redis_that_lacks_a_database_is_refused(exec_beside: Launch) -> None:
+    server, _, _ = os.environ["REDIS_URL"].rpartition("/")
+    ended = exec_beside("true", REDIS_URL=f"{server}/99999")
+    assert ended.returncode == 1
+    assert "Redis does not have database 99999 (broker: " in ended.stderr
+
+
+def test_a_given_postgresql_that_is_too_old_is_refused(
+    given: dict[str, str], monkeypatch: pytest.MonkeyPatch, state: Path
+) -> None:
+    monkeypatch.setattr(prerequisites, "LEAST_POSTGRESQL", 99)
+    with claim(state) as claimed, pytest.raises(StackError, match=r"Use PostgreSQL 99 or later"):
+        start_servers(Supervisor(LogFolder(claimed.logs), print), claimed, {}, given)
+
+
+def test_a_database_address_that_is_none_is_refused_in_words(exec_beside: Launch) -> None:
+    ended = exec_beside("true", DATABASE_URL="foo")
+    assert ended.returncode == 1
+    assert "DATABASE_URL must begin with postgresql://" in ended.stderr
 
 
 def test_a_redis_behind_tls_is_believed_when_somebody_vouches_for_it(

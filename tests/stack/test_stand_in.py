@@ -68,7 +68,10 @@ def _manage(state: Path, *arguments: str) -> str:
     ("given", "missing"),
     [
         ({"FCM_ENDPOINT": "https://127.0.0.1:1"}, "set FCM_TOKEN_URI as well"),
-        ({"FCM_CA_FILE": "/nowhere.pem"}, "set FCM_ENDPOINT and FCM_TOKEN_URI as well"),
+        (
+            {"FCM_CA_FILE": "/nowhere.pem"},
+            "set FCM_ENDPOINT and FCM_TOKEN_URI as well. Or unset FCM_CA_FILE: ",
+        ),
         (
             {
                 "FCM_ENDPOINT": "https://127.0.0.1:1",

@@ -45,6 +45,32 @@ def test_what_is_written_down_is_read_alike_by_a_shell_a_launcher_and_django(
     assert os.environ["AN_ADDRESS"] == address
 
 
+@pytest.fixture
+def running_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of one that runs here; REDIS_URL is not said."""
+    monkeypatch.setenv("REDIS_URL", "")  # so that it is taken back afterwards
+    monkeypatch.delenv("REDIS_URL")
+    file = tmp_path / "env"
+    file.write_text(assignments({"DATABASE_URL": "postgresql://here/a", "REDIS_URL": "redis://r"}))
+    return file
+
+
+def test_whoever_exported_its_database_finds_the_rest_of_a_running_stack(
+    running_stack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://here/a")
+    load_running_stack(running_stack)
+    assert os.environ["REDIS_URL"] == "redis://r"
+
+
+def test_whoever_has_another_database_gets_nothing_of_a_running_stack(
+    running_stack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://elsewhere/a")
+    load_running_stack(running_stack)
+    assert "REDIS_URL" not in os.environ
+
+
 def test_a_second_launcher_names_the_first(state: Path) -> None:
     with claim(state):
         ended = subprocess.run(

@@ -1,7 +1,7 @@
 """`manage.py healthy`: is this worker, or this beat, at work? For Kubernetes, Compose and systemd.
 
 It is asked of the process alone. What its neighbours lack, `/readyz` says: a restart of the process
-would not heal them, so a Redis that is away leaves a worker healthy.
+would not heal them, so a Redis that is away or full leaves a worker healthy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import redis
 from celery import current_app
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from kombu.exceptions import OperationalError
 
 ANSWER_WITHIN = 5.0  # seconds a worker has to say that it is there
 SILENT = 60  # seconds; beat notes down each tick, one in 5 s
@@ -42,9 +43,10 @@ def _worker(node: str) -> str:
     name = node if "@" in node else f"{node}@{socket.gethostname()}"
     try:
         redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
-    except redis.RedisError as error:
-        return f"{name} cannot be asked, for Redis does not answer: {error}"
-    if not current_app.control.ping(destination=[name], timeout=ANSWER_WITHIN):
+        answers = current_app.control.ping(destination=[name], timeout=ANSWER_WITHIN)
+    except (redis.RedisError, OperationalError) as error:  # the latter is kombu's word for it
+        return f"{name} cannot be asked, for Redis is in trouble: {error}"
+    if not answers:
         raise CommandError(f"{name} did not answer within {ANSWER_WITHIN:.0f} s.")
     return f"{name} answers."
 

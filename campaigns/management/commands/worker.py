@@ -26,7 +26,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, queue: str, processes: int | None, **_: Any) -> None:
-        count = processes or (2 * (os.cpu_count() or 1) if queue == "bulk" else 1)
+        usual = 2 * (os.cpu_count() or 1) if queue == "bulk" else 1
+        count = usual if processes is None else processes
         if count < 1:
             raise CommandError("--processes must be at least 1.")
         work = ("worker", "-n", f"{queue}@%h", "-Q", queue, "-c", str(count), *FLAGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -26,8 +27,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, name: str, project: str, scope: list[str] | None, **_: Any) -> None:
-        if not 1 <= len(name) <= 100:
-            raise CommandError("NAME must have 1 to 100 characters.")
+        if not name.strip() or len(name) > 100:
+            raise CommandError("NAME must have 1 to 100 characters, and not spaces alone.")
+        if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+            raise CommandError("NAME holds a control character, such as a new line; remove it.")
         owner = project_named(project)
         with transaction.atomic():
             row, key = ApiKey.issue(owner, name, sorted(set(scope)) if scope else None)

@@ -1,0 +1,49 @@
+"""What both servers must have, in words when they lack it. No Django: the launcher asks too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import redis
+
+LEAST_POSTGRESQL = 16
+NO_SUCH_DATABASE = ("DB index", "SELECT is not allowed")  # the latter of a cluster
+
+
+def old_postgresql(version: int) -> str:
+    """Of a version as the server counts it, such as 150004; empty when it will do."""
+    if version >= LEAST_POSTGRESQL * 10_000:
+        return ""
+    return (
+        f"PostgreSQL {version // 10_000} is too old: launches and audiences would fail. "
+        f"Use PostgreSQL {LEAST_POSTGRESQL} or later."
+    )
+
+
+def missing_databases(addresses: Mapping[str, str]) -> str:
+    """Of Redis, by what each is for. Raises RedisError when nobody answers."""
+    refusals = {name: _refusal(address) for name, address in addresses.items()}
+    missing = [
+        f"{urlsplit(addresses[name]).path.strip('/')} ({name}: {said})"
+        for name, said in refusals.items()
+        if said
+    ]
+    if not missing:
+        return ""
+    return (
+        f"Redis does not have database {', '.join(missing)}: runs would stall. Four in a row are "
+        "needed, from the one that REDIS_URL ends in: name a lower one, or raise `databases` in "
+        "the server's configuration."
+    )
+
+
+def _refusal(address: str) -> str:
+    with redis.Redis.from_url(address, socket_timeout=2, socket_connect_timeout=2) as client:
+        try:
+            client.ping()
+        except redis.ResponseError as error:
+            if not any(word in str(error) for word in NO_SUCH_DATABASE):
+                raise
+            return str(error)
+    return ""
