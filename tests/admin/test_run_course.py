@@ -289,32 +289,3 @@ def test_the_csv_holds_what_the_filters_show(desk: Desk, project: Project) -> No
     assert f'filename="run-{run.pk}-recipients.csv"' in reply["Content-Disposition"]
     everybody: Any = desk.client.get(reverse("admin:run_csv", args=[run.pk]))
     assert b"".join(everybody.streaming_content).decode().count("\n") == 3
-
-
-def test_a_cancelled_run_tells_its_end_and_which_chunks_were_never_sent(
-    desk: Desk, project: Project, small_chunks: None
-) -> None:
-    make_people(project, 4)
-    run = make_run(project)
-    settle(run, 1, "accepted")
-    run.chunks.filter(number=1).update(attempt=1)
-    run.cancel()
-    asked = {"seen": "cancelled-2"}
-    closing = desk.client.get(reverse("admin:run_live", args=[run.pk]), asked)
-    assert "It was cancelled" not in text_of(closing)
-
-    engine.advance(run.pk, now=timezone.now())
-    ended = desk.client.get(reverse("admin:run_live", args=[run.pk]), asked)
-    assert "It was cancelled after FCM accepted 1 of 4." in text_of(ended)
-    assert cells_of(ended.content.decode()) == "dn"
-    assert "Closed, never sent to: 1" in text_of(ended)
-
-
-def test_a_short_run_with_answers_does_not_wait_for_its_first(desk: Desk, project: Project) -> None:
-    make_people(project, 2)
-    run = make_run(project)
-    assert "The line begins with the first answers." in desk.open("campaigns_run_change", run.pk)
-    settle(run, 1, "accepted")
-    run.pause(Cause.BY_HAND)
-    text = desk.open("campaigns_run_change", run.pk)
-    assert "Too short for a line so far." in text and "first answers" not in text

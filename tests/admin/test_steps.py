@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -239,33 +238,6 @@ def test_the_review_says_who_is_skipped_what_is_read_and_how_long_it_takes(
     assert "a worker process died, with up to 4 requests. Nobody is sent more than three" in text
     assert "If late" not in text
     assert text.count("Hello Ada") >= 2 and "The longest found" in text
-
-
-def test_the_review_of_who_never_sends_twice_says_what_stays_unknown(
-    desk: Desk, project: Project
-) -> None:
-    make_people(project, 3)
-    campaign = make_campaign(project, on_unknown="hold")
-    text = desk.open("campaign_review", campaign.pk)
-    assert "Sent twice Nobody. Where a connection breaks, or FCM answers 408 or 5xx" in text
-    assert "So are up to 3 requests of a worker process that dies." in text
-
-
-@pytest.mark.parametrize("page", ["campaign_review", "campaigns_campaign_launch"])
-def test_before_a_launch_one_reads_what_happens_when_it_is_late_and_when_a_series_ends(
-    desk: Desk, project: Project, page: str
-) -> None:
-    make_people(project, 3)
-    campaign = make_campaign(
-        project, schedule_kind="recurring", repeat="daily", timezone="Asia/Seoul",
-        at=datetime(2031, 5, 7, tzinfo=UTC), until=datetime(2031, 5, 28, tzinfo=UTC),
-        max_lateness_seconds=1_800,
-    )  # fmt: skip
-    text = desk.open(page, campaign.pk)
-    assert "until 28 May 2031, 09:00 Asia/Seoul" in text
-    assert "it asks a person when it could not start within 30 min" in text
-    Campaign.objects.update(until=None)
-    assert "until somebody stops it" in desk.open(page, campaign.pk)
 
 
 def test_the_review_warns_of_a_rate_too_low_for_its_time(desk: Desk, project: Project) -> None:

@@ -1,0 +1,56 @@
+"""What one reads before a launch is true: of requests that leave twice, of late starts, of ends."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from campaigns.admin import freshness
+from campaigns.campaign import Campaign
+from notifications.project import Project
+from tests.admin.desk import Desk
+from tests.builders import make_campaign, make_people
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_review_of_who_never_sends_twice_says_what_stays_unknown(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(project, on_unknown="hold")
+    text = desk.open("campaign_review", campaign.pk)
+    assert "Sent twice Nobody. Where a connection breaks, or FCM answers 408 or 5xx" in text
+    assert "So are up to 3 requests of a worker process that dies." in text
+
+
+@pytest.mark.parametrize("page", ["campaign_review", "campaigns_campaign_launch"])
+def test_before_a_launch_one_reads_what_happens_when_it_is_late_and_when_a_series_ends(
+    desk: Desk, project: Project, page: str
+) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(
+        project, schedule_kind="recurring", repeat="daily", timezone="Asia/Seoul",
+        at=datetime(2031, 5, 7, tzinfo=UTC), until=datetime(2031, 5, 28, tzinfo=UTC),
+        max_lateness_seconds=1_800,
+    )  # fmt: skip
+    text = desk.open(page, campaign.pk)
+    assert "until 28 May 2031, 09:00 Asia/Seoul" in text
+    assert "it asks a person when it could not start within 30 min" in text
+    Campaign.objects.update(until=None)
+    assert "until somebody stops it" in desk.open(page, campaign.pk)
+
+
+def test_whoever_is_told_that_the_settings_changed_sees_the_new_ones(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(
+        project, schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC), timezone="Asia/Seoul"
+    )
+    seen = freshness.marks(campaign)
+    Campaign.objects.update(max_lateness_seconds=7_200)
+    text = desk.open("campaigns_campaign_launch", campaign.pk, looked_at=seen)
+    assert "The settings are not any more what you looked at" in text
+    assert "it could not start within 2 h" in text
