@@ -16,8 +16,9 @@ from tests.workers import redis_apart
 
 @pytest.fixture
 def ours(settings: LazySettings) -> dict[str, str]:
-    settings.REDIS_DATABASES = redis_databases(redis_apart())
-    return settings.REDIS_DATABASES
+    addresses = redis_databases(redis_apart())
+    settings.REDIS_DATABASES = addresses
+    return addresses
 
 
 @pytest.fixture
