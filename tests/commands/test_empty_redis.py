@@ -16,9 +16,9 @@ from tests.workers import redis_apart
 
 @pytest.fixture
 def ours(settings: LazySettings) -> dict[str, str]:
-    databases = redis_databases(redis_apart())
-    settings.REDIS_DATABASES = databases
-    return databases
+    addresses = redis_databases(redis_apart())
+    settings.REDIS_DATABASES = addresses
+    return addresses
 
 
 @pytest.fixture
