@@ -36,6 +36,7 @@ POLLS = re.compile(r'hx-trigger="[^"]*\bevery\b')
 def without_redis(settings: LazySettings) -> Iterator[None]:
     pacing._script.cache_clear()  # a process keeps the client it has
     settings.BROKER_URL = settings.RESULTS_URL = settings.GATE_URL = NOWHERE
+    settings.REDIS_DATABASES = dict.fromkeys(settings.REDIS_DATABASES, NOWHERE)
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
     yield
     pacing._script.cache_clear()

@@ -55,6 +55,7 @@ def test_it_opens_and_says_so_while_redis_is_down(
     operator: Desk, project: Project, settings: LazySettings
 ) -> None:
     settings.BROKER_URL = NOWHERE
+    settings.REDIS_DATABASES = {"broker": NOWHERE}
     said = operator.open("operations")
     assert "not well Redis" in said
     assert "Redis does not answer. Nothing is lost" in said
