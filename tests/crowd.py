@@ -94,6 +94,7 @@ class Writer:
         self.crowd, self.dice = crowd, dice
         self.desk = Client(raise_request_exception=False, headers={"host": "localhost"})
         self.desk.force_login(crowd.clerk, backend="config.entry.RoleBackend")
+        self.desk.post(reverse("admin:project_switch"), {"go_to_project": crowd.project.pk})
         self.deeds: list[tuple[str, Callable[[], int]]] = [
             ("POST contacts/bulk", self.bring),
             ("PUT", self.replace),
