@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
@@ -138,10 +137,3 @@ def stay(contact_ids: Iterable[int]) -> set[int]:
             [list(contact_ids)],
         )
         return {row[0] for row in cursor.fetchall()}
-
-
-def touch(people: models.QuerySet[Contact], *, now: datetime) -> None:
-    """Something of theirs changed; lock them before it does, in the order of registry.py."""
-    in_order = people.order_by("external_id").select_for_update(no_key=True)
-    held = list(in_order.values_list("pk", flat=True))
-    Contact.objects.filter(pk__in=held).update(updated_at=now)

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications.contact import Contact, touch
+from notifications.contact import Contact
 from notifications.project import OfProject, Project
 from notifications.tails import BACKWARDS
 
@@ -128,8 +128,6 @@ def unregister(project: Project, address: str, *, now: datetime) -> bool:
         return False
     known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
     with transaction.atomic():
-        losing = known.filter(retired_at__isnull=True).values("contact")
-        touch(Contact.objects.filter(pk__in=losing), now=now)
         found = hold(known)
         Device.objects.filter(pk__in=found, retired_at__isnull=True).update(
             retired_at=now, retired_reason="removed", retired_by=""

@@ -1,9 +1,9 @@
 """The registry of people and their devices: many upserted by a few statements.
 
 Rows are locked in one order by everybody who writes them, so that two who meet wait for each other
-instead of deadlocking: people by external id, those who lose a device among them, then devices by
-address. Who erases a person or puts one on a list begins with the people, too; who retires a dead
-address waits for nobody. If the process dies here: nothing of the call is committed.
+instead of deadlocking: people by external id, then devices by address. Who erases a person or puts
+one on a list begins with the people, too; who retires a dead address waits for nobody. If the
+process dies here: nothing of the call is committed.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class Upserted:
 def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upserted:
     """Write people and register their devices. Said twice in one call, the last word counts."""
     with transaction.atomic():
-        given = [device for person in people for device in person.devices or ()]
-        upserted = _write_people(project, _merged(people), given, now)
+        upserted = _write_people(project, _merged(people), now)
         owners = [
             (upserted.ids[person.external_id], device)
             for person in people
@@ -74,7 +73,7 @@ def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upse
 def replace_one(project: Project, person: Person, *, now: datetime) -> Upserted:
     """Write a person. Given devices, all others of theirs are retired."""
     with transaction.atomic():
-        upserted = _write_people(project, [person], person.devices or (), now)
+        upserted = _write_people(project, [person], now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
             theirs = Device.objects.filter(contact=owner)
@@ -84,18 +83,6 @@ def replace_one(project: Project, person: Person, *, now: datetime) -> Upserted:
             gone = theirs.exclude(named).values_list("pk", flat=True)
             retire(gone, reason="removed", sent_at=now, now=now)
     return upserted
-
-
-def register_one(project: Project, external_id: str, device: Address, *, now: datetime) -> bool:
-    """Register a device for a person. False when they are not there; then nothing was changed."""
-    owner = [Person(external_id)]
-    with transaction.atomic():
-        ids = _update(project, [*owner, *_losing(project, owner, [device])], now)
-        if external_id not in ids:
-            transaction.set_rollback(True)
-            return False
-        register(project, [(ids[external_id], device)], now=now)
-    return True
 
 
 def _named(project: Project, addresses: Sequence[Address]) -> Q:
@@ -147,55 +134,19 @@ RETURNING c.external_id, c.id
 """
 
 
-LOSING = """
-SELECT DISTINCT c.external_id
-FROM unnest(%(kinds)s::text[], %(addresses)s::text[]) AS given (kind, address)
-JOIN notifications_device d
-    ON d.project_id = %(project)s AND d.kind = given.kind AND d.address = given.address
-JOIN notifications_contact c ON c.id = d.contact_id
-"""
-
-
-def _write_people(
-    project: Project, people: list[Person], devices: Sequence[Address], now: datetime
-) -> Upserted:
+def _write_people(project: Project, people: list[Person], now: datetime) -> Upserted:
     while True:
-        with transaction.atomic():
-            new = _create(project, people, now)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(CREATE, _columns(project, people, now))
+            new = dict(cursor.fetchall())
             known = [person for person in people if person.external_id not in new]
-            found = new | _update(project, [*known, *_losing(project, people, devices)], now)
-            ids = {one.external_id: found.get(one.external_id, 0) for one in people}
-            if all(ids.values()):
+            cursor.execute(UPDATE, _columns(project, known, now))
+            ids = new | dict(cursor.fetchall())
+            if len(ids) == len(people):
                 return Upserted(ids, frozenset(new))
             # Somebody was erased between the two statements. To create them now would be out of
             # order: let go of everybody, and begin with the first again.
             transaction.set_rollback(True)
-
-
-def _create(project: Project, people: list[Person], now: datetime) -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(CREATE, _columns(project, people, now))
-        return dict(cursor.fetchall())
-
-
-def _update(project: Project, people: list[Person], now: datetime) -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(UPDATE, _columns(project, people, now))
-        return dict(cursor.fetchall())
-
-
-def _losing(project: Project, people: Sequence[Person], devices: Sequence[Address]) -> list[Person]:
-    """Who else has one of these devices now. They change, too, and are locked with the others."""
-    moving = [device for device in devices if not device.retired]
-    columns: dict[str, Any] = {
-        "project": project.pk,
-        "kinds": [device.kind for device in moving],
-        "addresses": [device.address for device in moving],
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(LOSING, columns)
-        owners = {external_id for (external_id,) in cursor.fetchall()}
-    return [Person(one) for one in sorted(owners - {person.external_id for person in people})]
 
 
 def _columns(project: Project, people: list[Person], now: datetime) -> dict[str, Any]:

@@ -15,10 +15,9 @@ from notifications.api.patience import patient
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
+from notifications.contact import Contact
 from notifications.device import Device, unregister
-from notifications.registry import register_one
-
-NOBODY = "There is no such person in this project; write them first."
+from notifications.registry import register
 
 
 class Devices(ApiView):
@@ -31,13 +30,22 @@ class Devices(ApiView):
         """Register an address. It moves here if somebody else had it, and is active again."""
         external_id, address = read_registration(request.data)
         with transaction.atomic():
-            if not register_one(self.project, external_id, address, now=timezone.now()):
-                raise serializers.ValidationError({"contact": NOBODY})
+            register(self.project, [(self._owner(external_id), address)], now=timezone.now())
             device = Device.objects.get(
                 project=self.project, kind=address.kind, address=address.address
             )
         shown = DeviceSerializer().to_representation(device)
         return Response({"contact": external_id, **shown})
+
+    def _owner(self, external_id: str) -> int:
+        """Their id; nobody erases them until the transaction ends."""
+        known = Contact.objects.filter(project=self.project, external_id=external_id)
+        owner = known.select_for_update(no_key=True).values_list("pk", flat=True).first()
+        if owner is None:
+            raise serializers.ValidationError(
+                {"contact": "There is no such person in this project; write them first."}
+            )
+        return owner
 
 
 class DeviceByAddress(ApiView):

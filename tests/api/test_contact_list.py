@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -76,52 +74,6 @@ def test_people_are_found_by_when_they_changed(alice: Caller, ours: Project) -> 
     assert ids(alice, "?updated_since=2026-05-31T12:00:00Z") == ["new", "same"]
     assert ids(alice, "?updated_since=2026-05-31T21:30:00%2B09:00") == ["new"]
     assert ids(alice, "?updated_since=2026-05-31T00:00Z&external_id_prefix=o") == ["old"]
-
-
-def move(alice: Caller) -> Any:
-    return alice.post("devices", {"contact": "b", "token": "t", "platform": "ios"})
-
-
-DEVICE_CHANGES: dict[str, tuple[Callable[[Caller], Any], list[str]]] = {
-    "registered": (
-        lambda alice: alice.post("devices", {"contact": "a", "token": "new", "platform": "ios"}),
-        ["a"],
-    ),
-    "moved": (move, ["b", "a"]),
-    "moved by PUT": (
-        lambda alice: alice.put("contacts/b", {"devices": [{"token": "t", "platform": "ios"}]}),
-        ["b", "a"],
-    ),
-    "moved in bulk": (
-        lambda alice: alice.post(
-            "contacts/bulk",
-            {"contacts": [{"external_id": "b", "devices": [{"token": "t", "platform": "ios"}]}]},
-        ),
-        ["b", "a"],
-    ),
-    "retired by PUT": (lambda alice: alice.put("contacts/a", {"devices": []}), ["a"]),
-    "taken back": (lambda alice: alice.delete("devices/t"), ["a"]),
-    "taken back again": (lambda alice: alice.delete("devices/retired"), []),
-    "moved to nobody": (
-        lambda alice: alice.post("devices", {"contact": "?", "token": "t", "platform": "ios"}),
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize("change", DEVICE_CHANGES)
-def test_whose_devices_changed_is_found_as_changed(
-    alice: Caller, ours: Project, change: str
-) -> None:
-    people = {name: make_contact(ours, external_id=name) for name in ("c", "a", "b")}
-    make_device(people["a"], "t")
-    make_device(people["c"], "retired", retired_at=NOON, retired_reason="removed")
-    Contact.objects.update(updated_at=NOON - timedelta(days=1))
-    deed, changed = DEVICE_CHANGES[change]
-    deed(alice)
-    assert ids(alice, "?updated_since=2026-05-31T12:00:00Z") == changed
-    known = Contact.objects.filter(external_id="a", attributes={"first_name": "Ada"}, locale="en")
-    assert known.exists() == (change != "retired by PUT"), "whoever lost a device lost nothing else"
 
 
 @pytest.mark.parametrize(
