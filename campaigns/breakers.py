@@ -60,6 +60,7 @@ class Evidence:
 
     accepted: int
     rejected: int
+    skipped: int
     foreign: int
     ours: int
     dead: int
@@ -199,9 +200,10 @@ def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip
 
 def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
     """How many were dead of how many: of the first thousand, or of all where there are fewer."""
-    if (run.planned or 0) < FEW_ANSWERS:
+    most = (run.planned or 0) - evidence.skipped  # whoever is skipped is never asked for
+    if most < FEW_ANSWERS:
         return 0, FEW_ANSWERS
-    if (run.planned or 0) >= FIRST_ANSWERS:
+    if most >= FIRST_ANSWERS:
         late = evidence.answered > FIRST_ANSWERS + WINDOW
         return (0 if late else evidence.dead), FIRST_ANSWERS
     return evidence.dead, max(FEW_ANSWERS, evidence.answered)
@@ -251,7 +253,7 @@ def _storm(run: Run) -> Trip | None:
 # --- The rows -------------------------------------------------------------------------------------
 
 EVIDENCE = """
-SELECT COALESCE(sum(accepted), 0), COALESCE(sum(rejected), 0), {counts}
+SELECT COALESCE(sum(accepted), 0), COALESCE(sum(rejected), 0), COALESCE(sum(skipped), 0), {counts}
 FROM campaigns_chunk WHERE run_id = ANY(%s)
 """
 COUNT = "COALESCE(sum((reasons ->> '{}')::int), 0)"
@@ -262,7 +264,7 @@ def _evidence(run_ids: list[int], answers: Mapping[str, int]) -> Evidence:
     counts = [" + ".join(COUNT.format(reason.value) for reason in group) for group in groups]
     with connection.cursor() as cursor:
         cursor.execute(EVIDENCE.format(counts=", ".join(counts)), [run_ids])
-        accepted, rejected, *found = cursor.fetchone()
+        accepted, rejected, skipped, *found = cursor.fetchone()
     fresh = [sum(answers.get(reason, 0) for reason in group) for group in groups]
-    foreign, ours, dead = (old + new for old, new in zip(found, fresh, strict=True))
-    return Evidence(accepted + answers.get("", 0), rejected + sum(fresh), foreign, ours, dead)
+    of_groups = [old + new for old, new in zip(found, fresh, strict=True)]
+    return Evidence(accepted + answers.get("", 0), rejected + sum(fresh), skipped, *of_groups)

@@ -126,6 +126,21 @@ def test_a_small_run_is_judged_from_twenty_answers_on(project: Project, fcm: Fcm
     assert (run.state, run.cause) == ("paused", "dead_addresses")
 
 
+def test_a_run_of_a_thousand_that_gets_fewer_answers_is_judged_by_those(
+    project: Project, fcm: Fcm
+) -> None:
+    gone = make_people(project, 250)
+    make_people(project, addresses(dead=280, live=620))
+    run = make_run(project)
+    Device.objects.filter(pk__in=[device.pk for device in gone]).update(
+        retired_at=timezone.now(), retired_reason="by hand"
+    )
+
+    run = work(run)
+
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+
+
 def test_a_slow_run_is_judged_by_all_its_answers(project: Project, fcm: Fcm) -> None:
     """Each window of it has few: the dead come first, and the last ones live."""
     make_people(project, addresses(dead=13, live=12))
