@@ -15,7 +15,6 @@ from campaigns import audience as audiences
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
-from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -23,7 +22,7 @@ from notifications.api.patience import patient
 from notifications.api.problems import refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
-from notifications.api.view import ApiView, delete, save
+from notifications.api.view import ApiView, save
 from notifications.contact import Contact, stay
 
 MAX_LISTED = 10_000
@@ -133,37 +132,24 @@ class AudienceById(RowView[Audience]):
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
-    @patient
     def put(self, request: Request, pk: int) -> Response:
         """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
-        given = self.given(AudienceSerializer)
-        with transaction.atomic():
-            audience = _write(self.held(pk), given)
-        return Response(self.shown(audience))
+        return self.replaced(pk)
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
-    @patient
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; rules, or the people on the list, are replaced whole."""
-        body = request.data  # read before a row is held: a caller may be slow
-        with transaction.atomic():
-            audience = self.held(pk)
-            _write(audience, self.changed(audience, body))
-        return Response(self.shown(audience))
+        return self.merged(pk)
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
-    @patient
     def delete(self, request: Request, pk: int) -> Response:
         """Only while nothing uses it."""
-        with transaction.atomic():
-            audience = self.held(pk)
-            delete(audience)
-            audit.record(
-                self.actor, "deleted", f"audience {pk}", project=self.project, name=audience.name
-            )
-        return Response(status=204)
+        return self.removed(pk)
+
+    def write(self, row: Audience, given: dict[str, Any]) -> Audience:
+        return _write(row, given)
 
 
 def _write(audience: Audience, given: dict[str, Any]) -> Audience:

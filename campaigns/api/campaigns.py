@@ -6,7 +6,6 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
-from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
@@ -22,14 +21,13 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import POLICY, Run
 from campaigns.template import Template
-from notifications import audit
 from notifications.api import pages
 from notifications.api.fields import Nothing, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
-from notifications.api.view import ApiView, delete, save
+from notifications.api.view import ApiView, save
 from notifications.project import OfProject
 from notifications.rules import LONGEST_LABEL, MAX_TTL
 
@@ -143,32 +141,22 @@ class CampaignById(RowView[Campaign]):
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. A run that was launched keeps what it was launched with."""
-        given = self.given(CampaignSerializer)
-        with transaction.atomic():
-            campaign = _write(self.held(pk), given)
-        return Response(self.shown(campaign))
+        return self.replaced(pk)
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; a schedule is replaced whole."""
-        body = request.data  # read before a row is held: a caller may be slow
-        with transaction.atomic():
-            campaign = self.held(pk)
-            _write(campaign, self.changed(campaign, body))
-        return Response(self.shown(campaign))
+        return self.merged(pk)
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while it was never launched: its runs are the record of what people received."""
-        with transaction.atomic():
-            campaign = self.held(pk)
-            delete(campaign)
-            audit.record(
-                self.actor, "deleted", f"campaign {pk}", project=self.project, name=campaign.name
-            )
-        return Response(status=204)
+        return self.removed(pk)
+
+    def write(self, row: Campaign, given: dict[str, Any]) -> Campaign:
+        return _write(row, given)
 
 
 def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:

@@ -15,14 +15,14 @@ from campaigns import revision
 from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
-from notifications import audit, payload
+from notifications import payload
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
-from notifications.api.view import ApiView, delete, save
+from notifications.api.view import ApiView, save
 from notifications.contact import Contact
 from notifications.gateway import Message
 
@@ -145,47 +145,26 @@ class TemplateById(RowView[Template]):
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def put(self, request: Request, pk: int) -> Response:
         """Replace it. Launched runs keep the text they were launched with."""
-        nothing: dict[str, Any] = {
-            "image": "",
-            "link": "",
-            "data": {},
-            "options": {},
-            "locales": {},
-        }
-        given = self.given(TemplateSerializer)
-        with transaction.atomic():
-            template = self._write(self.held(pk), {**nothing, **given})
-        return Response(self.shown(template))
+        return self.replaced(pk, image="", link="", data={}, options={}, locales={})
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
     def patch(self, request: Request, pk: int) -> Response:
         """What is left out stays; data, options and locales are each replaced whole."""
-        body = request.data  # read before a row is held: a caller may be slow
-        with transaction.atomic():
-            template = self.held(pk)
-            self._write(template, self.changed(template, body))
-        return Response(self.shown(template))
+        return self.merged(pk)
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Only while no campaign uses it."""
-        with transaction.atomic():
-            template = self.held(pk)
-            delete(template)
-            audit.record(
-                self.actor, "deleted", f"template {pk}", project=self.project, name=template.name
-            )
-        return Response(status=204)
+        return self.removed(pk)
 
-    def _write(self, template: Template, given: dict[str, Any]) -> Template:
-        revision.open_for_change(template.pk)
+    def write(self, row: Template, given: dict[str, Any]) -> None:
+        revision.open_for_change(row.pk)
         for name, value in given.items():
-            setattr(template, name, value)
-        save(template)
-        revision.keep(template, by=self.actor)
-        return template
+            setattr(row, name, value)
+        save(row)
+        revision.keep(row, by=self.actor)
 
 
 class TemplatePreview(ApiView):

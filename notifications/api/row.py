@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 import orjson
+from django.db import transaction
+from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
+from notifications import audit
 from notifications.api import tags
+from notifications.api.patience import patient
 from notifications.api.rendering import as_json
-from notifications.api.view import ApiView
+from notifications.api.view import ApiView, delete
 from notifications.project import OfProject
 
 Row = TypeVar("Row", bound=OfProject)
@@ -29,6 +34,37 @@ class RowView(ApiView, Generic[Row]):
         row = self.find(self.model, pk, locked=True)
         tags.refuse_stale(self.request, self.shown(row))
         return row
+
+    def write(self, row: Row, given: dict[str, Any]) -> object:
+        """Put what was given on the row, and save it."""
+        raise NotImplementedError
+
+    @patient
+    def replaced(self, pk: int, **otherwise: Any) -> Response:
+        """What a PUT does; `otherwise`: what becomes of a field that it leaves out."""
+        given = {**otherwise, **self.given(self.serializer)}
+        with transaction.atomic():
+            row = self.held(pk)
+            self.write(row, given)
+        return Response(self.shown(row))
+
+    @patient
+    def merged(self, pk: int) -> Response:
+        """What a PATCH does."""
+        body = self.request.data  # read before a row is held: a caller may be slow
+        with transaction.atomic():
+            row = self.held(pk)
+            self.write(row, self.changed(row, body))
+        return Response(self.shown(row))
+
+    @patient
+    def removed(self, pk: int) -> Response:
+        with transaction.atomic():
+            row = self.held(pk)
+            delete(row)
+            subject = f"{self.model._meta.verbose_name} {pk}"
+            audit.record(self.actor, "deleted", subject, project=self.project, name=str(row))
+        return Response(status=HTTPStatus.NO_CONTENT)
 
     def changed(self, row: Row, body: Any) -> dict[str, Any]:
         """The body of a PATCH laid over what is there, and judged as the body of a PUT is."""
