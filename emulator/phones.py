@@ -30,6 +30,7 @@ class Push(NamedTuple):
     address: str
     id: str | None
     collapse: str | None  # one with the same replaces it; None: nothing does
+    accepted_at: float
     expires_at: float
     shows: bool
 
@@ -52,7 +53,7 @@ class Push(NamedTuple):
         expires_at = at + float(ttl)
         if headers.get("apns-expiration", "").isdecimal():
             expires_at = float(headers["apns-expiration"])
-        return cls(message.address, message.id, collapse, expires_at, shows)
+        return cls(message.address, message.id, collapse, at, expires_at, shows)
 
 
 class Phones:
@@ -95,6 +96,9 @@ class Phones:
                 self.did["discarded"] += others + 1
                 return [each for each in stored if each.collapse is not None]
             return [*stored, push]
+        # Of what several processes accepted, the earlier may be told of later.
+        rivals = [each for each in stored if each.collapse == push.collapse]
+        push = max([*rivals, push], key=lambda each: each.accepted_at)
         kept = [each for each in stored if each.collapse != push.collapse]
         keys = [each for each in kept if each.collapse is not None]
         if len(keys) >= MOST_COLLAPSE_KEYS:

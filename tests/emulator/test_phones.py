@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from emulator.phones import Phones, Push
+from emulator.settings import Settings
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
 from tests.waiting import eventually
@@ -189,3 +192,30 @@ def test_phones_of_several_processes_are_one_set(start: Start, platform: Platfor
         emulator.send(shown(f"1:{number}", tag="t"), token=token)
     platform.wait_for(("1:9", "received"))
     assert emulator.counts()["phones"] == {"received": 1, "collapsed": 9}
+
+
+class Arrivals(Phones):
+    """Phones that only list what reaches them."""
+
+    def __init__(self) -> None:
+        super().__init__(Settings(offline_percent=100, offline_seconds=0), seed=1)
+        self.ids: list[str | None] = []
+
+    def _arrive(self, push: Push) -> None:
+        self.ids.append(push.id)
+
+
+@pytest.mark.parametrize("told", [(1, 2), (2, 1)])
+def test_of_two_processes_the_later_acceptance_stays_whichever_is_told_first(
+    told: tuple[int, int],
+) -> None:
+    async def play() -> Arrivals:
+        phones = Arrivals()
+        for at in told:
+            phones.receive(Push("a", f"1:{at}", "t", at, at + 60, shows=True))
+        await asyncio.sleep(0.01)
+        return phones
+
+    phones = asyncio.run(play())
+    assert phones.ids == ["1:2"]
+    assert phones.did == {"collapsed": 1}
