@@ -20,6 +20,7 @@ from config.environment import (
     insist_on,
     load_running_stack,
 )
+from config.guards import insist_on_strength, refuse_stand_ins
 from config.redis_address import redis_databases
 from config.unfold import UNFOLD as UNFOLD
 
@@ -166,17 +167,15 @@ GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
 FCM_CA_FILE = os.environ.get("FCM_CA_FILE") or None
-OF_A_STAND_IN = {
-    "FCM_ENDPOINT": FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
-    "FCM_TOKEN_URI": FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
-    "FCM_CA_FILE": FCM_CA_FILE is not None,
-}
-if PRODUCTION and any(OF_A_STAND_IN.values()):
-    named = ", ".join(name for name, is_set in OF_A_STAND_IN.items() if is_set)
-    raise ImproperlyConfigured(
-        f"Only a stand-in for FCM needs {named}. Unset that when CARILLON_ENV=production."
+if PRODUCTION:
+    refuse_stand_ins(
+        FCM_ENDPOINT=FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
+        FCM_TOKEN_URI=FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
+        FCM_CA_FILE=FCM_CA_FILE is not None,
     )
 CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
+if SERVED:
+    insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
 FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
 
