@@ -16,7 +16,8 @@ WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, 
 
 def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) -> None:
     """Raise ImproperlyConfigured with all that is weak. No value is ever part of it."""
-    sealing = credentials_key.split(",")[0].strip()  # those behind it only open
+    # Those behind the first only open what it has not sealed yet.
+    sealing = credentials_key.lstrip(", ").split(",")[0].strip()
     weak = [
         *_weakness("SECRET_KEY", secret_key),
         *_weakness("CREDENTIALS_KEY", sealing, _how_to_replace()),
