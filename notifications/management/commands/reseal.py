@@ -16,9 +16,7 @@ from notifications.gateway import WrongKey
 
 
 class Command(BaseCommand):
-    help = (
-        "Seal the service accounts with the first key of CREDENTIALS_KEY; others may go then."
-    )
+    help = "Seal the service accounts with the first key of CREDENTIALS_KEY; others may go then."
 
     def handle(self, **_: Any) -> None:
         ours = sealing.key_id()
