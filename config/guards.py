@@ -20,7 +20,7 @@ def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) ->
     sealing = credentials_key.lstrip(", ").split(",")[0].strip()
     weak = [
         *_weakness("SECRET_KEY", secret_key),
-        *_weakness("CREDENTIALS_KEY", sealing, _how_to_replace()),
+        *(_weakness("CREDENTIALS_KEY", sealing, _how_to_replace()) if credentials_key else ()),
     ]
     if secret_key == sealing:
         weak.append(f"SECRET_KEY and CREDENTIALS_KEY are the same. Make two: {RECIPE}")
@@ -36,6 +36,14 @@ def refuse_stand_ins(**named: bool) -> None:
         names = ", ".join(name for name, is_one in named.items() if is_one)
         raise ImproperlyConfigured(
             f"Only a stand-in for FCM needs {names}. Unset that when CARILLON_ENV=production."
+        )
+
+
+def refuse_failpoint(point: str) -> None:
+    """Anywhere but in tests."""
+    if point:
+        raise ImproperlyConfigured(
+            "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."
         )
 
 

@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.database_address import database_address
 from config.environment import (
+    KEYS,
     env_bool,
     env_choice,
     env_int,
@@ -18,15 +19,18 @@ from config.environment import (
     env_secret,
     env_text,
     insist_on,
+    keys,
     load_running_stack,
 )
-from config.guards import insist_on_strength, refuse_stand_ins
+from config.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
 from config.redis_address import redis_databases
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
-insist_on("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIALS_KEY")
+# Beat and the numbers neither sign nor open anything.
+WITHOUT_KEYS = env_bool("CARILLON_WITHOUT_KEYS", False)
+insist_on("DATABASE_URL", "REDIS_URL", *(() if WITHOUT_KEYS else KEYS))
 
 # --- Where we run -------------------------------------------------------------------------------
 ENVIRONMENT = env_choice(
@@ -36,7 +40,9 @@ PRODUCTION = ENVIRONMENT == "production"
 # Staging rehearses production, but for whom the messages reach.
 SERVED = PRODUCTION or ENVIRONMENT == "staging"
 DEBUG = env_bool("DEBUG", False)
-SECRET_KEY = env_secret("SECRET_KEY")
+SECRET_KEY, CREDENTIALS_KEY = keys(withheld=WITHOUT_KEYS)
+if SERVED:
+    insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 # For Prometheus: a port that only one's own network reaches, or a secret at the public one.
@@ -158,10 +164,8 @@ CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
 # by a false alarm; served, a machine may be slow for a while without costing a second copy.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)
 FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
-if FAILPOINT and ENVIRONMENT != "test":
-    raise ImproperlyConfigured(
-        "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."
-    )
+if ENVIRONMENT != "test":
+    refuse_failpoint(FAILPOINT)
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
@@ -173,9 +177,6 @@ if PRODUCTION:
         FCM_TOKEN_URI=FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
         FCM_CA_FILE=FCM_CA_FILE is not None,
     )
-CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
-if SERVED:
-    insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
 FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
 
