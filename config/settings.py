@@ -74,9 +74,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "notifications.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.security.ContentSecurityPolicy",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.probes.Probes",
     "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -221,6 +221,7 @@ STATIC_URL = "static/"
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if SERVED else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not SERVED
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 if SERVED:
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
