@@ -25,8 +25,9 @@ COPY locale ./locale
 COPY static ./static
 
 USER carillon
-# The settings insist on secrets, and collectstatic uses none: these values exist in this line only.
-RUN SECRET_KEY=build CREDENTIALS_KEY=build DATABASE_URL=postgresql://build@localhost/build \
+# The settings insist on good keys, and collectstatic uses none: these are drawn here and forgotten.
+RUN draw() { python -c "import secrets; print(secrets.token_urlsafe(48))"; } && \
+    SECRET_KEY=$(draw) CREDENTIALS_KEY=$(draw) DATABASE_URL=postgresql://build@localhost/build \
     REDIS_URL=redis://localhost/0 python manage.py collectstatic --no-input
 
 EXPOSE 8000

@@ -54,7 +54,7 @@ WHERE NOT EXISTS (SELECT FROM notifications_device d WHERE d.contact_id = c.id)
 
 def fill(stack: Stack, count: int) -> None:
     """Exactly so many; runs of before keep their recipients, whom nobody can look up any more."""
-    with psycopg.connect(stack.env["DATABASE_URL"], autocommit=True) as connection:
+    with psycopg.connect(stack.superusers_url(), autocommit=True) as connection:
         there = _count(connection)
         if there > count or not _ours(connection):
             connection.execute("TRUNCATE notifications_contact, notifications_device CASCADE")

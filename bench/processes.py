@@ -16,7 +16,7 @@ KINDS = {
     "valkey-server": "valkey",
     "granian": "web",
     "config beat": "beat",
-    "config flower": "flower",
+    "config.flower": "flower",
     "emulator": "emulator",
 }
 

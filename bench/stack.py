@@ -20,9 +20,12 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from bench.processes import cpu_seconds
 from bench.servers import LATENCY_MS, emulator
+from config.stack import postgres
+from config.stack.secret_values import read_assignments
 
 EMULATORS = 2
 
@@ -84,6 +87,11 @@ class Stack:
 
     def witness(self) -> Path:
         return self._witness_folder / "witness.jsonl"
+
+    def superusers_url(self) -> str:
+        """For what the product itself may not do to PostgreSQL."""
+        port = urlsplit(self.env["DATABASE_URL"]).port
+        return postgres.superusers_url(port or 0, read_assignments(self.state / "secrets"))
 
     def manage(self, *arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]

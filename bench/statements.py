@@ -28,7 +28,7 @@ def measure(folder: Path, messages: int) -> dict[str, Any]:
         people.fill(stack, messages)
         _count_statements(stack)
         story = launch.measure(stack)
-        with psycopg.connect(stack.env["DATABASE_URL"]) as connection:
+        with psycopg.connect(stack.superusers_url()) as connection:
             rows = connection.execute(SLOWEST_FIRST).fetchall()
     accepted = story["accepted"]
     found = [
@@ -41,14 +41,14 @@ def measure(folder: Path, messages: int) -> dict[str, Any]:
 
 def _count_statements(stack: Stack) -> None:
     """They have to be loaded at its start: PostgreSQL is ended, and the launcher notices."""
-    with psycopg.connect(stack.env["DATABASE_URL"], autocommit=True) as connection:
+    with psycopg.connect(stack.superusers_url(), autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
     pid = next(stack.state.rglob("postmaster.pid")).read_text().split()[0]
     os.kill(int(pid), signal.SIGINT)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            with psycopg.connect(stack.env["DATABASE_URL"], autocommit=True) as connection:
+            with psycopg.connect(stack.superusers_url(), autocommit=True) as connection:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
                 connection.execute("SELECT pg_stat_statements_reset()")
             time.sleep(5)  # the workers find it again

@@ -12,6 +12,8 @@ from typing import Any
 
 from kombu.transport import redis, virtual
 
+PRIORITY_STEPS = [0, 3, 6, 9]  # 0 is the most urgent, the reverse of RabbitMQ
+
 
 class Places(redis.QoS):
     def ack(self, delivery_tag: Any) -> None:

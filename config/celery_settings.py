@@ -7,10 +7,11 @@ from typing import Any
 from django.conf import settings
 from kombu import Queue
 
+from config.broker import PRIORITY_STEPS
 from config.redis_address import tls_of
 
 broker_url = settings.BROKER_URL
-broker_use_ssl = tls_of(broker_url) or False  # Flower asks for it; Celery reads the URL
+broker_use_ssl = tls_of(broker_url) or False
 result_backend = settings.RESULTS_URL
 
 # --- What a crash may cost: one chunk starts again, and its claim in PostgreSQL makes that harmless
@@ -22,7 +23,6 @@ worker_deduplicate_successful_tasks = False
 
 # --- The broker: redelivery well after the hard time limit, looked for every 10 s, not every 100 s
 visibility_timeout = 600
-PRIORITY_STEPS = [0, 3, 6, 9]  # 0 is the most urgent, the reverse of RabbitMQ
 broker_transport_options: dict[str, Any] = {
     "visibility_timeout": visibility_timeout,
     "unacked_restore_interval": 10,

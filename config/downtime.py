@@ -57,7 +57,7 @@ def downtime(request: HttpRequest) -> HttpResponse:
 
 def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
     found = health.findings()
-    if not found["redis"].startswith("ok"):
+    if not found["redis"].well:
         yield Trouble(
             _("Redis does not answer."),
             _("Nothing is sent meanwhile, and nothing is lost: who is still to be sent to is kept "
@@ -68,7 +68,7 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
     served = _queues_served()
     yield from _without_worker(served)
     # Without a worker for it the tick is not written down, whoever rings it.
-    if with_scheduler and "control" in served and not found["beat"].startswith("ok"):
+    if with_scheduler and "control" in served and not found["beat"].well:
         yield Trouble(
             _("The scheduler is silent."),
             _("Nothing that is planned starts, and work that a worker dropped is not picked up."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
+KEYS = ("SECRET_KEY", "CREDENTIALS_KEY")
 
 
 def load_running_stack(env_file: Path) -> None:
@@ -40,6 +42,20 @@ def insist_on(*names: str) -> None:
             f"Not set: {', '.join(missing)}. `make run` sets them for its own machine; on another "
             "one give them the values they have there (docs/operating.md)."
         )
+
+
+def keys(*, withheld: bool) -> tuple[str, str]:
+    """SECRET_KEY and CREDENTIALS_KEY; of a process that is to have none, one that signs what nobody
+    else believes, and nothing to seal with.
+    """
+    if not withheld:
+        return env_secret(KEYS[0]), env_secret(KEYS[1])
+    for name in KEYS:
+        if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+            raise ImproperlyConfigured(
+                f"CARILLON_WITHOUT_KEYS is set, and {name} too. Unset one of them."
+            )
+    return secrets.token_urlsafe(48), ""
 
 
 def env_text(name: str, default: str | None = None) -> str:

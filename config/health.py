@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import redis
 from django.conf import settings
@@ -16,7 +18,25 @@ from campaigns.tick import Tick
 from config.metrics import Metrics
 from config.prerequisites import missing_databases, old_postgresql
 
+log = logging.getLogger(__name__)
+
 STALE_TICK_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Of one part: whether it is well, what anybody may hear of it, and what an operator may."""
+
+    well: bool
+    said: str
+    more: str = ""
+
+    @property
+    def explained(self) -> str:
+        return self.more or self.said
+
+
+WELL = Finding(True, "ok")
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -25,14 +45,20 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Whether everything a campaign needs is there, each part in words."""
+    """Whether everything a campaign needs is there, each part in words. Strangers read it: where a
+    server is, whose name we use there and what its driver said is for the log.
+    """
     found = findings()
-    ready = all(answer.startswith("ok") for answer in found.values())
-    return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
+    for part, finding in found.items():
+        if not finding.well:
+            log.warning("not ready: %s: %s", part, finding.explained)
+    ready = all(finding.well for finding in found.values())
+    said = {part: finding.said for part, finding in found.items()}
+    return JsonResponse({"ready": ready, **said}, status=200 if ready else 503)
 
 
-def findings() -> dict[str, str]:
-    """Each part with what is the matter with it; “ok …” when nothing is."""
+def findings() -> dict[str, Finding]:
+    """Each part with what is the matter with it."""
     checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
     return {name: _asked(check) for name, check in checks.items()}
 
@@ -43,15 +69,15 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(registry), content_type="text/plain; version=0.0.4")
 
 
-def _asked(check: Callable[[], str]) -> str:
+def _asked(check: Callable[[], Finding]) -> Finding:
     try:
         return check()
     except (DatabaseError, redis.RedisError) as error:
-        said = str(error).splitlines()[0] if str(error) else gettext("no answer")
-        return f"{type(error).__name__}: {said}"
+        why = str(error).splitlines()[0] if str(error) else gettext("no answer")
+        return Finding(False, gettext("no answer"), f"{type(error).__name__}: {why}")
 
 
-def _postgresql() -> str:
+def _postgresql() -> Finding:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('transaction_read_only'),"
@@ -59,18 +85,21 @@ def _postgresql() -> str:
         )
         read_only, version = cursor.fetchone()
     if read_only == "on":
-        return "read-only: what cannot be recorded is not sent"
-    return old_postgresql(version) or "ok"
+        return Finding(False, "read-only", "read-only: what cannot be recorded is not sent")
+    trouble = old_postgresql(version)
+    return Finding(False, "too old", trouble) if trouble else WELL
 
 
-def _redis() -> str:
-    return missing_databases(settings.REDIS_DATABASES) or "ok"
+def _redis() -> Finding:
+    trouble = missing_databases(settings.REDIS_DATABASES)
+    return Finding(False, "lacks a database", trouble) if trouble else WELL
 
 
-def _beat() -> str:
+def _beat() -> Finding:
     age = Tick.age(timezone.now())
     if age is None:
-        return gettext("no tick yet; are beat and the control worker running?")
+        return Finding(False, gettext("no tick yet; are beat and the control worker running?"))
     seconds = int(age.total_seconds())
-    word = "ok" if seconds <= STALE_TICK_SECONDS else "stale"
-    return gettext("%(word)s, last tick %(seconds)s s ago") % {"word": word, "seconds": seconds}
+    well = seconds <= STALE_TICK_SECONDS
+    said = gettext("%(word)s, last tick %(seconds)s s ago")
+    return Finding(well, said % {"word": "ok" if well else "stale", "seconds": seconds})

@@ -18,7 +18,8 @@ from campaigns.ledger import Delivery
 from campaigns.repairs import repairs, stalled
 from campaigns.run import Run
 from campaigns.tick import Tick
-from config.celery_settings import PRIORITY_STEPS, QUEUES
+from config.broker import PRIORITY_STEPS
+from config.celery_settings import QUEUES
 
 RECENT = timedelta(days=1)
 REASONS = """

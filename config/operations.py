@@ -64,10 +64,9 @@ def operations(request: HttpRequest) -> HttpResponse:
 def _health() -> Iterator[tuple[str, bool, str]]:
     """(part, whether it is well, in words)."""
     names = {"postgresql": "PostgreSQL", "redis": "Redis", "beat": _("Beat, the clock")}
-    for part, said in health.findings().items():
-        word, _comma, more = said.partition(", ")
-        well = word == "ok"
-        yield names[part], well, (more or _("answers")) if well else said
+    for part, found in health.findings().items():
+        _word, _comma, since = found.said.partition(", ")
+        yield names[part], found.well, (since or _("answers")) if found.well else found.explained
 
 
 def _queues() -> dict[str, int] | None:

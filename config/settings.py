@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.database_address import database_address
 from config.environment import (
+    KEYS,
     env_bool,
     env_choice,
     env_int,
@@ -18,14 +19,18 @@ from config.environment import (
     env_secret,
     env_text,
     insist_on,
+    keys,
     load_running_stack,
 )
+from config.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
 from config.redis_address import redis_databases
 from config.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
-insist_on("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIALS_KEY")
+# Beat and the numbers neither sign nor open anything.
+WITHOUT_KEYS = env_bool("CARILLON_WITHOUT_KEYS", False)
+insist_on("DATABASE_URL", "REDIS_URL", *(() if WITHOUT_KEYS else KEYS))
 
 # --- Where we run -------------------------------------------------------------------------------
 ENVIRONMENT = env_choice(
@@ -35,7 +40,9 @@ PRODUCTION = ENVIRONMENT == "production"
 # Staging rehearses production, but for whom the messages reach.
 SERVED = PRODUCTION or ENVIRONMENT == "staging"
 DEBUG = env_bool("DEBUG", False)
-SECRET_KEY = env_secret("SECRET_KEY")
+SECRET_KEY, CREDENTIALS_KEY = keys(withheld=WITHOUT_KEYS)
+if SERVED:
+    insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 # For Prometheus: a port that only one's own network reaches, or a secret at the public one.
@@ -67,9 +74,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "notifications.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.security.ContentSecurityPolicy",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.probes.Probes",
     "notifications.origin.Origin",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -157,26 +164,19 @@ CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
 # by a false alarm; served, a machine may be slow for a while without costing a second copy.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)
 FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
-if FAILPOINT and ENVIRONMENT != "test":
-    raise ImproperlyConfigured(
-        "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."
-    )
+if ENVIRONMENT != "test":
+    refuse_failpoint(FAILPOINT)
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
 FCM_CA_FILE = os.environ.get("FCM_CA_FILE") or None
-OF_A_STAND_IN = {
-    "FCM_ENDPOINT": FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
-    "FCM_TOKEN_URI": FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
-    "FCM_CA_FILE": FCM_CA_FILE is not None,
-}
-if PRODUCTION and any(OF_A_STAND_IN.values()):
-    named = ", ".join(name for name, is_set in OF_A_STAND_IN.items() if is_set)
-    raise ImproperlyConfigured(
-        f"Only a stand-in for FCM needs {named}. Unset that when CARILLON_ENV=production."
+if PRODUCTION:
+    refuse_stand_ins(
+        FCM_ENDPOINT=FCM_ENDPOINT != GOOGLE_FCM_ENDPOINT,
+        FCM_TOKEN_URI=FCM_TOKEN_URI != GOOGLE_TOKEN_URI,
+        FCM_CA_FILE=FCM_CA_FILE is not None,
     )
-CREDENTIALS_KEY = env_secret("CREDENTIALS_KEY")
 FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
 FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
 
@@ -221,6 +221,7 @@ STATIC_URL = "static/"
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if SERVED else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not SERVED
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 if SERVED:
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -4,7 +4,6 @@ error is called."""
 from __future__ import annotations
 
 import sys
-from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -29,7 +28,7 @@ def refusal(request: HttpRequest, exception: Exception) -> HttpResponse:
     if _is_the_databases(exception):
         return _unavailable(request)
     if _is_a_programs(request):
-        return problems.outside(problems.Problem(HTTPStatus.BAD_REQUEST, str(exception)))
+        return problems.outside(problems.not_taken(exception))
     return bad_request(request, exception)
 
 

@@ -30,6 +30,7 @@ ACTIONS = (
     *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),
     *(gettext_noop("changed members"), gettext_noop("retired"), gettext_noop("restored")),
     *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
+    gettext_noop("resealed"),
     *(gettext_noop("set a password"), gettext_noop("forgot the second factor")),
     *(gettext_noop("set up a second factor"), gettext_noop("turned the second factor off")),
     *(gettext_noop("made new recovery codes"), gettext_noop("used a recovery code")),

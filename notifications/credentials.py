@@ -23,6 +23,7 @@ from notifications.project import Project
 
 MAX_TEXT = 10_000
 MAX_BYTES = 64 * 1024  # a service account has 2.4 kB
+UNIVERSE = "googleapis.com"
 REQUIRED = ("project_id", "client_email", "private_key", "private_key_id", "token_uri")
 GET_ONE = gettext_lazy(
     "Firebase console → Project settings → Service accounts → Generate new private key."
@@ -161,15 +162,21 @@ def check(info: Mapping[str, Any], project: Project) -> None:
         said %= {"owner": info["project_id"][:100], "project": project.firebase_project_id}
         raise ValidationError(f"project_id: {said}")
     # The key is sent wherever token_uri points: only ever to Google or to our own stand-in.
-    allowed = sorted({settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI})
-    if info["token_uri"] not in allowed:
-        said = gettext(
-            "must be %(known)s, not “%(given)s”. Download the file again instead of correcting it."
-        )
-        known = gettext("{} or {}").format(*allowed) if allowed[1:] else allowed[0]
-        said %= {"known": known, "given": info["token_uri"][:100]}
-        raise ValidationError(f"token_uri: {said} {GET_ONE}")
+    _check_address("token_uri", info, sorted({settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI}))
+    # With another one Google's library asks nobody, and signs a token that FCM does not know.
+    _check_address("universe_domain", {"universe_domain": UNIVERSE} | dict(info), [UNIVERSE])
     _check_private_key(info["private_key"])
+
+
+def _check_address(name: str, info: Mapping[str, Any], allowed: list[str]) -> None:
+    if info[name] in allowed:
+        return
+    said = gettext(
+        "must be %(known)s, not “%(given)s”. Download the file again instead of correcting it."
+    )
+    known = gettext("{} or {}").format(*allowed) if allowed[1:] else allowed[0]
+    said %= {"known": known, "given": str(info[name])[:100]}
+    raise ValidationError(f"{name}: {said} {GET_ONE}")
 
 
 def _check_kind(info: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ import os
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 NONCE = 12
 
@@ -42,6 +43,8 @@ def key_id() -> str:
 
 def _keys() -> list[bytes]:
     whole = settings.CREDENTIALS_KEY
+    if not whole:  # or it would be a key that everybody knows
+        raise ImproperlyConfigured("CARILLON_WITHOUT_KEYS: this process can seal and open nothing.")
     parts = [part.strip() for part in whole.split(",") if part.strip()]
     # The whole text last: it may be one key that was chosen with a comma in it.
     return [hashlib.sha256(text.encode()).digest() for text in dict.fromkeys([*parts, whole])]

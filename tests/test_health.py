@@ -52,7 +52,7 @@ def test_a_redis_that_is_away_is_named_and_the_process_stays_alive(
     settings.REDIS_DATABASES = {"broker": settings.BROKER_URL}
     reply = client.get("/readyz")
     assert reply.status_code == 503
-    assert "ConnectionError" in reply.json()["redis"]
+    assert reply.json()["redis"] == "no answer"
     assert client.get("/healthz").status_code == 200
     assert "carillon_runs" in client.get("/metrics").content.decode()
 
@@ -76,7 +76,7 @@ def test_the_metrics_count_what_the_rows_say(
 def test_a_postgresql_that_takes_nothing_is_named(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL transaction_read_only = on")
-    assert client.get("/readyz").json()["postgresql"].startswith("read-only: what cannot be")
+    assert client.get("/readyz").json()["postgresql"] == "read-only"
 
 
 def metric(client: Client, line: str) -> str:

@@ -72,3 +72,44 @@ def test_a_secret_can_come_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_text("a-key-from-a-file\n")
     assert check(CREDENTIALS_KEY_FILE=str(path), CREDENTIALS_KEY="").returncode == 0
+
+
+def without(*names: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`manage.py check` where these are not set."""
+    return check(**dict.fromkeys(names, ""), CARILLON_ENV="production", **environment)
+
+
+KEYS = ("SECRET_KEY", "CREDENTIALS_KEY")
+
+
+def test_a_process_that_opens_nothing_can_be_left_without_the_keys() -> None:
+    done = without(*KEYS, CARILLON_WITHOUT_KEYS="true")
+    assert done.returncode == 0, done.stderr
+    refused = without(*KEYS)
+    assert "Not set: SECRET_KEY, CREDENTIALS_KEY" in refused.stderr
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_and_the_word_that_there_are_none_contradict_each_other(name: str) -> None:
+    (other,) = {*KEYS} - {name}
+    done = without(other, CARILLON_WITHOUT_KEYS="true", **{name: secrets.token_urlsafe(48)})
+    assert done.returncode != 0
+    assert f"CARILLON_WITHOUT_KEYS is set, and {name} too. Unset one of them." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["sealing.seal(b'x', about='y')", "sealing.unseal(b'x' * 40, about='y')", "sealing.key_id()"],
+)
+def test_without_keys_nothing_is_sealed_with_one_that_anybody_knows(script: str) -> None:
+    code = f"import django; django.setup(); from notifications import sealing; {script}"
+    theirs = {name: value for name, value in os.environ.items() if name not in KEYS}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**theirs, "DJANGO_SETTINGS_MODULE": "config.settings", "CARILLON_WITHOUT_KEYS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "CARILLON_WITHOUT_KEYS: this process can seal and open nothing" in done.stderr

@@ -94,7 +94,7 @@ def test_an_old_postgresql_is_refused_and_not_ready(postgresql_15: None, client:
     (trouble,) = startup.troubles(startup.FOR_ALL)
     assert trouble.startswith("PostgreSQL 15 is too old")
     assert trouble.endswith("Use PostgreSQL 16 or later.")
-    assert client.get("/readyz").json()["postgresql"] == trouble
+    assert client.get("/readyz").json()["postgresql"] == "too old"
 
 
 @pytest.mark.parametrize("name", ["broker", "results", "gate", "cache"])
@@ -107,7 +107,7 @@ def test_a_redis_that_lacks_a_database_is_refused_and_not_ready(
     assert trouble.startswith(f"Redis does not have database 99999 ({name}: ")
     assert "name a lower one, or raise `databases`" in trouble
     reply = client.get("/readyz")
-    assert (reply.status_code, reply.json()["redis"]) == (503, trouble)
+    assert (reply.status_code, reply.json()["redis"]) == (503, "lacks a database")
 
 
 @pytest.mark.parametrize("program", ["worker -c 1", "beat --pidfile= -s {folder}/schedule"])

@@ -29,7 +29,7 @@ def execute(folder: Path, command: Sequence[str]) -> int:
         supervisor.listen()
         try:
             secrets = secret_values(state.path / "secrets", os.environ)
-            urls = start_servers(supervisor, state, secrets, os.environ)
+            urls = start_servers(supervisor, state, secrets, os.environ, for_tests=True)
             exports = {"CARILLON_ENV": os.environ.get("CARILLON_ENV") or "test"}
             exports |= exported.shared(secrets, urls)
             return _attend(supervisor, command, exported.marked(os.environ, state, exports))

@@ -9,7 +9,7 @@ from config.stack import stand_in
 from config.stack.leftovers import MARK
 from config.stack.state import State
 
-INTERNAL = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD"}
+INTERNAL = {"POSTGRES_PASSWORD", "DATABASE_PASSWORD", "VALKEY_PASSWORD"}
 
 
 def shared(secrets: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, str]:

@@ -15,24 +15,42 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
-from psycopg import sql
 
-from config.stack import StackError
+from config.stack import StackError, database_role
 from config.stack.account import Quarters
 from config.stack.service import Service
 
-USER, DATABASE = "push", "carillon"
+SUPERUSER = "push"
 
 
-def url(port: int, password: str, database: str = DATABASE) -> str:
-    return f"postgresql://{USER}:{password}@127.0.0.1:{port}/{database}"
+def url(port: int, secrets: Mapping[str, str]) -> str:
+    """As the product knows it."""
+    return _address(port, database_role.ROLE, secrets["DATABASE_PASSWORD"], database_role.DATABASE)
 
 
-def service(quarters: Quarters, port: int, password: str, env: Mapping[str, str]) -> Service:
-    """A cluster ready to start; made first when there is none."""
+def superusers_url(
+    port: int, secrets: Mapping[str, str], database: str = database_role.DATABASE
+) -> str:
+    """For the launcher, and for tests and measurements that lay hands on the server itself."""
+    return _address(port, SUPERUSER, secrets["POSTGRES_PASSWORD"], database)
+
+
+def _address(port: int, user: str, password: str, database: str) -> str:
+    return f"postgresql://{user}:{password}@127.0.0.1:{port}/{database}"
+
+
+def service(
+    quarters: Quarters,
+    port: int,
+    secrets: Mapping[str, str],
+    env: Mapping[str, str],
+    *,
+    for_tests: bool,
+) -> Service:
+    """A cluster ready to start; made first when there is none. Tests make databases too."""
     cluster = quarters.data / "postgres"
     if not (cluster / "PG_VERSION").is_file():
-        _create_cluster(quarters, password)
+        _create_cluster(quarters, secrets["POSTGRES_PASSWORD"])
     refuse_foreign_version(cluster, _release(quarters))
     settings = {
         "listen_addresses": "127.0.0.1",
@@ -45,7 +63,7 @@ def service(quarters: Quarters, port: int, password: str, env: Mapping[str, str]
         name="postgres",
         argv=(str(_program(quarters, "postgres")), "-D", str(cluster), "-p", str(port), *options),
         env=env,
-        answers=lambda: _database_answers(port, password),
+        answers=lambda: _database_answers(port, secrets, for_tests=for_tests),
         account=quarters.account,
         # SIGTERM would wait for every client to leave by itself.
         farewell=(signal.SIGINT, signal.SIGQUIT),
@@ -88,7 +106,7 @@ def _create_cluster(quarters: Quarters, password: str) -> None:
         for path in (Path(folder), password_file):
             quarters.account.own(path)
         made = subprocess.run(
-            [_program(quarters, "initdb"), "-D", draft, "-U", USER, "--auth=scram-sha-256",
+            [_program(quarters, "initdb"), "-D", draft, "-U", SUPERUSER, "--auth=scram-sha-256",
              f"--pwfile={password_file}", "--no-instructions", *locale.split()],
             cwd="/",
             start_new_session=True,
@@ -102,16 +120,15 @@ def _create_cluster(quarters: Quarters, password: str) -> None:
         draft.rename(quarters.data / "postgres")
 
 
-def _database_answers(port: int, password: str) -> bool:
-    """Whether our database accepts a connection; it is created by the first answer."""
+def _database_answers(port: int, secrets: Mapping[str, str], *, for_tests: bool) -> bool:
+    """Whether our database accepts a connection; the first answer prepares it."""
     try:
         with psycopg.connect(
-            url(port, password, "postgres"), autocommit=True, connect_timeout=2
+            superusers_url(port, secrets, "postgres"), autocommit=True, connect_timeout=2
         ) as db:
-            if not db.execute(
-                "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
-            ).fetchone():
-                db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+            database_role.prepare(db, secrets["DATABASE_PASSWORD"], may_create_databases=for_tests)
+        with psycopg.connect(superusers_url(port, secrets), connect_timeout=2) as db:
+            database_role.take_over(db)
     except psycopg.OperationalError as error:
         if "password authentication failed" in str(error):
             raise StackError(

@@ -12,6 +12,7 @@ from config.stack.service import Service
 from config.stack.state import State
 
 PYTHON = sys.executable
+NOT_FLOWERS = ("DATABASE_URL", "SECRET_KEY", "CREDENTIALS_KEY", "ADMIN_PASSWORD")
 WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 
@@ -80,8 +81,8 @@ def _flower(env: Mapping[str, str]) -> Service:
     own = {"FLOWER_BASIC_AUTH": f"{env['FLOWER_USER']}:{env['FLOWER_PASSWORD']}"}
     return Service(
         name="flower",
-        argv=(PYTHON, "-m", "celery", "-A", "config", *argv),
-        env={**env, **own},
+        argv=(PYTHON, "-m", "celery", "-A", "config.flower", *argv),
+        env={name: value for name, value in env.items() if name not in NOT_FLOWERS} | own,
         answers=http(f"http://127.0.0.1:{env['FLOWER_PORT']}/healthcheck"),
     )
 

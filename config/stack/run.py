@@ -57,7 +57,7 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     secrets = secret_values(state.path / "secrets", environ)
 
     console.say("Starting PostgreSQL and Valkey.")
-    urls = start_servers(supervisor, state, secrets, environ)
+    urls = start_servers(supervisor, state, secrets, environ, for_tests=False)
     exports = exported.shared(secrets, urls) | exported.of_a_run(state, environ, ports)
     env = exported.marked(environ, state, exports)
 

@@ -32,7 +32,8 @@ GENERATORS: dict[str, Generator] = {
     "FLOWER_USER": lambda: "flower",
     "FLOWER_PASSWORD": _password,
     "FLOWER_COOKIE_SECRET": _key,
-    "POSTGRES_PASSWORD": _key,
+    "POSTGRES_PASSWORD": _key,  # of its superuser
+    "DATABASE_PASSWORD": _key,  # of the role the product connects as
     "VALKEY_PASSWORD": _key,
 }
 

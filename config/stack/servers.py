@@ -27,7 +27,12 @@ HINTS = {
 
 
 def start_servers(
-    supervisor: Supervisor, state: State, secrets: Mapping[str, str], environ: Mapping[str, str]
+    supervisor: Supervisor,
+    state: State,
+    secrets: Mapping[str, str],
+    environ: Mapping[str, str],
+    *,
+    for_tests: bool,
 ) -> dict[str, str]:
     """Start what is not provided, wait until both answer; DATABASE_URL and REDIS_URL."""
     given = {name: environ[name] for name in HINTS if environ.get(name)}
@@ -35,14 +40,20 @@ def start_servers(
         given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
     for name, address in given.items():
         _insist_on_answer(name, address)
-    services, urls = _embedded(state, secrets, dict(environ) | {MARK: str(state.path)}, given)
+    marked = dict(environ) | {MARK: str(state.path)}
+    services, urls = _embedded(state, secrets, marked, given, for_tests=for_tests)
     supervisor.start(services)
     supervisor.await_answers([service.name for service in services], seconds=60)
     return given | urls
 
 
 def _embedded(
-    state: State, secrets: Mapping[str, str], env: Mapping[str, str], given: Mapping[str, str]
+    state: State,
+    secrets: Mapping[str, str],
+    env: Mapping[str, str],
+    given: Mapping[str, str],
+    *,
+    for_tests: bool,
 ) -> tuple[list[Service], dict[str, str]]:
     if len(given) == len(HINTS):
         return [], {}
@@ -50,9 +61,9 @@ def _embedded(
     ports = embedded_ports(state.path / "ports.json")
     services, urls = [], {}
     if "DATABASE_URL" not in given:
-        port, password = ports["postgres"], secrets["POSTGRES_PASSWORD"]
-        services.append(postgres.service(home, port, password, env))
-        urls["DATABASE_URL"] = postgres.url(port, password)
+        port = ports["postgres"]
+        services.append(postgres.service(home, port, secrets, env, for_tests=for_tests))
+        urls["DATABASE_URL"] = postgres.url(port, secrets)
     if "REDIS_URL" not in given:
         port, password = ports["valkey"], secrets["VALKEY_PASSWORD"]
         services.append(valkey.service(home, port, password, env))

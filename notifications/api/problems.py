@@ -8,7 +8,12 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFieldsSent
+from django.core.exceptions import (
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+)
 from django.core.exceptions import ValidationError as Invalid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -108,7 +113,7 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
         most = f"At most {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} parameters."
         return Problem(HTTPStatus.BAD_REQUEST, most)
     if isinstance(error, SuspiciousOperation):
-        return Problem(HTTPStatus.BAD_REQUEST, str(error))
+        return not_taken(error)
     if isinstance(error, Invalid):
         return Problem(HTTPStatus.BAD_REQUEST, INVALID, errors=_messages_of(error))
     if isinstance(error, DATABASE_TROUBLE):
@@ -172,6 +177,14 @@ def outside(problem: Problem) -> HttpResponse:
 def away() -> Problem:
     again = "Nothing was changed. Try again shortly."
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, again, retry_after=2)
+
+
+def not_taken(error: Exception) -> Problem:
+    """What Django refuses itself. Its own words name our settings, and may name our files."""
+    if isinstance(error, RequestDataTooBig):
+        most = f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes in a body."
+        return Problem(HTTPStatus.BAD_REQUEST, most)
+    return Problem(HTTPStatus.BAD_REQUEST, "This host name, or the request, is not taken here.")
 
 
 def ours() -> Problem:

@@ -53,12 +53,13 @@ class Stage:
         secrets = secret_values(state.path / "secrets", {})
         ports, home = embedded_ports(state.path / "ports.json"), quarters(state.path)
         urls = {
-            "DATABASE_URL": postgres.url(ports["postgres"], secrets["POSTGRES_PASSWORD"]),
+            # Its superuser's: the faults lay hands on the server itself.
+            "DATABASE_URL": postgres.superusers_url(ports["postgres"], secrets),
             "REDIS_URL": valkey.url(ports["valkey"], secrets["VALKEY_PASSWORD"]),
         }
         marked = exported.marked(os.environ, state, {})
         self.postgres = self._process(
-            postgres.service(home, ports["postgres"], secrets["POSTGRES_PASSWORD"], marked)
+            postgres.service(home, ports["postgres"], secrets, marked, for_tests=True)
         )
         self.valkey = self._process(
             valkey.service(home, ports["valkey"], secrets["VALKEY_PASSWORD"], marked)

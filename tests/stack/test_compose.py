@@ -12,7 +12,6 @@ import yaml
 from config.stack import CHECKOUT
 
 TEXT = (CHECKOUT / "docker-compose.yml").read_text()
-SECRETS = ("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "SECRET_KEY", "CREDENTIALS_KEY")
 
 
 @pytest.fixture
@@ -48,13 +47,6 @@ def test_all_processes_together_are_said_apart_from_those_of_one_worker(
     service = compose["services"]["worker"]
     assert service["command"][service["command"].index("-c") + 1] == "${PROCESSES:-4}"
     assert service["environment"]["WORKERS"] == "${WORKERS:-${PROCESSES:-4}}"
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_missing_secret_stops_the_start(name: str) -> None:
-    uses = re.findall(rf"\${{{name}(.*?)}}", TEXT)
-    assert uses
-    assert all(use.startswith(":?set ") for use in uses)
 
 
 def test_the_image_copies_every_package_the_settings_name() -> None:

@@ -128,7 +128,9 @@ def test_a_given_postgresql_that_is_too_old_is_refused(
 ) -> None:
     monkeypatch.setattr(prerequisites, "LEAST_POSTGRESQL", 99)
     with claim(state) as claimed, pytest.raises(StackError, match=r"Use PostgreSQL 99 or later"):
-        start_servers(Supervisor(LogFolder(claimed.logs), print), claimed, {}, given)
+        start_servers(
+            Supervisor(LogFolder(claimed.logs), print), claimed, {}, given, for_tests=True
+        )
 
 
 def test_a_database_address_that_is_none_is_refused_in_words(exec_beside: Launch) -> None:

@@ -1,0 +1,70 @@
+"""What production refuses to start with (and staging, all but the stand-ins): weak keys, pages that
+tell too much, and messages that would go to no phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.core.exceptions import ImproperlyConfigured
+
+RECIPE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
+LEAST = {"SECRET_KEY": 50, "CREDENTIALS_KEY": 32}
+LEAST_DIFFERENT = 9  # characters; 32 hexadecimal digits drawn by chance never have fewer
+WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of chance
+
+
+def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) -> None:
+    """Raise ImproperlyConfigured with all that is weak. No value is ever part of it."""
+    # Those behind the first only open what it has not sealed yet.
+    sealing = credentials_key.lstrip(", ").split(",")[0].strip()
+    weak = [
+        *_weakness("SECRET_KEY", secret_key),
+        *(_weakness("CREDENTIALS_KEY", sealing, _how_to_replace()) if credentials_key else ()),
+    ]
+    if secret_key == sealing:
+        weak.append(f"SECRET_KEY and CREDENTIALS_KEY are the same. Make two: {RECIPE}")
+    if debug:
+        weak.append("DEBUG shows every visitor the settings and the code. Unset it.")
+    if weak:
+        raise ImproperlyConfigured("\n".join(weak))
+
+
+def refuse_stand_ins(**named: bool) -> None:
+    """Each setting with whether it names another FCM than Google's."""
+    if any(named.values()):
+        names = ", ".join(name for name, is_one in named.items() if is_one)
+        raise ImproperlyConfigured(
+            f"Only a stand-in for FCM needs {names}. Unset that when CARILLON_ENV=production."
+        )
+
+
+def refuse_failpoint(point: str) -> None:
+    """Anywhere but in tests."""
+    if point:
+        raise ImproperlyConfigured(
+            "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."
+        )
+
+
+def _weakness(name: str, value: str, then: str = "") -> Iterator[str]:
+    least = LEAST[name]
+    if len(value) < least:
+        characters = "character" if len(value) == 1 else "characters"
+        said = f"{name} has {len(value)} {characters}, and {least} are the least"
+        yield f"{said} in production and staging. Make one: {RECIPE}{then}"
+    elif _can_be_guessed(value):
+        yield f"{name} can be guessed: a pattern, or a word of an example. Make one: {RECIPE}{then}"
+
+
+def _can_be_guessed(value: str) -> bool:
+    repeats = value in (value + value)[1:-1]
+    few = len(set(value)) < LEAST_DIFFERENT
+    return repeats or few or any(word in value.lower() for word in WORDS)
+
+
+def _how_to_replace() -> str:
+    return (
+        "\nIf accounts are sealed with the old CREDENTIALS_KEY: put the new one in front of it, a"
+        " comma between, run manage.py reseal, and take the old one away."
+    )

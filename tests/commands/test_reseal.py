@@ -1,0 +1,68 @@
+"""reseal: every stored account under today's key, so that an older one can be taken away."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+
+from notifications import sealing
+from notifications.audit import AuditEntry
+from notifications.credentials import ServiceAccount
+from notifications.project import Project
+from tests.builders import make_project
+from tests.fcm import Fcm
+
+
+def reseal() -> str:
+    out = StringIO()
+    call_command("reseal", stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def two_accounts(project: Project, fcm: Fcm, settings: LazySettings) -> str:
+    """Sealed with the key that is returned, which now stands behind a new one."""
+    ServiceAccount.store(make_project(), fcm.service_account)
+    old = settings.CREDENTIALS_KEY
+    settings.CREDENTIALS_KEY = f"brand new, {old}"
+    return old
+
+
+def test_after_it_the_new_key_alone_opens_every_account(
+    two_accounts: str, fcm: Fcm, settings: LazySettings
+) -> None:
+    told = reseal()
+
+    settings.CREDENTIALS_KEY = "brand new"
+    assert [each.open() for each in ServiceAccount.objects.all()] == [fcm.service_account] * 2
+    assert set(ServiceAccount.objects.values_list("sealed_with", flat=True)) == {sealing.key_id()}
+    assert f"2 service accounts are sealed with {sealing.key_id()} now" in told
+    assert "Keys behind the first may go." in told
+    assert two_accounts not in told and "brand new" not in told
+    assert AuditEntry.objects.filter(action="resealed").count() == 1
+
+
+def test_a_second_time_there_is_nothing_to_do(two_accounts: str) -> None:
+    reseal()
+    sealed = list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True))
+    assert "0 service accounts are sealed with" in reseal()
+    assert list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True)) == sealed
+
+
+def test_an_account_that_no_key_opens_is_named_and_the_others_are_done(
+    two_accounts: str, project: Project, settings: LazySettings
+) -> None:
+    lost = ServiceAccount.objects.get(project=project)
+    lost.sealed = b"what nobody opens, as its key is lost"
+    lost.save()
+
+    with pytest.raises(CommandError) as refused:
+        reseal()
+
+    assert f"No key opens the service account of {project.slug} " in str(refused.value)
+    assert "Keep the keys behind the first" in str(refused.value)
+    settings.CREDENTIALS_KEY = "brand new"
+    assert ServiceAccount.objects.exclude(pk=lost.pk).get().opens()

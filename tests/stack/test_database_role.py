@@ -1,0 +1,122 @@
+"""The embedded PostgreSQL serves the product as a role that owns its database, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.stack.logs import LogFolder
+from config.stack.secret_values import read_assignments, secret_values
+from config.stack.servers import start_servers
+from config.stack.state import claim
+from config.stack.supervisor import Supervisor
+from tests import previous_release
+from tests.stack.conftest import Launch, bare_environment, launcher
+
+WHAT_IT_MAY = """
+import json, os, psycopg
+with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as db:
+    def refused(statement):
+        try:
+            db.execute(statement)
+        except psycopg.Error as error:
+            return error.sqlstate == "42501"
+        return False
+    role = db.execute(
+        "SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,"
+        " (SELECT count(*) FROM pg_auth_members WHERE member = r.oid),"
+        " (SELECT array_agg(datname) FROM pg_database WHERE datdba = r.oid)"
+        " FROM pg_roles r WHERE rolname = current_user"
+    ).fetchone()
+    refusals = {statement: refused(statement) for statement in (
+        "COPY (SELECT 1) TO PROGRAM 'true'", "SELECT pg_read_file('PG_VERSION')",
+        "CREATE ROLE another", "ALTER SYSTEM SET work_mem = '64MB'",
+        "SELECT * FROM pg_authid", "CREATE TABLE pg_catalog.mine ()",
+    )}
+    print(json.dumps([role, refusals]))
+"""
+GROWN = """
+import os, psycopg
+with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as db:
+    kept = db.execute("SELECT count(*) FROM django_migrations").fetchone()[0]
+    db.execute("ALTER TABLE django_migrations ADD COLUMN note text")
+    db.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('x', 'y', now())")
+    db.execute("CREATE OR REPLACE FUNCTION audit_is_append_only() RETURNS trigger"
+               " LANGUAGE plpgsql AS $$ BEGIN RAISE 'kept'; END $$")
+    db.execute("TRUNCATE campaigns_campaign CASCADE")
+    db.execute("DROP TABLE notifications_device CASCADE")
+    print(kept)
+"""
+
+
+def asked(environ: dict[str, str], script: str = WHAT_IT_MAY) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_where_it_runs_the_role_is_nobody_special(state: Path) -> None:
+    with claim(state) as claimed:
+        supervisor = Supervisor(LogFolder(claimed.logs), print)
+        secrets = secret_values(state / "secrets", {})
+        try:
+            urls = start_servers(supervisor, claimed, secrets, {}, for_tests=False)
+            role, refusals = asked(bare_environment(**urls))
+        finally:
+            supervisor.stop()
+    assert role == [False, False, False, False, False, 0, ["carillon"]]
+    assert all(refusals.values()), refusals
+    assert secrets["POSTGRES_PASSWORD"] not in urls["DATABASE_URL"]
+
+
+def test_beside_tests_it_may_make_databases_and_is_nobody_special_else(
+    exec_beside: Launch,
+) -> None:
+    done = exec_beside(sys.executable, "-c", WHAT_IT_MAY)
+    role, refusals = json.loads(done.stdout)
+    assert role == [False, False, True, False, False, 0, ["carillon"]]
+    assert all(refusals.values()), refusals
+
+
+def test_the_superusers_password_reaches_no_process(exec_beside: Launch, state: Path) -> None:
+    shown = exec_beside("sh", "-c", "env; cat /proc/[0-9]*/cmdline").stdout
+    secrets = read_assignments(state / "secrets")
+    assert secrets["DATABASE_PASSWORD"] in shown  # in DATABASE_URL
+    assert secrets["POSTGRES_PASSWORD"] not in shown
+
+
+@pytest.mark.skipif(bool(previous_release.missing()), reason=previous_release.missing())
+def test_what_the_release_before_made_as_a_superuser_goes_on_in_the_new_hands(
+    exec_beside: Launch, state: Path, tmp_path: Path
+) -> None:
+    before = previous_release.unpack(tmp_path)
+    made = subprocess.run(
+        launcher(state, "exec", "--", sys.executable, "manage.py", "migrate", "--no-input"),
+        cwd=before,
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+
+    done = exec_beside(sys.executable, "-c", GROWN)
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+    role, _ = json.loads(exec_beside(sys.executable, "-c", WHAT_IT_MAY).stdout)
+    assert role == [False, False, True, False, False, 0, ["carillon"]]
+
+    again = subprocess.run(
+        launcher(state, "exec", "--", sys.executable, "manage.py", "migrate", "--no-input"),
+        cwd=before,
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert again.returncode == 0, again.stderr  # and back
