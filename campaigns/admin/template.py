@@ -21,7 +21,7 @@ from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
 from campaigns.comparison import changes
 from campaigns.revision import content_of
 from campaigns.template import Template
-from notifications.admin.keyset import row_id
+from notifications.admin.chosen import named
 from notifications.admin.page import actor
 from notifications.admin.unfolded import display
 from notifications.device import Device
@@ -95,8 +95,7 @@ class TemplatePage(WithRevisions):
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The form's texts for one person; nothing is saved. Redrawn while one types."""
-        posted = request.POST
-        project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
+        posted, project = request.POST, named(request)
         if project is None:
             context: dict[str, Any] = {"no_project": True}
         else:
@@ -105,7 +104,7 @@ class TemplatePage(WithRevisions):
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
         """What a text may ask for, and how many people have it."""
-        project = Project.objects.filter(pk=row_id(request.POST.get("project")) or 0).first()
+        project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
             asked = request.POST.get("preview_person", "").strip()
