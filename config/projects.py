@@ -14,15 +14,14 @@ from django.contrib import admin, messages
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import ResolverMatch, URLPattern, path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import ResolverMatch, URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin import chosen
+from notifications.admin import chosen, onward
 from notifications.admin.keyset import row_id
 from notifications.contact import Contact
 from notifications.project import Project
@@ -74,9 +73,7 @@ def around(request: HttpRequest) -> dict[str, Any]:
 
 def switch(request: HttpRequest) -> HttpResponse:
     """The switcher's own address; the middleware has switched already."""
-    onward = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(onward, {request.get_host()}, request.is_secure())
-    return HttpResponseRedirect(onward if safe else reverse("admin:index"))
+    return HttpResponseRedirect(onward.page(request.POST.get("next", "")))
 
 
 def _switch(request: HttpRequest) -> None:
@@ -129,9 +126,7 @@ def _of_two(request: HttpRequest) -> HttpResponse:
 def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
     if request.htmx and (kwargs or request.method == "GET"):
         # A page left open while one switched in another tab: the whole page says it.
-        return HttpResponseClientRedirect(
-            request.htmx.current_url_abs_path or reverse("admin:index")
-        )
+        return HttpResponseClientRedirect(onward.page_open(request))
     context = {
         "here": chosen.chosen(request),
         "there": there,

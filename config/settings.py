@@ -68,7 +68,7 @@ MIDDLEWARE = [
     "notifications.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.security.ContentSecurityPolicy",
+    "config.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.probes.Probes",
     "notifications.origin.Origin",
