@@ -21,6 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
+from config.security import policy
 from notifications.admin import chosen, onward
 from notifications.admin.keyset import row_id
 from notifications.contact import Contact
@@ -39,7 +40,10 @@ class InTheirProject:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if (here := chosen.seen(request)) is not None:
+            response.headers["Content-Security-Policy"] = policy(here.image_hosts)
+        return response
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]

@@ -245,7 +245,7 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
         "unknown_person": asked if asked and person is None else "",
         "locale": locale,
         "locales": sorted(content["locales"]),
-        "app": project.name,
+        "project": project,
         "template": template,
         "dark": request.POST.get("preview_dark") == "on",
         "platform": request.POST.get("preview_platform", "android"),

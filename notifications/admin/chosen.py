@@ -40,6 +40,11 @@ def named(request: HttpRequest) -> Project | None:
     return mine if mine is not None and str(mine.pk) in said else None
 
 
+def seen(request: HttpRequest) -> Project | None:
+    """The one a page was made in, if it asked for any: this asks the database nothing."""
+    return chosen(request) if hasattr(request, KEPT) else None
+
+
 def choose(request: HttpRequest, project: Project) -> None:
     request.session[SESSION] = project.pk
 
