@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from campaigns.template import Template
-from notifications import images
+from notifications import images, rules
 from notifications.project import Project
 
 
@@ -15,7 +15,8 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
     kept = {source for *_, source in _written(before.frozen())}
     found: dict[str, list[str]] = {}
     for name, where, source in _written(texts):
-        is_new = source not in kept and not _is_a_persons(source)
+        # What is no address at all, the template itself says.
+        is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
         if is_new and not images.allowed(source, project.image_hosts):
             found.setdefault(name, []).append(where + images.refusal(source, project.name))
     return found
