@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +16,10 @@ from campaigns.sent import seqs_in
 
 ROWS_AT_ONCE = 2_000
 WAITING = "waiting"
-# Spreadsheets run a cell that starts with one of these as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Where a spreadsheet may find a formula: it skips what is blank before the sign, takes full-width
+# signs too, and begins a cell at each semicolon where that separates. An apostrophe before it
+# makes it a text; one that stood there gets another, so that each cell can be read back.
+FORMULA = re.compile(r"(^|;)(?=[\s']*[=+@＝＋－＠-])|^(?='*[\t\r\n])")
 
 
 @dataclass(frozen=True)
@@ -175,4 +178,4 @@ def _cells(row: Row) -> list[Any]:
 
 
 def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'", text)

@@ -107,6 +107,7 @@ PAGES: dict[str, Door] = {
     "audience_person": LOOK,
     "audience_choices": LOOK,
     "audience_values": LOOK,
+    "template_hosts": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
     "template_revisions": LOOK,

@@ -26,7 +26,7 @@ from config.celery_settings import QUEUES
 from notifications.admin.chosen import chosen
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
-AGAIN = "every 30s [document.visibilityState === 'visible']"
+AGAIN = "every 30s"
 MOVING = (Run.State.PREPARING, Run.State.SENDING)
 
 

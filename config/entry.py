@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from config import doors
 from notifications.access import ApiKey
+from notifications.admin import onward
 from notifications.second_factor import device_of
 from notifications.team import Role, owners, role_of
 
@@ -54,8 +55,8 @@ def _owes_a_code(request: Any) -> bool:
 
 def _to_the_code(request: Any) -> HttpResponse:
     query = QueryDict(mutable=True)
-    page = request.htmx.current_url_abs_path if request.htmx else request.get_full_path()
-    query["next"] = page or ""
+    asked = onward.page(request.get_full_path())
+    query["next"] = onward.page_open(request) if request.htmx else asked
     url = f"{reverse(f'admin:{ASK}')}?{query.urlencode(safe='/')}"
     return HttpResponseClientRedirect(url) if request.htmx else HttpResponseRedirect(url)
 

@@ -14,6 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
+from notifications.admin import onward
+
 SEEN = "seen_at"
 NOTED_EVERY = 60  # seconds: one write of the session a minute, not one a click
 
@@ -52,5 +54,5 @@ def _whole_page(request: Any, response: HttpResponse) -> HttpResponse:
     if not (request.htmx and response.headers.get("Location", "").startswith(login)):
         return response
     query = QueryDict(mutable=True)
-    query["next"] = request.htmx.current_url_abs_path or reverse("admin:index")
+    query["next"] = onward.page_open(request)
     return HttpResponseClientRedirect(f"{login}?{query.urlencode(safe='/')}")

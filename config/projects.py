@@ -7,26 +7,27 @@ switch by itself: who has two tabs open would launch in the wrong one. It says s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import ResolverMatch, URLPattern, path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import ResolverMatch, URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin import chosen
+from config.security import policy
+from notifications.admin import chosen, onward
 from notifications.admin.keyset import row_id
 from notifications.contact import Contact
 from notifications.project import Project
 
+SAID = ("project", "settled_project")  # in a form, or in an address
 GO = "go_to_project"  # in a POST: switch, then do what it asks
 # What a name in an address stands for. `object_id` and `pk` are the page's own model.
 ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact}
@@ -39,7 +40,10 @@ class InTheirProject:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if (here := chosen.seen(request)) is not None:
+            response.headers["Content-Security-Policy"] = policy(here.image_hosts)
+        return response
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]
@@ -50,8 +54,12 @@ class InTheirProject:
         if not chosen.several(request):
             return None
         _switch(request)
-        here, asked = chosen.chosen(request), _asked_for(request, match, kwargs)
-        there = next((found for found in chosen.projects(request) if found.pk == asked), None)
+        asked = _asked_for(request, match, kwargs)
+        named = [found for found in chosen.projects(request) if found.pk in asked]
+        if len(named) > 1:
+            return _of_two(request)
+        there = next(iter(named), None)
+        here = chosen.chosen(request)
         return None if there is None or there == here else _elsewhere(request, kwargs, there)
 
 
@@ -69,9 +77,7 @@ def around(request: HttpRequest) -> dict[str, Any]:
 
 def switch(request: HttpRequest) -> HttpResponse:
     """The switcher's own address; the middleware has switched already."""
-    onward = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(onward, {request.get_host()}, request.is_secure())
-    return HttpResponseRedirect(onward if safe else reverse("admin:index"))
+    return HttpResponseRedirect(onward.page(request.POST.get("next", "")))
 
 
 def _switch(request: HttpRequest) -> None:
@@ -82,15 +88,21 @@ def _switch(request: HttpRequest) -> None:
         messages.info(request, _("You are working in “%(project)s” now.") % {"project": there})
 
 
-def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> int | None:
-    """The project of the row in the address; else the one a form or a question was made in."""
+def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> set[int]:
+    """Whose row the address names, and in which project the form or the question was made.
+
+    Every one of them counts: a view reads only some, and must not be shown another.
+    """
+    sent = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
+    said = {row_id(one) for form in sent for name in SAID for one in form.getlist(name)}
+    return {pk for pk in said | set(_of_the_row(match, kwargs)) if pk is not None}
+
+
+def _of_the_row(match: ResolverMatch, kwargs: dict[str, Any]) -> Iterator[int | None]:
     for name, value in kwargs.items():
         model = model_of(match.url_name or match.route, name)
         if model is not None and (pk := row_id(value)) is not None:
-            found = model._base_manager.filter(pk=pk).values_list("project_id", flat=True)
-            return found.first()
-    sent = request.POST if request.method == "POST" else request.GET
-    return row_id(sent.get("settled_project")) or row_id(sent.get("project"))
+            yield model._base_manager.filter(pk=pk).values_list("project_id", flat=True).first()
 
 
 def model_of(page: str, name: str) -> type[Model] | None:
@@ -110,12 +122,15 @@ def model_of(page: str, name: str) -> type[Model] | None:
     return None
 
 
+def _of_two(request: HttpRequest) -> HttpResponse:
+    """No page of ours asks so. Whoever does would read of one project through the other's door."""
+    return render(request, "admin/two_projects.html", status=400)
+
+
 def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
     if request.htmx and (kwargs or request.method == "GET"):
         # A page left open while one switched in another tab: the whole page says it.
-        return HttpResponseClientRedirect(
-            request.htmx.current_url_abs_path or reverse("admin:index")
-        )
+        return HttpResponseClientRedirect(onward.page_open(request))
     context = {
         "here": chosen.chosen(request),
         "there": there,

@@ -74,7 +74,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "notifications.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "config.security.ContentSecurityPolicy",
+    "config.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.probes.Probes",

@@ -42,7 +42,11 @@ UNFOLD: dict[str, Any] = {
         lambda request: static("navigation.css"),
         lambda request: static("phone.css"),
     ],
-    "SCRIPTS": [lambda request: static("carillon.js"), lambda request: static("find.js")],
+    "SCRIPTS": [
+        lambda request: static("carillon.js"),
+        lambda request: static("pages.js"),
+        lambda request: static("find.js"),
+    ],
     "COLORS": {
         # Bronze would be the bell's own colour; white on it cannot be read. This is its patina.
         "primary": {

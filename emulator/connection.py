@@ -150,9 +150,13 @@ class Connection(asyncio.Protocol):
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Only two headers matter; their lengths spare every other one a lower().
+        # Only four headers matter; their lengths spare every other one a lower().
         if len(name) == 13 and name.lower() == b"authorization":
             self._request.authorization = value
+        elif len(name) == 4 and name.lower() == b"host":
+            self._request.host = value
+        elif len(name) == 6 and name.lower() == b"origin":
+            self._request.origin = value
         elif len(name) == 6 and name.lower() == b"expect":
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

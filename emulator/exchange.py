@@ -9,13 +9,15 @@ from typing import NamedTuple, Protocol
 class Request:
     """One HTTP request as far as the emulator reads it; filled in while it is parsed."""
 
-    __slots__ = ("authorization", "body", "connection", "method", "target")
+    __slots__ = ("authorization", "body", "connection", "host", "method", "origin", "target")
 
     def __init__(self, connection: int) -> None:
         self.connection = connection
         self.method = b""
         self.target = b""
         self.authorization = b""
+        self.host = b""
+        self.origin = b""  # of the page that asks; a program has none
         self.body = b""
 
 

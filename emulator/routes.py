@@ -12,10 +12,17 @@ from emulator.exchange import Reaction, Request
 from emulator.faults import TOKEN, Faults
 from emulator.fcm import Fcm
 from emulator.oauth import TokenDesk
-from emulator.replies import Reply, google_page
+from emulator.replies import Reply, google_page, json_reply
 
 TOKEN_PATHS = (b"/token", b"/oauth2/v4/token")  # today's, and that of older libraries
 SEND = re.compile(rb"/v1/projects/([^/]+)/messages:send")
+
+# A foreign name that leads here would make a foreign page and the console one site to a browser.
+OWN_NAME = re.compile(rb"(?:(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?)?")
+FOREIGN = json_reply(
+    {"error": "this is for pages and programs of this machine, and you come from another site"},
+    status=403,
+)
 
 # Method, target and body of a request that is not FCM's, to the reply; None if there is no door.
 Elsewhere = Callable[[bytes, bytes, bytes], Awaitable[Reply | None]]
@@ -51,12 +58,21 @@ class Routes:
         return self._fcm.react(scripted, reply.dated(now))
 
     async def _ask_elsewhere(self, request: Request, path: bytes) -> Reaction:
-        reply = await self._elsewhere(request.method, request.target, request.body)
+        reply: Reply | None = FOREIGN
+        if _comes_from_here(request):
+            reply = await self._elsewhere(request.method, request.target, request.body)
         reply = reply or _not_found(path)
         payload = reply.dated(time.time())
         if request.method == b"HEAD":
             payload = payload.removesuffix(reply.body)
         return Reaction(payload)
+
+
+def _comes_from_here(request: Request) -> bool:
+    """A browser lets any page send requests to this machine, but it says whose page it was."""
+    if not OWN_NAME.fullmatch(request.host):
+        return False
+    return request.origin in (b"", b"https://" + request.host)
 
 
 def _not_found(path: bytes) -> Reply:

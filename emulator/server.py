@@ -18,7 +18,7 @@ from emulator.folder import Unusable
 from emulator.parts import Parts
 from emulator.routes import Routes
 
-# Anybody who reaches it may ask it anything, so it is for this machine only.
+# Every program that reaches it may ask it anything, so it is for this machine only.
 HOST = "127.0.0.1"
 TICK_SECONDS = 0.1
 DRAIN_SECONDS = 1.0

@@ -164,6 +164,10 @@ class Session(asyncio.Protocol):
                 request.target = value
             elif name == b"authorization":
                 request.authorization = value
+            elif name in (b":authority", b"host"):
+                request.host = value
+            elif name == b"origin":
+                request.origin = value
         self._streams[number] = Stream(number, request)
 
     def _read(self, event: DataReceived) -> None:

@@ -29,6 +29,7 @@ FIELDS = {
     "expires at": pgettext_lazy("field", "expires at"),
     "external id": pgettext_lazy("field", "external id"),
     "from": pgettext_lazy("field", "from"),
+    "image hosts": pgettext_lazy("field", "image hosts"),
     "kind": pgettext_lazy("field", "kind"),
     "last seen at": pgettext_lazy("field", "last seen at"),
     "last used at": pgettext_lazy("field", "last used at"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from notifications import images
 from notifications.zones import validate_zone
 
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
@@ -50,6 +53,16 @@ class Project(models.Model):
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]
     )
+    image_hosts = ArrayField(
+        models.CharField(max_length=255),
+        blank=True,
+        default=list,
+        db_default=[],
+        help_text=_(
+            "Our pages show images from these hosts only, such as cdn.example.com or "
+            "*.example.com, with commas between them. Phones fetch them from anywhere."
+        ),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -65,7 +78,11 @@ class Project(models.Model):
 
     def clean(self) -> None:
         """What is stored may stay: an ID is judged when it is new."""
-        wrong = {}
+        wrong: dict[str, Any] = {}
+        try:
+            self.image_hosts = images.in_order(self.image_hosts)
+        except ValidationError as error:
+            wrong["image_hosts"] = error
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
         given = self.firebase_project_id

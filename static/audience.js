@@ -91,6 +91,11 @@ document.addEventListener("alpine:init", () => {
       return known ?? { name: rule.field, label, ops: [rule.op], types: ["text"], choices: [] };
     },
 
+    valueOf: (rule) => rule.value ?? "",
+
+    // 1 and "1" are two values.
+    keyOf: (exact) => typeof exact + exact,
+
     opsOf(rule) {
       const { ops } = this.fieldOf(rule);
       return ops.includes(rule.op) || !rule.op ? ops : [...ops, rule.op];
@@ -160,6 +165,11 @@ document.addEventListener("alpine:init", () => {
       this.focusAfter(parent, index + 1);
     },
 
+    setWord(group, word) {
+      group.word = word;
+      this.changed();
+    },
+
     say(text) {
       this.said = text;
     },
@@ -195,6 +205,21 @@ document.addEventListener("alpine:init", () => {
 
     setValue(rule, text) {
       rule.value = Value.typed(text, rule, this.fieldOf(rule));
+      this.changed();
+    },
+
+    typed(rule, text) {
+      this.suggest(rule, text);
+      this.setValue(rule, text);
+    },
+
+    setDate(rule, day) {
+      rule.value = day || null;
+      this.changed();
+    },
+
+    setYes(rule, word) {
+      rule.value = word === "true";
       this.changed();
     },
 

@@ -2,6 +2,14 @@
 // meanwhile, names for what is drawn as an icon only.
 "use strict";
 
+htmx.config.allowEval = false; // nothing on a page becomes code; the header would refuse it anyway
+
+// A page that nobody sees asks for nothing by itself; whoever comes back is shown what is now.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const itself = "[hx-trigger*='every '], [hx-trigger*=visibilitychange]";
+  if (document.hidden && event.detail.elt.matches(itself)) event.preventDefault();
+});
+
 let opener = null; // of the dialog: it gets the focus back
 const inDialog = (element) => element.closest("#modal-content") !== null;
 

@@ -21,11 +21,10 @@ from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field
 from campaigns.run import Run
+from notifications.admin.chosen import named
 from notifications.admin.dialogs import Dialog, ask, done
-from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, actor, page_url
 from notifications.admin.unfolded import action, display
-from notifications.project import Project
 
 SHOWN_MEMBERS = 20
 MOST_ASKED = 100
@@ -157,7 +156,7 @@ class AudiencePage(Page):
 
     def _answer(self, request: HttpRequest, part: str, about: inquiry.About) -> HttpResponse:
         try:
-            context = about(*inquiry.asked(request.POST), request.POST)
+            context = about(*inquiry.asked(request), request.POST)
         except ValidationError as error:
             context = {"problems": inquiry.problems(error), "only_early": inquiry.early(error)}
         return render(request, f"admin/campaigns/audience/{part}.html", context)
@@ -176,9 +175,9 @@ class AudiencePage(Page):
 
 
 def _project_id(request: HttpRequest) -> int:
-    """0, which has nobody, for what is no project."""
-    asked = row_id(request.GET.get("project")) or 0
-    return asked if Project.objects.filter(pk=asked).exists() else 0
+    """0, which has nobody, for what is not the project one works in."""
+    project = named(request)
+    return project.pk if project else 0
 
 
 def _named(user: Model) -> str:

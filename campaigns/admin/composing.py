@@ -28,6 +28,7 @@ from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
 from campaigns.run import Run
 from campaigns.template import Template
+from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, page_url
@@ -197,8 +198,7 @@ def _drop_if_empty(template: Template | None) -> None:
 
 def _project_in(request: HttpRequest) -> Project:
     """A disabled field is not posted: then the only project is meant, or the saved row's."""
-    asked = row_id(request.POST.get("project")) or row_id(request.POST.get("settled_project"))
-    project = Project.objects.filter(pk=asked or 0).first()
+    project = named(request)
     if project is None:
         raise ValidationError(_("Choose a project first."))
     return project
@@ -245,7 +245,7 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
         "unknown_person": asked if asked and person is None else "",
         "locale": locale,
         "locales": sorted(content["locales"]),
-        "app": project.name,
+        "project": project,
         "template": template,
         "dark": request.POST.get("preview_dark") == "on",
         "platform": request.POST.get("preview_platform", "android"),

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin import pictures
 from campaigns.admin.audience_form import AudienceForm
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
@@ -133,8 +134,11 @@ class InPlace(ModelForm):
         self.written = self.text or Template(project=project)
         if self.text is None or cleaned.get("name") != self.initial.get("name"):
             self.written.name = name
-        for name in TEXTS:
-            setattr(self.written, name, cleaned.get(name, ""))
+        texts = {name: cleaned.get(name, "") for name in TEXTS}
+        for field, said in pictures.problems(texts, project, self.written).items():
+            self.add_error(field, said)
+        for name, text in texts.items():
+            setattr(self.written, name, text)
         try:
             self.written.clean()
         except ValidationError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Max, Min
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
 from campaigns.admin import forecast
@@ -19,6 +19,7 @@ from campaigns.admin.why import verdict
 from campaigns.admin.words import label_of, sentence
 from campaigns.audience import Audience, sample, validate_rules
 from campaigns.rules import FIELDS, everyone, leaves
+from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
 from notifications.budget import TooSlow, within
@@ -72,9 +73,9 @@ def _problem(message: str) -> Problem:
     return Problem(said, path, short)
 
 
-def asked(posted: QueryDict) -> tuple[Project, Any]:
+def asked(request: HttpRequest) -> tuple[Project, Any]:
     """The project and the rules in the form. ValidationError says what is missing."""
-    project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
+    posted, project = request.POST, named(request)
     if project is None:
         raise ValidationError(_("Choose a project first."), EARLY)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()

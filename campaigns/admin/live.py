@@ -95,7 +95,7 @@ def moving(run: Run) -> bool:
     return run.unfinished and run.state in MOVING
 
 
-COMING_BACK = "visibilitychange[document.visibilityState === 'visible'] from:document"
+COMING_BACK = "visibilitychange from:document"
 LONGEST_TIMER = timedelta(days=20)  # of a browser: 24.8 days
 OVERDUE = timedelta(minutes=2)
 
@@ -105,7 +105,7 @@ def asks_again(run: Run, now: datetime) -> str:
     if not run.unfinished:
         return ""
     if moving(run):
-        return "every 1s [document.visibilityState === 'visible']"
+        return "every 1s"
     left = run.scheduled_at - now
     if run.state != Run.State.SCHEDULED or left < -OVERDUE:
         return COMING_BACK

@@ -80,7 +80,7 @@ def needing_a_person(project: Project | None) -> int:
 def asks_again(running: list[Run], scheduled: list[Run], now: datetime) -> str:
     """While something is sent, every two seconds; else when something starts, or somebody looks."""
     if running:
-        return "every 2s [document.visibilityState === 'visible']"
+        return "every 2s"
     due = [run.scheduled_at - now for run in scheduled if run.scheduled_at > now - OVERDUE]
     if not due:
         return COMING_BACK

@@ -7,13 +7,13 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from campaigns.admin import insertable, preview
+from campaigns.admin import insertable, pictures, preview
 from campaigns.admin.places import shown
 from campaigns.admin.problems import found
 from campaigns.admin.revisions import WithRevisions
@@ -21,12 +21,15 @@ from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
 from campaigns.comparison import changes
 from campaigns.revision import content_of
 from campaigns.template import Template
-from notifications.admin.keyset import row_id
+from notifications import images
+from notifications.admin.chosen import named
 from notifications.admin.page import actor
 from notifications.admin.unfolded import display
 from notifications.device import Device
 from notifications.options import PLATFORMS
 from notifications.project import Project
+
+MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
 
 
 @admin.register(Template)
@@ -52,6 +55,7 @@ class TemplatePage(WithRevisions):
         return [
             path("preview/", shown, name="template_preview"),
             path("variables/", known, name="template_variables"),
+            path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
             *super().get_urls(),
         ]
 
@@ -95,8 +99,7 @@ class TemplatePage(WithRevisions):
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The form's texts for one person; nothing is saved. Redrawn while one types."""
-        posted = request.POST
-        project = Project.objects.filter(pk=row_id(posted.get("project")) or 0).first()
+        posted, project = request.POST, named(request)
         if project is None:
             context: dict[str, Any] = {"no_project": True}
         else:
@@ -105,13 +108,22 @@ class TemplatePage(WithRevisions):
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
         """What a text may ask for, and how many people have it."""
-        project = Project.objects.filter(pk=row_id(request.POST.get("project")) or 0).first()
+        project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
             asked = request.POST.get("preview_person", "").strip()
             person = preview.somebody(project, asked)
             context |= {"person": person, "known": insertable.known(project, person)}
         return render(request, "admin/campaigns/template/variables.html", context)
+
+    def hosts_view(self, request: HttpRequest, id: int) -> HttpResponse:
+        """A part of the project's page, which cannot know of templates itself."""
+        project = get_object_or_404(Project, pk=id)
+        used = pictures.hosts(Template.objects.filter(project=project)[:MOST_TEMPLATES])
+        kept = project.image_hosts
+        refused = sorted(host for host in used if not images.allowed(f"https://{host}/", kept))
+        context = {"refused": refused}
+        return render(request, "admin/campaigns/template/hosts.html", context)
 
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
@@ -138,5 +150,6 @@ class TemplatePage(WithRevisions):
             "look": "dark" if posted.get("preview_look") == "dark" else "light",
             "looks": [("light", _("Light")), ("dark", _("Dark"))],
             "locales": sorted(languages),
+            "project": project,
             "project_name": project.name,
         }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns import revision
-from campaigns.admin import meanwhile
+from campaigns.admin import meanwhile, pictures
 from campaigns.admin.meanwhile import Meanwhile, Seen
 from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
 from campaigns.content import TEXTS
@@ -73,9 +73,16 @@ class TemplateForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
+        self._look_at_images(cleaned)
         if self.instance.pk:
             self._meet(cleaned)
         return cleaned
+
+    def _look_at_images(self, cleaned: dict[str, Any]) -> None:
+        project = cleaned.get("project") or getattr(self.instance, "project", None)
+        if project is not None:
+            for name, said in pictures.problems(cleaned, project, self.instance).items():
+                self.add_error(name, said)
 
     def _meet(self, cleaned: dict[str, Any]) -> None:
         """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""

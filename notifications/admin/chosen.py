@@ -33,6 +33,18 @@ def chosen(request: HttpRequest) -> Project | None:
     return next((project for project in found if project.pk == asked), oldest)
 
 
+def named(request: HttpRequest) -> Project | None:
+    """The one worked in, if the form or the question names it. There is no other to be had here."""
+    mine, sent = chosen(request), request.POST if request.method == "POST" else request.GET
+    said = {sent.get("project"), sent.get("settled_project")}
+    return mine if mine is not None and str(mine.pk) in said else None
+
+
+def seen(request: HttpRequest) -> Project | None:
+    """The one a page was made in, if it asked for any: this asks the database nothing."""
+    return chosen(request) if hasattr(request, KEPT) else None
+
+
 def choose(request: HttpRequest, project: Project) -> None:
     request.session[SESSION] = project.pk
 

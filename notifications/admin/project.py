@@ -32,6 +32,7 @@ class ProjectPage(Page):
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
+        (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
     ]
     readonly_fields = ["credentials", "sends_to"]
     prepopulated_fields = {"slug": ["name"]}

@@ -10,11 +10,11 @@ from django.contrib.admin import site
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from notifications import audit, second_factor
+from notifications.admin import onward
 from notifications.admin.page import actor
 
 WRONG = gettext_lazy(
@@ -50,11 +50,7 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
 
 def _next(request: HttpRequest) -> str:
     """Where one wanted to go, if that is a page of ours."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    ours = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if ours and wanted.startswith("/") else reverse("admin:index")
+    return onward.page(request.POST.get("next") or request.GET.get("next") or "")
 
 
 def own(request: HttpRequest) -> HttpResponse:

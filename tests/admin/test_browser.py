@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.project import Project
+from tests.browser.settled import wait_until_settled
 from tests.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,7 +82,7 @@ def test_no_page_upsets_the_browser_or_scrolls_sideways(
         "auth/user/",
     ):
         page.goto(f"{live_server.url}/admin/{path}")
-        page.wait_for_function("!document.querySelector('.htmx-request, [x-cloak]')")
+        wait_until_settled(page)
         assert troubles == [], path
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{path} is {wide} px wide"

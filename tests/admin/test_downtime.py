@@ -161,7 +161,6 @@ def test_while_something_is_sent_the_pages_that_show_it_ask_again(
     for name, args in about:
         page = desk.client.get(reverse(f"admin:{name}", args=args)).content.decode()
         assert POLLS.search(page), name
-        assert all("visibilityState" in asks for asks in re.findall(r"every \d+s[^,\"]*", page))
 
 
 def test_no_script_of_ours_runs_a_clock() -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import control, engine
@@ -19,6 +19,7 @@ from campaigns.reasons import Cause
 from notifications.project import Project
 from notifications.team import Role
 from tests.admin.test_run import settle
+from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import CHROMIUM, QUIET
 from tests.builders import make_campaign, make_people, make_run
 from tests.roles.people import logged_in, somebody
@@ -53,7 +54,12 @@ JUDGE = """async ([without, wcag]) => {
     if (!document.title.trim() || /Select .* to/.test(document.title)) wrong.push(document.title);
     return wrong;
 }"""
-SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+# What follows the window's size may be a moment late.
+SIDEWAYS = """async () => {
+    const wide = () => document.documentElement.scrollWidth - innerWidth, until = Date.now() + 2000;
+    while (wide() > 0 && Date.now() < until) await new Promise(requestAnimationFrame);
+    return wide();
+}"""
 # What says where the keyboard is: an outline, or a ring or border of the field around it.
 SEEN = """() => {
     const drawn = (box) => {
@@ -103,13 +109,11 @@ def complaints(page: Page) -> list[str]:
     """
     without = [] if page.url.endswith("/admin/") else [["#nav-sidebar"]]
     page.set_viewport_size({"width": 1360, "height": 900})
-    page.wait_for_function("!document.querySelector('.htmx-request, [x-cloak]')")
+    wait_until_settled(page)
     wrong = page.evaluate(JUDGE, [without, WCAG])
     page.set_viewport_size({"width": 390, "height": 844})
-    try:  # what follows the window's size may be a moment late
-        page.wait_for_function(f"{SIDEWAYS} <= 0", timeout=2_000)
-    except TimeoutError:
-        wrong.append(f"{page.evaluate(SIDEWAYS)} px too wide for a phone")
+    if (wide := page.evaluate(SIDEWAYS)) > 0:
+        wrong.append(f"{wide} px too wide for a phone")
     return list(wrong)
 
 

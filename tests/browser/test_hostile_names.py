@@ -17,6 +17,7 @@ from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.access import ApiKey
 from notifications.project import Project
+from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import browser  # noqa: F401
 from tests.builders import (
     make_audience,
@@ -172,7 +173,7 @@ def test_no_page_takes_a_name_for_markup(
     shown = 0
     for path in pages_of(run):
         page.goto(f"{live_server.url}/admin/{path}")
-        page.wait_for_function("!document.querySelector('.htmx-request')")
+        wait_until_settled(page)
         assert upset == [], path
         assert page.evaluate("window.refused") == [], path
         assert page.locator("[data-xss]").count() == 0, path

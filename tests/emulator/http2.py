@@ -87,7 +87,7 @@ class Client:
         return [
             (":method", method),
             (":scheme", "https"),
-            (":authority", "emulator"),
+            (":authority", "localhost"),
             (":path", path),
             *((name.replace("_", "-"), value) for name, value in headers.items()),
         ]

@@ -1,0 +1,42 @@
+"""The images of a text that is being written: from the hosts its project allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from campaigns.template import Template
+from notifications import images, rules
+from notifications.project import Project
+
+
+def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:
+    """By field. What was saved before may stay: phones fetch it all the same."""
+    kept = {source for *_, source in _written(before.frozen())}
+    found: dict[str, list[str]] = {}
+    for name, where, source in _written(texts):
+        # What is no address at all, the template itself says.
+        is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
+        if is_new and not images.allowed(source, project.image_hosts):
+            found.setdefault(name, []).append(where + images.refusal(source, project.name))
+    return found
+
+
+def hosts(templates: Iterable[Template]) -> set[str]:
+    sources = (source for one in templates for *_, source in _written(one.frozen()))
+    return {images.host_of(source) for source in sources if not _is_a_persons(source)} - {""}
+
+
+def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(field, where in it, address) of each image there is."""
+    languages = texts.get("locales") or {}
+    if image := texts.get("image"):
+        yield "image", "", image
+    for tag, texts_there in languages.items() if isinstance(languages, dict) else ():
+        if isinstance(texts_there, dict) and isinstance(image := texts_there.get("image"), str):
+            yield "locales", f"{tag}.image: ", image
+
+
+def _is_a_persons(source: str) -> bool:
+    """Which host it is only a person's own value tells; the preview judges it then."""
+    return source.startswith("{") or "{" in source.partition("//")[2].partition("/")[0]

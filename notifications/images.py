@@ -1,0 +1,55 @@
+"""From which hosts the pages of a project load images. Phones fetch theirs from anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+MOST_HOSTS = 20  # they stand in a header of every page
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+HOST = re.compile(rf"(?:\*\.)?(?:{LABEL}\.)+{LABEL}(?::[1-9][0-9]{{0,4}})?")
+
+
+def in_order(hosts: Iterable[str]) -> list[str]:
+    """As they are kept. ValidationError names the one that is none."""
+    found = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
+    for host in found:
+        if len(host) > 255 or not HOST.fullmatch(host):
+            said = _(
+                "“%(host)s” is no host: write cdn.example.com, or *.example.com for all below."
+            )
+            raise ValidationError(said % {"host": host[:100]})
+    if len(found) > MOST_HOSTS:
+        raise ValidationError(_("At most %(most)s hosts.") % {"most": MOST_HOSTS})
+    return found
+
+
+def host_of(address: str) -> str:
+    """Of an https address, with its port unless that is the usual one; empty if it has none."""
+    try:
+        parts = urlsplit(address.strip())
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return ""
+    return f"{host}:{port}" if port not in (None, 443) else host
+
+
+def allowed(address: str, hosts: Iterable[str]) -> bool:
+    """As the browser judges: `*.` stands for one name or more, not for none."""
+    host = host_of(address)
+    return any(
+        host.endswith(one[1:]) and host != one[2:] if one.startswith("*.") else host == one
+        for one in hosts
+    )
+
+
+def refusal(address: str, project: str) -> str:
+    said = _(
+        "Images from “%(host)s” are not shown here. An operator can allow that host on the page of "
+        "the project “%(project)s”, under “Image hosts”."
+    )
+    return said % {"host": host_of(address) or address[:100], "project": project}

@@ -1,0 +1,20 @@
+"""Whether a project's pages show an image, and what to do when they do not."""
+
+from __future__ import annotations
+
+from django import template
+
+from notifications import images
+from notifications.project import Project
+
+register = template.Library()
+
+
+@register.filter
+def shown_in(address: str, project: Project) -> bool:
+    return images.allowed(address, project.image_hosts)
+
+
+@register.filter
+def why_not_in(address: str, project: Project) -> str:
+    return images.refusal(address, project.name)

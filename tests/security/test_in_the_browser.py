@@ -1,0 +1,184 @@
+"""Under the policy without eval: every page, and whatever on it Alpine and htmx move, by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from campaigns import engine
+from notifications.project import Project
+from tests.admin.test_run import settle
+from tests.browser.settled import wait_until_settled
+from tests.browser.test_accessible import log_in, logged_in_again, whole_pages
+from tests.browser.test_hostile_names import WATCH
+from tests.browser.test_walk import browser as browser
+from tests.builders import make_audience, make_contact, make_people, make_run
+from tests.roles.test_matrix import rows as rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STEPS = ("who", "what", "when", "review")
+# One leaf for each way to type a value, so that each is drawn.
+EVERY_WAY = {
+    "all": [
+        {"field": "attributes.first_name", "op": "contains", "value": "A"},
+        {"field": "attributes.age", "op": "gt", "value": 3},
+        {"field": "created_at", "op": "within_last", "value": "P3D"},
+        {"field": "created_at", "op": "before", "value": "2026-01-01"},
+        {"field": "attributes.pro", "op": "eq", "value": True},
+        {"field": "attributes.plan", "op": "in", "value": ["pro", "5"]},
+        {"field": "platform", "op": "in", "value": ["ios"]},
+        {"any": [{"field": "locale", "op": "eq", "value": "ko"}]},
+    ]
+}
+
+
+@pytest.fixture
+def upset() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer, upset: list[str]) -> Iterator[Page]:
+    """Whoever complains, fails: the console (Alpine warns there), an error, the policy."""
+    context = browser.new_context(base_url=live_server.url)
+    context.add_init_script(WATCH)
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    page.on("pageerror", lambda error: upset.append(str(error)))
+    page.on(
+        "console",
+        lambda said: upset.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    log_in(page, live_server, logged_in_again())
+    yield page
+    context.close()
+
+
+def open_whole(page: Page, path: str) -> None:
+    page.goto(path)
+    wait_until_settled(page)
+
+
+def expect_calm(page: Page, upset: list[str]) -> None:
+    assert upset + page.evaluate("window.refused") == [], page.url
+
+
+def test_no_page_asks_for_eval(page: Page, upset: list[str], rows: dict[str, int]) -> None:
+    paths = whole_pages(rows)
+    assert len(paths) > 25, "the walk has lost its way"
+    steps = reverse("admin:campaigns_campaign_change", args=[rows["campaigns_campaign"]])
+    for path in [*paths, *(f"{steps}?step={step}" for step in STEPS), "/api/docs/"]:
+        open_whole(page, path)
+        expect_calm(page, upset)
+
+
+def test_every_rule_of_the_builder_is_drawn_and_changed(
+    page: Page, upset: list[str], project: Project
+) -> None:
+    make_contact(project, attributes={"first_name": "Ada", "age": 7, "plan": "pro", "pro": True})
+    audience = make_audience(project, name="All ways", rules=EVERY_WAY)
+    open_whole(page, reverse("admin:campaigns_audience_change", args=[audience.pk]))
+    expect(page.locator(".a-rule")).to_have_count(8)
+    page.get_by_role("combobox", name="Which of these must hold").first.select_option("any")
+    page.get_by_label("Number").fill("9")
+    page.get_by_label("Date").fill("2026-02-03")
+    page.get_by_label("Unit of time").select_option("W")
+    page.locator(".a-rule", has=page.locator("option[value=false]")).locator(
+        ".a-value select"
+    ).select_option("false")
+    page.get_by_role("button", name="Remove pro").click()
+    text = page.locator("#id_rules")
+    for part in ("any", "9", "2026-02-03", "P3W", "false"):
+        expect(text).to_have_value(re.compile(rf'"?{part}"?'))
+    assert '"pro"' not in text.input_value().replace('"attributes.pro"', "")
+    page.get_by_role("button", name="Dissolve this group").click()
+    page.get_by_role("button", name="Put this rule into a group of its own").first.click()
+    page.get_by_role("tab", name="JSON, for experts").click()
+    page.get_by_role("tab", name="Blocks").click()
+    expect_calm(page, upset)
+
+
+def test_a_templates_tabs_options_and_rows_move(
+    page: Page, upset: list[str], rows: dict[str, int]
+) -> None:
+    open_whole(page, reverse("admin:campaigns_template_change", args=[rows["campaigns_template"]]))
+    page.get_by_label("Language tag").fill("ko")
+    page.get_by_role("button", name="Add a language").click()
+    page.locator("#t-in-title").fill("안녕")
+    page.get_by_role("tab", name="Main text").click()
+    page.get_by_role("button", name="Add a value").click()
+    page.get_by_label("Name", exact=True).last.fill("note")
+    page.get_by_label("Text", exact=True).last.fill("x")
+    expect(page.locator("#id_data")).to_have_value(re.compile('"note": "x"'))
+    expect(page.locator("#id_locales")).to_have_value(re.compile("안녕"))
+    page.locator(".t-platform summary").first.click()
+    page.locator(".t-platform select").first.select_option(index=1)
+    expect(page.locator("#id_options")).not_to_have_value(re.compile(r"^\s*\{?\}?\s*$"))
+    expect_calm(page, upset)
+
+
+def test_dialogs_menus_themes_and_filters_open(
+    page: Page, upset: list[str], project: Project
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    settle(run, accepted=1)
+    engine.advance(run.pk, now=timezone.now())
+    open_whole(page, reverse("admin:campaigns_run_change", args=[run.pk]))
+    page.get_by_text("Pause", exact=True).first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    page.keyboard.press("Control+e")  # the theme
+    dark = page.evaluate("document.documentElement.classList.contains('dark')")
+    page.reload()
+    assert page.evaluate("document.documentElement.classList.contains('dark')") == dark
+    page.locator("#nav-sidebar [x-on\\:click^='openUserLinks =']").last.click()
+    page.get_by_text("Dark", exact=True).click()
+    expect(page.locator("html")).to_have_class(re.compile("dark"))
+
+    page.get_by_role("button", name="Navigation").first.click()
+    page.reload()
+    assert page.evaluate("localStorage.getItem('sidebarDesktopOpen')") == "0"
+    page.keyboard.press("Control+k")
+    expect(page.locator("#find")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    page.goto(reverse("admin:campaigns_campaign_changelist"))
+    page.get_by_text("Filters").first.click()
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Navigation").last.click()
+    expect(page.locator("#nav-sidebar")).to_be_in_viewport()
+    expect_calm(page, upset)
+
+
+def test_a_page_nobody_sees_asks_nothing_and_one_seen_again_does(
+    page: Page, upset: list[str], project: Project
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    live = reverse("admin:run_live", args=[run.pk])
+    asked: list[str] = []
+    page.on("request", lambda sent: asked.append(sent.url) if live in sent.url else None)
+    open_whole(page, reverse("admin:campaigns_run_change", args=[run.pk]))
+    with page.expect_request(f"**{live}*"):
+        pass  # by itself, each second
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    asked.clear()
+    refused = page.evaluate(
+        """() => new Promise((resolve) => document.addEventListener("htmx:beforeRequest",
+            (event) => resolve(event.defaultPrevented)))"""
+    )
+    assert refused and asked == []
+    page.evaluate("delete document.hidden")
+    with page.expect_request(f"**{live}*"):
+        pass
+    expect_calm(page, upset)
