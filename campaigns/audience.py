@@ -154,7 +154,7 @@ def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
             " WHERE project_id = %s AND kind = 'list' AND id = ANY(%s) FOR KEY SHARE",
             [project_id, list(named)],
         )
-        return named - {row[0] for row in cursor.fetchall()}
+        return set(named) - {row[0] for row in cursor.fetchall()}
 
 
 def count(
