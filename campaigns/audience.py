@@ -67,7 +67,8 @@ class Audience(OfProject):
         """What a run freezes: a list is the rule “is on this list”."""
         if self.kind == self.Kind.LIST:
             return {"field": "list", "op": "eq", "value": self.pk}
-        return dict(self.rules)
+        kept: dict[str, Any] = self.rules
+        return kept
 
     def used_by(self) -> list[models.Model]:
         """What needs it: campaigns, and of a list the rules that name it, of audiences and runs."""

@@ -22,9 +22,8 @@ from notifications.text import unstorable
 
 MAX_DEPTH = 6
 MAX_LEAVES = 100
-MAX_NODES = 300  # leaves, and the groups and “not”s around them
+MAX_NODES = 500  # leaves, and the groups and “not”s around them
 MAX_VALUES = 1_000
-MAX_VALUES_IN_ALL = 20_000
 MAX_TEXT = 500
 MOST_SAID = 20
 VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
@@ -71,6 +70,10 @@ def everyone() -> dict[str, Any]:
 # --- Checking -------------------------------------------------------------------------------------
 
 
+class Broken(ValidationError):
+    """Rules that are kept, and are none: of before a limit, or written past every door."""
+
+
 def validate(tree: Any, *, lists: Container[int]) -> None:
     """Raise ValidationError naming the place, e.g. `rules.all[1].op`, and the fix.
 
@@ -82,27 +85,31 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
 
 def problems(tree: Any) -> list[str]:
     """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
-    if too_much := _too_much(tree):
-        return [f"rules: {too_much}"]
-    found: list[str] = []
-    _check(tree, "rules", 1, found)
+    found = _too_many_nodes(tree)
+    if not found:
+        _check(tree, "rules", 1, found)
     return found
 
 
-def _too_much(tree: Any) -> str:
-    nodes = list(walk(tree))
-    asked = [node.get("value") for node in nodes if isinstance(node, dict) and "field" in node]
-    for count, most, said in (
-        (len(asked), MAX_LEAVES, gettext("at most %(most)s rules; there are %(count)s. Remove "
-                                         "some, or let one compare with a list of values.")),
-        (len(nodes), MAX_NODES, gettext("at most %(most)s rules and groups; there are %(count)s. "
-                                        "Remove groups that hold nothing or only one rule.")),
-        (sum(len(value) for value in asked if isinstance(value, list)), MAX_VALUES_IN_ALL,
-         gettext("at most %(most)s values in all; there are %(count)s. Use a static list.")),
-    ):  # fmt: skip
-        if count > most:
-            return said % {"most": f"{most:,}", "count": f"{count:,}"}
-    return ""
+def refuse_broken(tree: Any) -> None:
+    """Raise Broken for a tree that nothing but `walk` may look into."""
+    if found := problems(tree):
+        raise Broken({"rules": found[:MOST_SAID]})
+
+
+def _too_many_nodes(tree: Any) -> list[str]:
+    nodes, asked = sum(1 for _ in walk(tree)), sum(1 for _ in leaves(tree))
+    if asked > MAX_LEAVES:
+        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
+                       "compare with a list of values.")  # fmt: skip
+        return [_refusal(said, MAX_LEAVES, asked)]
+    said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
+                   "hold nothing or only one rule.")  # fmt: skip
+    return [_refusal(said, MAX_NODES, nodes)] if nodes > MAX_NODES else []
+
+
+def _refusal(said: str, most: int, count: int) -> str:
+    return f"rules: {said % {'most': f'{most:,}', 'count': f'{count:,}'}}"
 
 
 def walk(tree: Any) -> Iterator[Any]:
@@ -256,7 +263,8 @@ def lists_named(tree: Any) -> list[int]:
     """The ids of the static lists that a tree asks, each once, also of one that is broken."""
     asked = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
     values = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
-    return list(dict.fromkeys(pk for pk in values if _is_id(pk)))
+    ids: list[int] = [pk for pk in values if _is_id(pk)]
+    return list(dict.fromkeys(ids))
 
 
 def moment(value: Any) -> datetime | date | None:

@@ -59,10 +59,10 @@ def test_what_stands_behind_a_hundred_empty_groups_is_judged_too(
     [
         ({"all": [LEAF] * 101}, "at most 100 rules; there are 101"),
         ({"any": [LEAF] * 50_000}, "at most 100 rules; there are 50,000"),
-        ({"all": [NOTHING] * 50_000}, "at most 300 rules and groups; there are 50,001"),
+        ({"all": [NOTHING] * 50_000}, "at most 500 rules and groups; there are 50,001"),
         (comb(4, 5), "at most 100 rules; there are 625"),
         (comb(2, 20), "at most 100 rules; there are 400"),
-        ({"all": [nested(2)] * 99 + [nested(4)]}, "at most 300 rules and groups; there are 303"),
+        ({"all": [nested(4)] * 100}, "at most 500 rules and groups; there are 501"),
         (nested(29), "nested deeper than 6 levels"),
         ({"all": [nested(27)] * 300}, "at most 100 rules; there are 300"),
     ],
@@ -82,24 +82,14 @@ def test_what_is_too_much_is_counted_before_any_rule_of_it_is_judged(
     assert judged == []
 
 
-def test_the_values_of_all_rules_are_counted_before_they_are_judged(
-    caller: Caller, judged: list[Any]
-) -> None:
-    leaf = {"field": "locale", "op": "in", "value": ["ko"] * 1_000}
-    answer = caller.post("audiences/estimate", {"rules": {"any": [leaf] * 50}})
-    assert answer.status_code == 400
-    assert "at most 20,000 values in all; there are 50,000" in str(answer.json()["errors"])
-    assert judged == []
-
-
 def test_a_tree_as_large_as_it_may_be_is_saved_and_counted(caller: Caller) -> None:
-    tree = {"any": [nested(1)] * 99 + [{"all": [nested(1)]}]}
+    tree = {"any": [nested(3)] * 99 + [{"all": [nested(3)]}]}
     assert caller.post("audiences", {"name": "A", "rules": tree}).status_code == 201
     assert caller.post("audiences/estimate", {"rules": tree}).status_code == 200
 
 
 def test_the_page_says_of_too_many_rules_what_the_api_says(desk: Desk, project: Project) -> None:
-    text = '{"all": [' + ",".join(['{"all": []}'] * 400) + "]}"
+    text = '{"all": [' + ",".join(['{"all": []}'] * 600) + "]}"
     reply = desk.post("audience_count", project=project.pk, kind="rules", rules=text)
     assert reply.status_code == 200
-    assert "at most 300 rules and groups; there are 401" in reply.content.decode()
+    assert "at most 500 rules and groups; there are 601" in reply.content.decode()
