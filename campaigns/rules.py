@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
@@ -250,7 +250,7 @@ def _is_large(value: Any) -> bool:
     return number and not _is_number(value)
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
@@ -263,8 +263,7 @@ def lists_named(tree: Any) -> list[int]:
     """The ids of the static lists that a tree asks, each once, also of one that is broken."""
     asked = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
     values = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
-    ids: list[int] = [pk for pk in values if _is_id(pk)]
-    return list(dict.fromkeys(ids))
+    return list(dict.fromkeys(pk for pk in values if _is_id(pk)))
 
 
 def moment(value: Any) -> datetime | date | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -130,8 +130,9 @@ def variables(content: Content, project: Project) -> list[Variable]:
     except LiquidError:
         return []
     of, lacking = missing(names, project) if names else (0, [])
+    needed = set().union(*map(_needed_by, sources))
     found = [
-        Variable(name, count, of, any(_needs(source, name, names) for source in sources))
+        Variable(name, count, of, name in needed)
         for name, count in zip(names, lacking, strict=True)
     ]
     if not any(variable.unknown for variable in found):
@@ -168,12 +169,17 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _needs(source: str, name: str, names: list[str]) -> bool:
-    """Whether people without it are skipped, or the text says something else instead."""
-    return _renders(source, names) and not _renders(source, [n for n in names if n != name])
+def _needed_by(source: str) -> set[str]:
+    """Whose absence keeps this text from people, and does not make it say something else."""
+    own = liquid.variables(source)
+    return (
+        {name for name in own if not _renders(source, own - {name})}
+        if own and _renders(source, own)
+        else set()
+    )
 
 
-def _renders(source: str, names: list[str]) -> bool:
+def _renders(source: str, names: Set[str]) -> bool:
     try:
         liquid.parse(source).render(**dict.fromkeys(names, "1"))
     except Exception:  # whatever Liquid or a filter raises, the person would be skipped

@@ -11,7 +11,7 @@ from campaigns.admin import forecast, inquiry, launch, review
 from campaigns.api import audiences
 from campaigns.audience import Audience
 from campaigns.run import Run
-from campaigns.selection import Sql
+from campaigns.selection import PEOPLE_AND_DEVICES, Sql
 from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.project import Project
@@ -33,7 +33,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     monkeypatch.setattr(sampling, "BUDGET_SECONDS", AT_ONCE)
     monkeypatch.setattr(sampling, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
-    everybody = sampling.Part(audience.PEOPLE_AND_DEVICES, 1)
+    everybody = sampling.Part(PEOPLE_AND_DEVICES, 1)
     monkeypatch.setattr(sampling, "part", lambda: everybody)
     monkeypatch.setattr(forecast, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
