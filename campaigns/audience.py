@@ -67,7 +67,8 @@ class Audience(OfProject):
         """What a run freezes: a list is the rule “is on this list”."""
         if self.kind == self.Kind.LIST:
             return {"field": "list", "op": "eq", "value": self.pk}
-        return dict(self.rules)
+        kept: dict[str, Any] = self.rules
+        return kept
 
     def used_by(self) -> list[models.Model]:
         """What needs it: campaigns, and of a list the rules that name it, of audiences and runs."""
@@ -154,7 +155,7 @@ def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
             " WHERE project_id = %s AND kind = 'list' AND id = ANY(%s) FOR KEY SHARE",
             [project_id, list(named)],
         )
-        return named - {row[0] for row in cursor.fetchall()}
+        return set(named) - {row[0] for row in cursor.fetchall()}
 
 
 def count(

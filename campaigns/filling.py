@@ -8,12 +8,14 @@ takes ten times as long. tests/test_filling.py holds both to the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from liquid import Node
 from liquid.builtin.content import ContentNode
 from liquid.builtin.expressions import FilteredExpression, Path
 from liquid.builtin.output import OutputNode
+from liquid.exceptions import LiquidError
 
 from campaigns import liquid
 
@@ -27,7 +29,10 @@ class _NotPlain(Exception):
 
 def ready(source: str) -> Callable[[Values], str]:
     """The text as a function of a person's values. It raises what Liquid raises."""
-    template = liquid.parse(source)
+    try:
+        template = liquid.parse(source)
+    except LiquidError as error:  # frozen before there was a cap that it breaks
+        return partial(_refuse, error)
     try:
         pieces = list(_pieces(template.nodes))
     except _NotPlain:
@@ -47,6 +52,10 @@ def ready(source: str) -> Callable[[Values], str]:
         return text if len(text) * WIDEST <= liquid.MAX_OUTPUT else template.render(values)
 
     return fill
+
+
+def _refuse(error: LiquidError, _values: Values) -> str:
+    raise error.with_traceback(None)
 
 
 def _pieces(nodes: list[Node]) -> Iterator[tuple[str, bool]]:

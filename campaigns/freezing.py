@@ -16,7 +16,7 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce
 from psycopg.types.range import Range
 
-from campaigns import details, ledger
+from campaigns import details, ledger, rules
 from campaigns.audience import hold_lists
 from campaigns.chunk import SIZE, Chunk
 from campaigns.failpoints import hit
@@ -51,9 +51,14 @@ def go_on(run_id: int, *, now: datetime) -> None:
         if not is_free(run_id):
             return
         run = Run.objects.get(pk=run_id)
-        if run.state == Run.State.PREPARING:
+        begins = run.state == Run.State.PREPARING
+        if not (begins or run.freezing):
+            return
+        if wrong := rules.problems(run.rules):
+            run.pause(Cause.BROKEN, details.RULES_BROKEN.format(problem=wrong[0][:300]))
+        elif begins:
             _begin(run, now)
-        elif run.freezing:
+        else:
             _add(run)
 
 

@@ -8,8 +8,8 @@ marketer's words, with line and column.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext
@@ -17,6 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
+from campaigns import caps
+from campaigns.recent import Recent
 from notifications.text import unstorable
 
 TAGS = frozenset(
@@ -36,7 +38,6 @@ OTHER_NAMES = {
     "upper": "upcase", "uppercase": "upcase", "lower": "downcase", "lowercase": "downcase",
     "fallback": "default", "title": "capitalize", "trim": "strip", "format": "date",
 }  # fmt: skip
-MAX_SOURCE = 4_000
 MAX_OUTPUT = 4_096
 
 PLAIN_WORDS = [
@@ -57,6 +58,7 @@ PLAIN_WORDS = [
     (r"expected end of expression, found '='", _("to compare, write “==”")),
     (r"expected word, found end of expression",
      _("a filter's name is missing after the last “|”")),
+    (r"block nesting limit reached", _("conditions nested too deep; write one beside the other")),
     # xgettext:no-python-format
     (r"missing expression", _("a condition is missing, as in {% if first_name %}")),
     # xgettext:no-python-format
@@ -93,36 +95,67 @@ def _bounded_replace(value: Any, old: Any, new: Any = "") -> str:
 
 
 _environment = _Bounded()
+_lex = _environment.tokenizer()
+KEPT = 300_000  # characters of texts; Liquid's tree of one takes up to 200 bytes for each
 
 
-@lru_cache(maxsize=2_000)
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text as it was understood, or why it was not."""
+
+    template: BoundTemplate | None
+    error: LiquidError | None
+    variables: frozenset[str] = frozenset()
+    filters: tuple[tuple[str, int], ...] = ()  # each with where it stands first
+
+
+def _read(source: str) -> _Read:
+    try:
+        caps.check(source, _lex)
+        template = _environment.from_string(source)
+        found = template.analyze()
+    except LiquidError as error:
+        return _Read(None, error.with_traceback(None))
+    except RecursionError:
+        return _Read(None, caps.TooMuch(caps.DEEP, caps.MAX_DEPTH, caps.MAX_DEPTH))
+    filters = tuple((name, spans[0].index) for name, spans in found.filters.items())
+    return _Read(template, None, frozenset(found.globals), filters)
+
+
+# Once per text and process: parsing costs three times a rendering.
+_known = Recent(_read, most=KEPT)
+
+
 def parse(source: str) -> BoundTemplate:
-    """Parsed once per text and process: parsing costs three times a rendering."""
-    return _environment.from_string(source)
+    read = _known(source)
+    if read.template is None:
+        assert read.error is not None
+        # Or it would collect every place it was raised at.
+        raise read.error.with_traceback(None)
+    return read.template
 
 
 def problems(source: str) -> list[str]:
     """What is wrong with a text, for the person who typed it. Empty when it can be sent."""
-    if len(source) > MAX_SOURCE:
-        return [gettext("longer than %(most)s characters.") % {"most": f"{MAX_SOURCE:,}"}]
-    if problem := unstorable(source):
+    if len(source) <= caps.MAX_SOURCE and (problem := unstorable(source)):
         return [f"{problem}."]
-    try:
-        template = parse(source)
-        used = template.analyze().filters
-    except LiquidError as error:
-        return [_in_plain_words(error, source)]
+    read = _known(source)
+    if isinstance(read.error, caps.TooMuch):
+        return [read.error.words]
+    if read.error is not None:
+        return [_in_plain_words(read.error, source)]
     said = gettext("there is no filter “%(name)s”.")
     return [
-        f"{_place(source, spans[0].index)}: {said % {'name': name}} {_instead(name)}"
-        for name, spans in used.items()
+        f"{_place(source, index)}: {said % {'name': name}} {_instead(name)}"
+        for name, index in read.filters
         if name not in FILTERS
     ]
 
 
-def variables(source: str) -> set[str]:
+def variables(source: str) -> frozenset[str]:
     """The people's attributes a text asks for."""
-    return set(parse(source).analyze().globals)
+    parse(source)
+    return _known(source).variables
 
 
 def _instead(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +12,12 @@ from django.utils.translation import gettext
 
 from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
+from campaigns.rules import Broken
 from campaigns.selection import compile_tree
 from notifications import exact
+from notifications.budget import TooSlow, within
 
+LOOKING_SECONDS = 2.0
 LOOKED_AT = 200  # devices of the people with the longest values
 AMONG = 10_000  # of the newest people: bounded, and many enough to hold what is unusual
 
@@ -87,7 +91,14 @@ def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
 
 
 def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
-    """The devices of the people with the longest values."""
+    """The devices of the people with the longest values; none when looking takes too long, or the
+    rules are broken, which others say."""
+    with suppress(TooSlow, Broken), within(seconds=LOOKING_SECONDS):
+        return _longest(project_id, rules)
+    return []
+
+
+def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     where = compile_tree(rules)
     own = [project_id, *where.params, LOOKED_AT]
     newest = LONGEST.format(people=NEWEST, where=where.sql), [project_id, AMONG, *own]

@@ -7,10 +7,10 @@ come from closed lists, and depth and size are bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
@@ -22,8 +22,10 @@ from notifications.text import unstorable
 
 MAX_DEPTH = 6
 MAX_LEAVES = 100
+MAX_NODES = 500  # leaves, and the groups and “not”s around them
 MAX_VALUES = 1_000
 MAX_TEXT = 500
+MOST_SAID = 20
 VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
 OPERATORS = (
@@ -68,46 +70,79 @@ def everyone() -> dict[str, Any]:
 # --- Checking -------------------------------------------------------------------------------------
 
 
+class Broken(ValidationError):
+    """Rules that are kept, and are none: of before a limit, or written past every door."""
+
+
 def validate(tree: Any, *, lists: Container[int]) -> None:
     """Raise ValidationError naming the place, e.g. `rules.all[1].op`, and the fix.
 
     `lists` holds the ids of the project's static lists.
     """
-    problems: list[str] = []
-    leaves_seen: list[dict[str, Any]] = []
-    _check(tree, "rules", 1, problems, leaves_seen)
-    if len(leaves_seen) > MAX_LEAVES:
-        said = gettext("at most %(most)s rules; there are %(count)s.")
-        said %= {"most": MAX_LEAVES, "count": len(leaves_seen)}
-        problems.append(f"rules: {said}")
-    if not problems:
-        problems += _unknown_lists(leaves_seen, lists)
-    if problems:
-        raise ValidationError({"rules": problems[:20]})
+    if found := problems(tree) or _unknown_lists(tree, lists):
+        raise ValidationError({"rules": found[:MOST_SAID]})
 
 
-def _check(
-    node: Any, path: str, depth: int, problems: list[str], leaves_seen: list[dict[str, Any]]
-) -> None:
+def problems(tree: Any) -> list[str]:
+    """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
+    found = _too_many_nodes(tree)
+    if not found:
+        _check(tree, "rules", 1, found)
+    return found
+
+
+def refuse_broken(tree: Any) -> None:
+    """Raise Broken for a tree that nothing but `walk` may look into."""
+    if found := problems(tree):
+        raise Broken({"rules": found[:MOST_SAID]})
+
+
+def _too_many_nodes(tree: Any) -> list[str]:
+    nodes, asked = sum(1 for _ in walk(tree)), sum(1 for _ in leaves(tree))
+    if asked > MAX_LEAVES:
+        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
+                       "compare with a list of values.")  # fmt: skip
+        return [_refusal(said, MAX_LEAVES, asked)]
+    said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
+                   "hold nothing or only one rule.")  # fmt: skip
+    return [_refusal(said, MAX_NODES, nodes)] if nodes > MAX_NODES else []
+
+
+def _refusal(said: str, most: int, count: int) -> str:
+    return f"rules: {said % {'most': f'{most:,}', 'count': f'{count:,}'}}"
+
+
+def walk(tree: Any) -> Iterator[Any]:
+    """Each node, in reading order. Of any tree: it neither recurses nor trusts what it meets."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, dict):
+            groups = (node[word] for word in ("all", "any") if isinstance(node.get(word), list))
+            inner = [child for group in groups for child in group]
+            waiting += reversed([*inner, node["not"]] if "not" in node else inner)
+
+
+def _check(node: Any, path: str, depth: int, found: list[str]) -> None:
     if depth > MAX_DEPTH:
         said = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
-        problems.append(f"{path}: {said}")
+        found.append(f"{path}: {said}")
     elif not isinstance(node, dict):
         said = gettext('must be an object such as {"all": []}.')
-        problems.append(f"{path}: {said}")
+        found.append(f"{path}: {said}")
     elif set(node) in ({"all"}, {"any"}):
         word = "all" if "all" in node else "any"
         if not isinstance(node[word], list):
             said = gettext("must be a list of rules.")
-            problems.append(f"{path}.{word}: {said}")
+            found.append(f"{path}.{word}: {said}")
             return
-        for index, inner in enumerate(node[word][: MAX_LEAVES + 1]):
-            _check(inner, f"{path}.{word}[{index}]", depth + 1, problems, leaves_seen)
+        for index, inner in enumerate(node[word]):
+            _check(inner, f"{path}.{word}[{index}]", depth + 1, found)
     elif set(node) == {"not"}:
-        _check(node["not"], f"{path}.not", depth + 1, problems, leaves_seen)
+        _check(node["not"], f"{path}.not", depth + 1, found)
     else:
-        leaves_seen.append(node)
-        problems += [f"{path}{problem}" for problem in _leaf_problems(node)]
+        found += [f"{path}{problem}" for problem in _leaf_problems(node)]
 
 
 def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
@@ -215,23 +250,20 @@ def _is_large(value: Any) -> bool:
     return number and not _is_number(value)
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
-def _unknown_lists(leaves_seen: list[dict[str, Any]], lists: Container[int]) -> list[str]:
+def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[str]:
     said = gettext("there is no static list %(id)s in this project.")
-    return [f"rules: {said % {'id': pk}}" for pk in _lists_of(leaves_seen) if pk not in lists]
+    return [f"rules: {said % {'id': pk}}" for pk in lists_named(tree) if pk not in lists]
 
 
-def _lists_of(checked: Iterable[dict[str, Any]]) -> list[int]:
-    asked = [leaf["value"] for leaf in checked if leaf["field"] == "list"]
-    return [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
-
-
-def lists_named(tree: dict[str, Any]) -> set[int]:
-    """The ids of the static lists that a checked tree asks."""
-    return set(_lists_of(leaves(tree)))
+def lists_named(tree: Any) -> list[int]:
+    """The ids of the static lists that a tree asks, each once, also of one that is broken."""
+    asked = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
+    values = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
+    return list(dict.fromkeys(pk for pk in values if _is_id(pk)))
 
 
 def moment(value: Any) -> datetime | date | None:
@@ -247,11 +279,5 @@ def moment(value: Any) -> datetime | date | None:
         return None
 
 
-def leaves(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for word in ("all", "any"):
-        for inner in tree.get(word, []):
-            yield from leaves(inner)
-    if "not" in tree:
-        yield from leaves(tree["not"])
-    elif "field" in tree:
-        yield tree
+def leaves(tree: Any) -> Iterator[dict[str, Any]]:
+    return (node for node in walk(tree) if isinstance(node, dict) and "field" in node)

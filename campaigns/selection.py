@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.durations import parse_duration
-from campaigns.rules import FIELDS, Field, field_of, moment
+from campaigns.rules import FIELDS, Field, field_of, moment, refuse_broken
 
 # A person is judged together with each of their devices: “platform is iOS” selects iPhones, not
 # every device of people who own one. People without a device are judged once, with none.
@@ -26,14 +26,22 @@ class Sql:
 
 
 def compile_tree(tree: dict[str, Any]) -> Sql:
-    """A condition over `c` (contact) and `d` (device or NULL) that is true or false, never NULL."""
+    """A condition over `c` (contact) and `d` (device or NULL) that is true or false, never NULL.
+
+    Raises Broken.
+    """
+    refuse_broken(tree)
+    return _tree_sql(tree)
+
+
+def _tree_sql(tree: dict[str, Any]) -> Sql:
     for word, joiner, empty in (("all", " AND ", "TRUE"), ("any", " OR ", "FALSE")):
         if word in tree:
-            parts = [compile_tree(inner) for inner in tree[word]]
+            parts = [_tree_sql(inner) for inner in tree[word]]
             sql = joiner.join(part.sql for part in parts) or empty
             return Sql(f"({sql})", [p for part in parts for p in part.params])
     if "not" in tree:
-        inner = compile_tree(tree["not"])
+        inner = _tree_sql(tree["not"])
         return Sql(f"(NOT {inner.sql})", inner.params)
     condition = _leaf_sql(tree)
     return Sql(f"COALESCE({condition.sql}, FALSE)", condition.params)

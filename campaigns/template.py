@@ -9,7 +9,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import liquid, options, rehearsal
+from campaigns import caps, liquid, options, rehearsal
 from campaigns.content import TEXTS
 from notifications import rules
 from notifications.languages import canonical, validate_locale
@@ -67,6 +67,8 @@ class Template(OfProject):
         return self.name
 
     def clean(self) -> None:
+        if too_much := caps.problems({**self.frozen(), "template": ""}):
+            raise ValidationError(too_much)
         problems: dict[str, list[str]] = {}
         for name in TEXTS:
             _collect(problems, name, _text_problems(name, getattr(self, name)))

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin import builder, inquiry, membership
 from campaigns.admin.audience_form import AudienceForm, last_saved
 from campaigns.admin.audience_list import AudienceList
-from campaigns.admin.words import sentence
+from campaigns.admin.words import broken, sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field
 from campaigns.run import Run
@@ -137,6 +137,7 @@ class AudiencePage(Page):
             context["naming"] = audience.named_by()
             if before := audience.rules_before:
                 context["before"] = sentence(before, project_id=audience.project_id)
+            context["broken"] = broken(audience.effective_rules)
             context["newest_of_mine"] = last_saved(audience, by=actor(request))
             if audience.kind == Audience.Kind.LIST:
                 members = Member.objects.filter(audience=audience).select_related("contact")

@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns import rules
 from campaigns.admin import membership
 from campaigns.admin.builder import RulesBuilder
 from campaigns.admin.inquiry import problems
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience
-from campaigns.rules import everyone
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import PlainArea
@@ -26,7 +26,10 @@ from notifications.moments import short
 
 class AudienceForm(ModelForm):
     rules = JSONText(
-        label=gettext_lazy("Rules"), required=False, empty=everyone, widget=RulesBuilder(rows=14)
+        label=gettext_lazy("Rules"),
+        required=False,
+        empty=rules.everyone,
+        widget=RulesBuilder(rows=14),
     )
     people = forms.CharField(
         label=gettext_lazy("People"),
@@ -54,8 +57,8 @@ class AudienceForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.pasted: list[int] = []
-        if isinstance(rules := self.initial.get("rules"), dict):
-            self.initial["rules"] = in_reading_order(rules)
+        if "rules" in self.initial and not rules.problems(self.initial["rules"]):
+            self.initial["rules"] = in_reading_order(self.initial["rules"])
         if self.instance.pk:  # rules elsewhere may name this list
             self.fields["kind"].disabled = True
 
@@ -72,7 +75,7 @@ class AudienceForm(ModelForm):
             return cleaned
         # What the page hides must not refuse what it shows.
         self.errors.pop("rules", None)
-        cleaned["rules"] = everyone()
+        cleaned["rules"] = rules.everyone()
         if cleaned.get("people") and cleaned.get("project"):
             try:
                 lines = membership.lines_of(cleaned["people"])

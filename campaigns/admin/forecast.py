@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
@@ -19,6 +22,8 @@ from notifications.device import Device
 from notifications.moments import in_words
 from notifications.pacing import cold_rate, full_rate
 from notifications.project import Project
+
+EXACT_SECONDS = 5.0  # of a web thread
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class Reach:
     @property
     def unreachable_people(self) -> int:
         return self.people - self.reachable_people
+
+
+NOBODY = Reach(0, 0, 0, {})
 
 
 @dataclass(frozen=True)
@@ -91,11 +99,37 @@ def reach(project_id: int, tree: dict[str, Any], *, part: sampling.Part | None =
 
 def quick_reach(project_id: int, tree: dict[str, Any]) -> Reach:
     """Exact when that is quick, else an estimate: nobody waits for a number while typing."""
+    return _in_time(project_id, tree, sampling.BUDGET_SECONDS)
+
+
+def exact_reach(project_id: int, tree: dict[str, Any]) -> Reach:
+    """Before a launch, the real number is worth some seconds."""
+    return _in_time(project_id, tree, EXACT_SECONDS)
+
+
+def _in_time(project_id: int, tree: dict[str, Any], seconds: float) -> Reach:
+    """Raises Uncountable, after a second more, when not even a part can be counted."""
     try:
-        with within(seconds=sampling.BUDGET_SECONDS):
+        with within(seconds=seconds):
             return reach(project_id, tree)
     except TooSlow:
-        return reach(project_id, tree, part=sampling.part())
+        with uncountable(), within(seconds=sampling.PART_SECONDS):
+            return reach(project_id, tree, part=sampling.part())
+
+
+class Uncountable(ValidationError):
+    """These rules hold PostgreSQL up for longer than anybody waits."""
+
+
+@contextmanager
+def uncountable() -> Iterator[None]:
+    try:
+        yield
+    except TooSlow as error:
+        raise Uncountable(
+            _("It takes too long to look with these rules. Use fewer of them, or shorter lists "
+              "of values.")
+        ) from error  # fmt: skip
 
 
 def pace(project: Project, rate_per_second: int | None) -> Pace:

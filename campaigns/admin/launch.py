@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -21,8 +22,11 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.dialogs import Dialog
 from notifications.admin.widgets import LineInput
+from notifications.budget import TooSlow, within
+from notifications.contact import Contact
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough
+SAMPLING_SECONDS = 2.0
 TOLERANCE = 0.01  # people register while one reads
 
 
@@ -67,16 +71,25 @@ class LaunchDialog(Dialog):
     def problems(self) -> list[str]:
         if run := self.run:
             return [str(Campaign.AlreadyLaunched(run))]
-        return list(self.campaign.problems(timezone.now()).values())
+        return list(self.campaign.problems(timezone.now()).values()) or self._counted[1]
 
     @cached_property
     def run(self) -> Run | None:
         return self.campaign.current_run()
 
-    @cached_property
+    @property
     def reach(self) -> forecast.Reach:
+        return self._counted[0]
+
+    @cached_property
+    def _counted(self) -> tuple[forecast.Reach, list[str]]:
+        """Or why they cannot be counted."""
         campaign = self.campaign
-        return forecast.reach(campaign.project_id, campaign.audience.effective_rules)
+        try:
+            rules = campaign.audience.effective_rules
+            return forecast.exact_reach(campaign.project_id, rules), []
+        except forecast.Uncountable as error:
+            return forecast.NOBODY, error.messages
 
     def context(self) -> dict[str, Any]:
         campaign = self.campaign
@@ -109,7 +122,9 @@ class LaunchDialog(Dialog):
 
     def _first_card(self, rules: dict[str, Any]) -> preview.Card | None:
         """For somebody of the audience who has a device, rather than for just anybody."""
-        people = sample(self.campaign.project_id, rules, size=5)
+        people: list[Contact] = []
+        with suppress(TooSlow), within(seconds=SAMPLING_SECONDS):
+            people = sample(self.campaign.project_id, rules, size=5)
         reachable = [person for person in people if person.devices.all()] or people
         cards = [preview.card(self.campaign.template.frozen(), person) for person in reachable]
         return next((card for card in cards if card.message), cards[0] if cards else None)

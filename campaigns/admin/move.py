@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -95,13 +96,16 @@ class MoveDialog(Dialog):
             return str(error)
 
     @cached_property
-    def reach(self) -> forecast.Reach:
-        return forecast.reach(self.run.project_id, self.run.rules)
+    def reach(self) -> forecast.Reach | None:
+        """None: its rules are broken, or hold PostgreSQL up. It can still be moved."""
+        with suppress(ValidationError):
+            return forecast.exact_reach(self.run.project_id, self.run.rules)
+        return None
 
     @cached_property
     def seconds(self) -> float:
         pace = forecast.pace(self.run.project, self.run.rate_per_second)
-        return pace.seconds(self.reach.devices)
+        return pace.seconds(self.reach.devices) if self.reach else 0.0
 
     @cached_property
     def meets(self) -> list[str]:
@@ -133,6 +137,8 @@ class MoveDialog(Dialog):
         return _("It will be %(when)s: people may be asleep.") % {"when": short(self.to, zone)}
 
     def _nobody(self) -> str:
+        if self.reach is None:
+            return _("Nobody could count whom its rules select.")
         return "" if self.reach.devices else _("As things stand, nobody would be reached.")
 
     def context(self) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -17,6 +18,7 @@ from campaigns import liquid, vocabulary
 from campaigns.content import Content, on_platform
 from campaigns.rendering import Reader, Unrenderable, render
 from notifications import payload, sizes
+from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.gateway import Message
@@ -128,8 +130,9 @@ def variables(content: Content, project: Project) -> list[Variable]:
     except LiquidError:
         return []
     of, lacking = missing(names, project) if names else (0, [])
+    needed = set().union(*map(_needed_by, sources))
     found = [
-        Variable(name, count, of, any(_needs(source, name, names) for source in sources))
+        Variable(name, count, of, name in needed)
         for name, count in zip(names, lacking, strict=True)
     ]
     if not any(variable.unknown for variable in found):
@@ -166,12 +169,17 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _needs(source: str, name: str, names: list[str]) -> bool:
-    """Whether people without it are skipped, or the text says something else instead."""
-    return _renders(source, names) and not _renders(source, [n for n in names if n != name])
+def _needed_by(source: str) -> set[str]:
+    """Whose absence keeps this text from people, and does not make it say something else."""
+    own = liquid.variables(source)
+    return (
+        {name for name in own if not _renders(source, own - {name})}
+        if own and _renders(source, own)
+        else set()
+    )
 
 
-def _renders(source: str, names: list[str]) -> bool:
+def _renders(source: str, names: Set[str]) -> bool:
     try:
         liquid.parse(source).render(**dict.fromkeys(names, "1"))
     except Exception:  # whatever Liquid or a filter raises, the person would be skipped
@@ -184,11 +192,12 @@ def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
     values = [OWN.get(name, "c.attributes ->> %s") for name in names]
     asked = [name for name in names if name not in OWN]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)
-    with connection.cursor() as cursor:
+    with suppress(TooSlow), within(seconds=1), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*), {columns} FROM (SELECT * FROM notifications_contact"
             " WHERE project_id = %s ORDER BY id DESC LIMIT %s) c",
             [*asked, project.pk, LOOKED_AT],
         )
         of, *lacking = cursor.fetchone()
-    return of, lacking
+        return of, lacking
+    return 0, [0] * len(names)

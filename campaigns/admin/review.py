@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,10 +21,12 @@ from campaigns.campaign import Campaign
 from campaigns.chunk import IN_FLIGHT, WINDOW
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
+from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.moments import in_words
 
 SAMPLES = 3
+SAMPLING_SECONDS = 2.0
 AMONG = 12  # people looked at for three who differ
 
 
@@ -76,13 +79,19 @@ def of(campaign: Campaign, now: datetime) -> Review:
         coming = recurrence.coming(campaign, now, 3)
     timed = coming[0] if coming else campaign.at
     problems = campaign.problems(now)
+    reach = forecast.NOBODY
+    if "audience" not in problems:
+        try:
+            reach = forecast.exact_reach(campaign.project_id, rules)
+        except forecast.Uncountable as error:
+            problems["audience"] = f"{campaign.audience}: {' '.join(error.messages)}"
     if "audience" in problems:  # there is nobody to count
         rules = {"any": []}
     review = Review(
         campaign=campaign,
         problems=problems,
         said=sentence(rules, project_id=campaign.project_id),
-        reach=forecast.reach(campaign.project_id, rules),
+        reach=reach,
         pace=forecast.pace(campaign.project, campaign.rate_per_second),
         starts_at=max(timed, now) if timed else now,
         coming=coming,
@@ -90,7 +99,10 @@ def of(campaign: Campaign, now: datetime) -> Review:
         warnings=doubts(campaign.project_id, rules),
     )
     if "template" not in problems:
-        review.skipped = _skipped(campaign, rules)
+        try:
+            review.skipped = _skipped(campaign, rules)
+        except TooSlow:
+            review.skipped = [_("Nobody could count them: that takes too long with these rules.")]
         review.warnings += [*campaign.warnings(now), *_time_is_short(review)]
         review.samples, review.longest = _cards(campaign, rules)
     return review
@@ -109,7 +121,7 @@ def _skipped(campaign: Campaign, rules: dict[str, Any]) -> list[str]:
     values = [preview.OWN.get(name, "c.attributes ->> %s") for name in needed]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)
     asked = [name for name in needed if name not in preview.OWN]
-    with connection.cursor() as cursor:
+    with within(seconds=forecast.EXACT_SECONDS), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {columns} FROM {PEOPLE_AND_DEVICES}"
             f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}",
@@ -154,7 +166,9 @@ def _cards(
     campaign: Campaign, rules: dict[str, Any]
 ) -> tuple[list[preview.Card], preview.Card | None]:
     content = campaign.template.frozen()
-    people = sample(campaign.project_id, rules, size=AMONG)
+    people: list[Contact] = []
+    with suppress(TooSlow), within(seconds=SAMPLING_SECONDS):
+        people = sample(campaign.project_id, rules, size=AMONG)
     cards = [
         preview.card(content, person, platform=device.platform)
         for person in _different([one for one in people if one.devices.all()])

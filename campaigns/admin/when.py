@@ -54,7 +54,10 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             when.note = found
     if campaign is not None:
         rules = campaign.audience.effective_rules
-        when.devices = forecast.quick_reach(campaign.project_id, rules).devices
+        try:
+            when.devices = forecast.quick_reach(campaign.project_id, rules).devices
+        except ValidationError as error:
+            when.note = when.note or error.messages[0]
         when.pace = forecast.pace(campaign.project, _rate(posted))
     return when
 

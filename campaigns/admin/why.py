@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from campaigns.admin.words import sentence
+from campaigns.admin.words import clause
 from campaigns.audience import explain, selected_devices
 from campaigns.rules import field_of
 from notifications.contact import Contact
@@ -104,7 +104,7 @@ def _group(kind: str, group: dict[str, Any], holds: bool, contact: Contact) -> N
 
 
 def _leaf(node: dict[str, Any], leaf: dict[str, Any], contact: Contact) -> Node:
-    said = sentence(node, project_id=contact.project_id)
+    said = clause(node, project_id=contact.project_id)
     return Node(said, node["holds"], _seen(leaf, contact))
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audience import Audience
 from campaigns.durations import parse_duration
-from campaigns.rules import lists_named
+from campaigns.rules import lists_named, problems
 from notifications.moments import in_words
 
 SAID = {
@@ -71,15 +71,27 @@ SHOWN_VALUES = 6
 Names = dict[int, str]
 
 
-def sentence(tree: dict[str, Any], *, project_id: int, lists: Names | None = None) -> str:
+def sentence(tree: Any, *, project_id: int, lists: Names | None = None) -> str:
     """The whole tree; names of static lists are looked up once, or were for many trees."""
+    return broken(tree) or clause(tree, project_id=project_id, lists=lists)
+
+
+def broken(tree: Any) -> str:
+    """That these are no rules, and why; empty when they are."""
+    wrong = problems(tree)[:1]
+    said = _("These rules do not work any more ({problem})")
+    return said.format(problem=wrong[0].rstrip(".")) if wrong else ""
+
+
+def clause(tree: dict[str, Any], *, project_id: int, lists: Names | None = None) -> str:
+    """Of a tree, or a part of one, that is in order."""
     names = names_of_lists(tree, project_id=project_id) if lists is None else lists
     return _said(tree, names, outermost=True)
 
 
-def names_of_lists(*trees: dict[str, Any], project_id: int) -> Names:
+def names_of_lists(*trees: Any, project_id: int) -> Names:
     """What the static lists in these rules are called."""
-    asked = set().union(*map(lists_named, trees))
+    asked: set[int] = set().union(*map(lists_named, trees))
     found = Audience.objects.filter(project=project_id, pk__in=asked) if asked else ()
     return {row.pk: row.name for row in found}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import audience as audiences
+from campaigns import rules
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
@@ -19,13 +22,15 @@ from notifications.api import pages
 from notifications.api.fields import StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
-from notifications.api.problems import refuses
+from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, save
+from notifications.budget import TooSlow, within
 from notifications.contact import Contact, stay
 
 MAX_LISTED = 10_000
+EXPLAINING_SECONDS = 2.0
 EXAMPLE = OpenApiExample(
     "Gold and Pro",
     {
@@ -41,10 +46,17 @@ EXAMPLE = OpenApiExample(
 )
 
 
+class BrokenSerializer(serializers.Serializer[Any]):
+    """Rules that are kept but do not work any more. PUT others, and this goes."""
+
+    rules = serializers.JSONField(help_text="As they are kept.")
+    problems = serializers.ListField(child=serializers.CharField())
+
+
 class AudienceSerializer(StrictSerializer):
     """Rules, or the external ids of the people on a static list."""
 
-    may_lack = frozenset({"rules"})
+    may_lack = frozenset({"rules", "broken"})
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
@@ -57,19 +69,27 @@ class AudienceSerializer(StrictSerializer):
         max_length=MAX_LISTED,
         help_text="External ids: makes a static list of these people.",
     )
+    broken = BrokenSerializer(read_only=True)
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
     def to_representation(self, audience: Audience) -> dict[str, Any]:
-        rules = {"rules": audience.rules} if audience.kind == Audience.Kind.RULES else {}
         return {
             "id": audience.pk,
             "name": audience.name,
             "kind": audience.kind,
-            **rules,
+            **_rules_of(audience),
             "created_at": audience.created_at,
             "updated_at": audience.updated_at,
         }
+
+
+def _rules_of(audience: Audience) -> dict[str, Any]:
+    if audience.kind != Audience.Kind.RULES:
+        return {}
+    if problems := rules.problems(audience.rules)[: rules.MOST_SAID]:
+        return {"broken": {"rules": audience.rules, "problems": problems}}
+    return {"rules": audience.rules}
 
 
 class QuestionSerializer(StrictSerializer):
@@ -189,33 +209,50 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
 
 
 class AudienceEstimate(ApiView):
+    @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(request=QuestionSerializer, responses=EstimateSerializer)
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
-        rules = self.given(QuestionSerializer)["rules"]
-        validate_rules(rules, project_id=self.project.pk)
-        return Response(EstimateSerializer(estimate(self.project.pk, rules)).data)
+        tree = self.given(QuestionSerializer)["rules"]
+        validate_rules(tree, project_id=self.project.pk)
+        with _in_time():
+            found = estimate(self.project.pk, tree)
+        return Response(EstimateSerializer(found).data)
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
+    """Raises Problem when PostgreSQL was stopped."""
+    try:
+        yield
+    except TooSlow as error:
+        slow = (
+            "This takes too long with these rules. Use fewer of them, or shorter lists of values."
+        )
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY, slow, kind="too-slow", errors={"rules": slow}
+        ) from error
 
 
 class AudienceExplain(ApiView):
+    @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @takes(OpenApiParameter("contact", str, required=True, description="External id."))
     @extend_schema(responses=ExplanationSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Why a person is in or out: each rule with whether it holds, and the value seen."""
-        rules = self.find(Audience, pk).effective_rules
+        tree = self.find(Audience, pk).effective_rules
         contact = contact_named(self, request.query_params.get("contact", ""))
-        # Each rule may hold for another of their devices, so the tree alone cannot tell.
-        just_them = {"field": "external_id", "op": "eq", "value": contact.external_id}
-        people, devices = audiences.count(self.project.pk, {"all": [just_them, rules]})
         try:
-            explained = audiences.explain(contact, rules)
+            with _in_time(), within(seconds=EXPLAINING_SECONDS):
+                explained = audiences.explain(contact, tree)
+                devices = audiences.selected_devices(contact, tree)
         except Contact.DoesNotExist as error:  # erased since they were found
             raise _nobody() from error
         return Response(
             {
                 "contact": contact.external_id,
-                "selected": bool(people),
-                "devices": devices,
+                "selected": explained["holds"],
+                "devices": sum(chosen for _device, chosen in devices),
                 "rules": explained,
             }
         )

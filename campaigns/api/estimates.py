@@ -22,6 +22,7 @@ class Estimate:
 
 
 def estimate(project_id: int, rules: dict[str, Any]) -> Estimate:
+    """Raises TooSlow when not even a part can be counted."""
     began = time.monotonic()
     exact = True
     try:
@@ -30,6 +31,7 @@ def estimate(project_id: int, rules: dict[str, Any]) -> Estimate:
     except TooSlow:
         exact = False
         part = sampling.part()
-        found = audience.count(project_id, rules, source=part.source)
+        with within(seconds=sampling.PART_SECONDS):
+            found = audience.count(project_id, rules, source=part.source)
         people, devices = (part.all(count) for count in found)
     return Estimate(people, devices, exact, round((time.monotonic() - began) * 1000))

@@ -118,6 +118,7 @@ def test_no_list_goes_while_a_run_is_freezing_by_it() -> None:
     """On another connection: the delete waits for the freezing, and then sees the run."""
     project = make_project()
     audience = make_audience(project, kind="list")
+    rules, pk = everybody_but(audience), audience.pk
 
     def delete() -> None:
         try:
@@ -130,8 +131,8 @@ def test_no_list_goes_while_a_run_is_freezing_by_it() -> None:
 
     with ThreadPoolExecutor(1) as other:
         with transaction.atomic():
-            assert hold_lists(project.pk, everybody_but(audience)) == set()
+            assert hold_lists(project.pk, rules) == set()
             with pytest.raises(OperationalError, match="lock timeout"):
                 other.submit(delete).result()
         other.submit(delete).result()
-    assert hold_lists(project.pk, everybody_but(audience)) == {audience.pk}
+    assert hold_lists(project.pk, rules) == {pk}

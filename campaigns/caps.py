@@ -1,0 +1,160 @@
+"""Caps: what no text for a phone needs, refused before Liquid parses it.
+
+Each was burnt through first. In python-liquid some things cost the square of their length or more
+(“{{” that are never closed, brackets in brackets, “and” after “and”), some go deeper than Python's
+stack, and a range is looked through number by number, however many it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from liquid import Token
+from liquid.exceptions import LiquidError, LiquidSyntaxError
+from liquid.token import TOKEN_EXPRESSION, TOKEN_ILLEGAL
+
+MAX_SOURCE = 4_000  # characters of one text
+SHORT = 200
+MAX_TAGS = 100  # {{ … }} and {% … %} of one text
+MAX_TAG = 1_000  # characters of one of them
+MAX_STEPS = 100  # comparisons, words such as “and”, filters and brackets of one of them
+MAX_FILTERS = 20
+MAX_DEPTH = 5  # of brackets in brackets
+MAX_KEYS = 100  # of data
+MAX_LANGUAGES = 100
+MAX_TAGS_IN_ALL = 1_000
+MAX_IN_ALL = 64_000  # characters of a whole template; each value costs one, and each key
+
+QUOTED = re.compile(r"""(["']).*?\1""", re.DOTALL)
+STEP = re.compile(r"[\[(|]|[!=<>]{1,2}|\b(?:and|or|not|contains)\b")
+
+
+class TooMuch(LiquidError):
+    """A text that is not even parsed. Its words are made in the language of who reads them."""
+
+    def __init__(self, said: str | Promise, most: int, count: int) -> None:
+        super().__init__("more than a text for a phone needs", token=None)
+        self._said, self._most, self._count = said, most, count
+
+    @property
+    def words(self) -> str:
+        counts = {"most": f"{self._most:,}", "count": f"{self._count:,}"}
+        return str(self._said) % counts
+
+
+LONG = _("longer than %(most)s characters.")
+LONG_TAG = _("at most %(most)s characters in one “{{ … }}”; there are %(count)s.")
+TAGS = _("at most %(most)s tags such as “{{ … }}”; there are %(count)s.")
+FILTERS = _("at most %(most)s filters in one “{{ … }}”; there are %(count)s.")
+STEPS = _("at most %(most)s comparisons and brackets in one tag; there are %(count)s.")
+DEEP = _("brackets nested deeper than %(most)s levels.")
+RANGE = _("ranges such as (1..5) are not available here.")
+
+
+def check(source: str, lex: Callable[[str], Iterator[Token]]) -> None:
+    """Raise TooMuch; or what Liquid's own lexer raises, which looks at no more than was counted."""
+    _hold(len(source), MAX_SOURCE, LONG)
+    _hold(tags(source), MAX_TAGS, TAGS)
+    _refuse_unclosed(source)
+    for token in lex(source):
+        if token.kind == TOKEN_EXPRESSION:
+            _check_tag(token.value)
+
+
+def _refuse_unclosed(source: str) -> None:
+    """Liquid's pattern goes through the rest again for each blank or letter behind it. Where the
+    braces may be meant as they stand, it still decides, of a text that is short."""
+    if len(source) <= SHORT and ("raw" in source or "comment" in source):
+        return
+    for opening, closing in (("{{", "}}"), ("{%", "%}")):
+        index = source.find(opening, source.rfind(closing) + 1)
+        if index >= 0:
+            token = Token(TOKEN_ILLEGAL, opening, index, source)
+            raise LiquidSyntaxError(f"expected '{closing}', found end of file", token=token)
+
+
+def _check_tag(markup: str) -> None:
+    _hold(len(markup), MAX_TAG, LONG_TAG)
+    bare = QUOTED.sub("''", markup)
+    _hold(bare.count(".."), 0, RANGE)
+    _hold(bare.count("|"), MAX_FILTERS, FILTERS)
+    _hold(len(STEP.findall(bare)), MAX_STEPS, STEPS)
+    _hold(_depth(bare), MAX_DEPTH, DEEP)
+
+
+def _hold(count: int, most: int, said: str | Promise) -> None:
+    if count > most:
+        raise TooMuch(said, most, count)
+
+
+def _depth(bare: str) -> int:
+    depth = deepest = 0
+    for letter in re.findall(r"[\[\]()]", bare):
+        depth = depth + 1 if letter in "[(" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def tags(source: str) -> int:
+    return source.count("{{") + source.count("{%")
+
+
+# --- Of a whole template --------------------------------------------------------------------------
+
+
+def problems(content: Mapping[str, Any]) -> dict[str, list[str]]:
+    """By the field that has too much, or most of it. Nothing in it was read yet."""
+    return (
+        _of_many("locales", content["locales"], MAX_LANGUAGES, gettext("languages"))
+        or _too_many_keys(content)
+        or _in_all(content, MAX_IN_ALL, _length, gettext("characters in the whole template"))
+        or _in_all(content, MAX_TAGS_IN_ALL, tags, gettext("tags in the whole template"))
+    )
+
+
+def _too_many_keys(content: Mapping[str, Any]) -> dict[str, list[str]]:
+    found = _of_many("data", content["data"], MAX_KEYS, gettext("keys"))
+    languages = content["locales"].values() if isinstance(content["locales"], dict) else ()
+    for texts in languages:
+        data = texts.get("data") if isinstance(texts, dict) else None
+        found = found or _of_many("locales", data, MAX_KEYS, gettext("keys of data"))
+    return found
+
+
+def _of_many(field: str, value: Any, most: int, what: str) -> dict[str, list[str]]:
+    many = isinstance(value, dict) and len(value) > most
+    return {field: [_at_most(most, what, len(value))]} if many else {}
+
+
+def _in_all(
+    content: Mapping[str, Any], most: int, measure: Callable[[str], int], what: str
+) -> dict[str, list[str]]:
+    sizes = {name: sum(map(measure, texts_in(value))) for name, value in content.items()}
+    largest, count = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
+    return {largest: [_at_most(most, what, count)]} if count > most else {}
+
+
+def _length(text: str) -> int:
+    return len(text) + 1
+
+
+def _at_most(most: int, what: str, count: int) -> str:
+    said = gettext("At most %(most)s %(what)s; there are %(count)s.")
+    return said % {"most": f"{most:,}", "what": what, "count": f"{count:,}"}
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text and key inside, and an empty one for what is neither; it does not recurse."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        yield inner if isinstance(inner, str) else ""
+        if isinstance(inner, dict):
+            waiting += [*inner, *inner.values()]
+        elif isinstance(inner, list):
+            waiting += inner

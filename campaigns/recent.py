@@ -1,0 +1,44 @@
+"""What was made of texts lately, kept while it is small: by the size of the texts, not by number.
+
+A thousand short texts cost less memory than ten long ones.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+EACH = 200  # what keeping any text costs, in characters
+
+Made = TypeVar("Made")
+
+
+class Recent(Generic[Made]):
+    """`make` of a text, and again of the texts asked for last: up to `most` characters of them."""
+
+    def __init__(self, make: Callable[[str], Made], *, most: int) -> None:
+        self._make, self._most, self._size = make, most, 0
+        self._kept: OrderedDict[str, Made] = OrderedDict()
+        self._lock = Lock()  # the web server's threads share it
+
+    def __call__(self, text: str) -> Made:
+        with self._lock:
+            if text in self._kept:
+                self._kept.move_to_end(text)
+                return self._kept[text]
+        made = self._make(text)  # two threads may both: that costs less than one that waits
+        with self._lock:
+            if text not in self._kept:
+                self._kept[text] = made
+                self._size += len(text) + EACH
+            while self._size > self._most:
+                gone, _ = self._kept.popitem(last=False)
+                self._size -= len(gone) + EACH
+        return made
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
