@@ -9,12 +9,6 @@ from django.test import Client
 from notifications.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.builders import make_project
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    return make_project(name="Shop")
 
 
 @pytest.fixture
