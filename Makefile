@@ -24,6 +24,7 @@ check: development
 	@$(EXEC) $(PY) -m mypy .
 	@$(PY) .venv/bin/lint-imports
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
+	@$(PY) -m tests.advisories requirements-bench.txt requirements-dev.txt requirements.txt
 
 # Beside its peers, in three minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
 # it grows, an hour in all; BENCH="--only soak --minutes 5" for some of that.

@@ -70,6 +70,8 @@ def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: Runni
     assert (stack.state / "env").stat().st_mode & 0o777 == 0o600
     assert set(stack.ports) | {"DATABASE_URL", "REDIS_URL", "WORKERS"} <= values.keys()
 
+    _assert_no_secret_is_shown(stack.state)
+
     os.kill(_main_process_of("bulk", stack.state), signal.SIGKILL)
     stack.read_until("bulk (pid")
     assert "was ended by SIGKILL" in stack.screen[-1]
@@ -82,10 +84,30 @@ def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: Runni
     assert not (stack.state / "env").exists()
 
 
-def _main_process_of(queue: str, state: Path) -> int:
-    """Of a worker and its children the one that leads their session."""
+def _main_process_of(name: str, state: Path) -> int:
+    """Of a worker and its children the one that leads their session; or Flower."""
+    its_words = {f"{name}@{socket.gethostname()}".encode(), f"config.{name}".encode()}
     for pid in processes_of(state):
         command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if f"{queue}@{socket.gethostname()}".encode() in command and os.getsid(pid) == pid:
+        if its_words & set(command) and os.getsid(pid) == pid:
             return pid
-    raise AssertionError(f"no {queue} worker runs")
+    raise AssertionError(f"no {name} runs")
+
+
+def _assert_no_secret_is_shown(state: Path) -> None:
+    """In a command line, which every user of the machine may read; nor in any log."""
+    secrets = {name: value.encode() for name, value in read_assignments(state / "secrets").items()}
+    del secrets["FLOWER_USER"]
+    processes = processes_of(state)
+    assert len(processes) > 8
+    for pid in processes:
+        argv = Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert not [name for name, value in secrets.items() if value in argv], argv
+    logs = list((state / "log").glob("*.log"))
+    assert len(logs) > 8
+    for log in logs:
+        said = log.read_bytes()
+        assert not [name for name, value in secrets.items() if value in said], log
+    flower = Path(f"/proc/{_main_process_of('flower', state)}/environ").read_bytes()
+    for name in ("SECRET_KEY", "CREDENTIALS_KEY", "DATABASE_PASSWORD", "POSTGRES_PASSWORD"):
+        assert secrets[name] not in flower, name

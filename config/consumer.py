@@ -1,0 +1,41 @@
+"""How a worker takes a message: what cannot be one of ours is dropped, and the worker goes on.
+
+Celery drops what its decoder refuses, and ends at everything else; then Redis hands the message to
+the next worker. One that was made by hand would end them all, each at its start.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from celery.worker.consumer import Consumer
+
+log = logging.getLogger(__name__)
+
+
+class Careful(Consumer):
+    def create_task_handler(self, *given: Any, **more: Any) -> Callable[[Any], None]:
+        take = super().create_task_handler(*given, **more)
+        # These are the broker's: the worker connects again.
+        not_the_messages = (*self.connection_errors, *self.channel_errors, MemoryError)
+
+        def taken(message: Any) -> None:
+            try:
+                _insist_on_its_shape(message.headers)
+                take(message)
+            except not_the_messages:
+                raise
+            except Exception as error:
+                log.error("a message that is none of ours is dropped: %s", type(error).__name__)
+                if not message.acknowledged:
+                    message.reject()
+
+        return taken
+
+
+def _insist_on_its_shape(headers: Any) -> None:
+    """Without an id Celery takes it, and never gives back the place that it took."""
+    if not all(isinstance(headers[name], str) and headers[name] for name in ("task", "id")):
+        raise TypeError("task and id must be texts")
