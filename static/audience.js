@@ -91,7 +91,7 @@ document.addEventListener("alpine:init", () => {
       return known ?? { name: rule.field, label, ops: [rule.op], types: ["text"], choices: [] };
     },
 
-    valueOf: (rule) => rule.value ?? "",
+    typedValue: (rule) => rule.value ?? "",
 
     // 1 and "1" are two values.
     keyOf: (exact) => typeof exact + exact,

@@ -17,6 +17,7 @@ from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.dialogs import Dialog, ask, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
+from notifications.admin.widgets import LineInput
 from notifications.moments import in_zone
 from notifications.probe import Probe, probe
 from notifications.project import Project
@@ -40,6 +41,11 @@ class ProjectPage(Page):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("service_account")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "image_hosts":
+            kwargs["widget"] = LineInput(spellcheck="false")
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """A key is set on the page that follows; before, there is nothing to show of it."""

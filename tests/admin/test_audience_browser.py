@@ -44,6 +44,7 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
     page.get_by_role("button", name="Add a rule").press("Enter")
     expect_focus_on(page, "What about the person")
     page.keyboard.type("plan")
+    expect(page.get_by_label("Comparison")).to_be_visible()
     page.keyboard.press("Tab")
     expect_focus_on(page, "Comparison")
     page.keyboard.press("Tab")

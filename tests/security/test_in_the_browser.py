@@ -85,6 +85,8 @@ def test_every_rule_of_the_builder_is_drawn_and_changed(
     audience = make_audience(project, name="All ways", rules=EVERY_WAY)
     open_whole(page, reverse("admin:campaigns_audience_change", args=[audience.pk]))
     expect(page.locator(".a-rule")).to_have_count(8)
+    shown = page.locator(".a-value input").evaluate_all("all => all.map(one => one.value)")
+    assert shown == ["A", "3", "3", "2026-01-01", "", "ko"]
     page.get_by_role("combobox", name="Which of these must hold").first.select_option("any")
     page.get_by_label("Number").fill("9")
     page.get_by_label("Date").fill("2026-02-03")
