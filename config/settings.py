@@ -47,14 +47,12 @@ WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
     "unfold",
     "django.contrib.admin",
-    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_htmx",
-    "axes",
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
@@ -63,6 +61,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "notifications",
     "campaigns",
+    "django.contrib.auth",  # behind ours, whose createsuperuser is found first
 ]
 MIDDLEWARE = [
     "notifications.request_id.RequestId",
@@ -84,7 +83,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
     "config.projects.InTheirProject",
-    "axes.middleware.AxesMiddleware",
+    "config.guard.Guard",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -181,26 +180,17 @@ FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
 FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
 
 # --- People and pages ----------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "config.entry.RoleBackend",
-]
+AUTHENTICATION_BACKENDS = ["config.entry.RoleBackend"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
     )
 ]
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_VERBOSE = False
-AXES_LOCKOUT_CALLABLE = "notifications.admin.locked_out.page"
 OTP_TOTP_ISSUER = "Carillon"
-AXES_CLIENT_IP_CALLABLE = "notifications.origin.address_of"
 # How many proxies of ours stand in front: that many entries of X-Forwarded-For can be believed.
 PROXIES = env_int("PROXIES", 0)
 LOGIN_URL = "admin:login"
@@ -295,5 +285,4 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    "loggers": {"axes": {"level": "WARNING"}},
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -37,8 +36,6 @@ from notifications.team import Role, TeamMember, owners, role_of
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])
-# Lock-outs end by themselves, or by `manage.py axes_reset`; axes' own pages speak another language.
-admin.site.unregister([AccessAttempt, AccessFailureLog, AccessLog])
 # A person sees their own second factor, and an owner may make it forgotten: nobody reads secrets.
 admin.site.unregister([StaticDevice, TOTPDevice])
 
