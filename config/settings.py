@@ -71,12 +71,14 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.probes.Probes",
     "notifications.origin.Origin",
+    "config.rate_limits.Programs",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.language.Language",
     "config.typed.Typed",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.rate_limits.Visitors",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.idle.Idle",
@@ -218,6 +220,10 @@ if SERVED:
     }
 
 # --- The API -------------------------------------------------------------------------------------
+# Requests a second that pass, all web processes together; 0: as many as come.
+API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 500)
+API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
+PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["notifications.api.authentication.ApiKeyAuthentication"],
@@ -259,7 +265,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Security ------------------------------------------------------------------------------------
-SESSION_COOKIE_AGE = 12 * 3600  # a working day; then everybody logs in again
+SESSION_COOKIE_AGE = 12 * 3600  # from the log-in (config/idle.py), whatever is clicked meanwhile
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED
 SECURE_CONTENT_TYPE_NOSNIFF = True

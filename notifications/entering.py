@@ -5,6 +5,7 @@ The only listeners there are: log-ins happen in Django, which tells of them in n
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in, user_logged_out
@@ -13,8 +14,12 @@ from django.dispatch import receiver
 from notifications import audit, known_browser, origin, second_factor
 
 
+BEGAN = "began_at"  # in the session: when its person logged in
+
+
 @receiver(user_logged_in)
 def came_in(user: Any, request: Any, **_: Any) -> None:
+    request.session[BEGAN] = int(time.time())
     wrong = getattr(request, "wrong_guesses", 0)
     _note(user, "logged in", **({"wrong": wrong} if wrong else {}))
     if second_factor.device_of(user) is None:
