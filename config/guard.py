@@ -1,4 +1,4 @@
-"""Middleware: what is answered to a guess too many; and browsers that were let in are remembered."""
+"""Middleware: what is answered to a guess too many; and which browsers were let in."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not (name and password):
             return super().clean()
-        tried = Try(
-            self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name
-        )
+        tried = Try(self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name)
         try:
             cleaned = super().clean()
         except ValidationError:

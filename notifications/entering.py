@@ -13,7 +13,6 @@ from django.dispatch import receiver
 
 from notifications import audit, known_browser, origin, second_factor
 
-
 BEGAN = "began_at"  # in the session: when its person logged in
 
 

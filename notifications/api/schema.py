@@ -61,7 +61,10 @@ IF_NEW = _in("If-None-Match", "`*`: only if there is none yet.")
 ETAG = "A mark of what is shown, for If-Match and If-None-Match."
 LOCATION = "Where it stands."
 RATES = [
-    _out("RateLimit-Policy", 'What may come at once, and within how many seconds: `"key";q=1000;w=2`.'),
+    _out(
+        "RateLimit-Policy",
+        'What may come at once, and within how many seconds: `"key";q=1000;w=2`.',
+    ),
     _out("RateLimit", 'How many are left, and in how many seconds all of them: `"key";r=998;t=1`.'),
     _out("Retry-After", "In how many seconds to try again.", 429, 503),
 ]

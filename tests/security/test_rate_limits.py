@@ -204,7 +204,9 @@ def test_a_request_costs_one_round_trip(ours: Project, monkeypatch: pytest.Monke
     client = rate_limits.script().registered_client
     whole = client.execute_command
     monkeypatch.setattr(
-        client, "execute_command", lambda *words, **more: sent.append(words) or whole(*words, **more)
+        client,
+        "execute_command",
+        lambda *words, **more: sent.append(words) or whole(*words, **more),
     )
     call(key)
     assert [words[0] for words in sent] == ["EVALSHA"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
@@ -9,24 +10,22 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
-from django.db.models.signals import pre_save
+
+
+def insist(password: str, user: User) -> None:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise CommandError(f"This password is not taken. {' '.join(error.messages)}") from None
+
+
+# What it asks a typed password by; a ValidationError it would offer to ignore.
+createsuperuser.validate_password = insist  # type: ignore[attr-defined]
 
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """However it asks for the password, it is looked at where the row is written."""
-        pre_save.connect(_insist_on_a_good_one, sender=User)
-        try:
-            super().handle(*args, **options)
-        finally:
-            pre_save.disconnect(_insist_on_a_good_one, sender=User)
-
-
-def _insist_on_a_good_one(instance: Any, **_: Any) -> None:
-    password = instance._password  # Django's: what was set, until it is saved
-    if password is None:
-        return
-    try:
-        validate_password(password, instance)
-    except ValidationError as error:
-        raise CommandError(f"This password is not taken. {' '.join(error.messages)}") from None
+        password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
+        if password and not options["interactive"]:
+            insist(password, User(username=options.get("username") or "", email=""))
+        super().handle(*args, **options)
