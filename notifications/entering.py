@@ -31,7 +31,7 @@ def went(user: Any, **_: Any) -> None:
         _note(user, "logged out")
 
 
-def _note(user: Any, action: str, **detail: int) -> None:
+def _note(user: Any, action: str, **detail: Any) -> None:
     if origin.address() is not None:  # a session made by a script is nobody at the door
         name = user.get_username()
         audit.record(f"user:{name}", action, f"user {name}", project=None, **detail)

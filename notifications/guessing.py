@@ -1,9 +1,9 @@
 """Guessing: how many wrong passwords and codes are taken, from where and at which account.
 
-A stranger's browser has the tries of its address, of the account, and of the two together. A browser
-in which this person logged in before (`known_browser.py`) has tries of its own: whatever strangers
-do, its owner is not locked out. Nothing here can be read back: names and addresses are kept hashed,
-for people type passwords into the field for the name.
+A stranger's browser has the tries of its address, of the account, and of the two together. One in
+which this person logged in before (`known_browser.py`) has tries of its own: whatever strangers do,
+its owner is not locked out. Nothing here can be read back: names and addresses are kept hashed, for
+people type passwords into the field for the name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, models, transaction
@@ -190,7 +191,7 @@ def _count(seconds: dict[str, int]) -> dict[str, Counted]:
     return found
 
 
-def _note(action: str, subject: str, **detail: int) -> None:
+def _note(action: str, subject: str, **detail: Any) -> None:
     key = _key("noted")
     if _count({key: NOTED.seconds})[key].wrong <= NOTED.most:
         audit.record("carillon", action, subject, project=None, **detail)

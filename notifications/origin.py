@@ -1,4 +1,4 @@
-"""Where a request comes from: for the audit trail, the lock against guessing, and the rate limits."""
+"""Where a request comes from: for the audit trail, the lock against guessing, the rate limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is logged in shows once more that it is they: by the password, by a code. Counted as guesses."""
+"""Who is logged in shows once more that it is they: by password or code. Guesses are counted."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ REFUSALS = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large; send it in parts.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done as things stand; `type` says why.",
-    HTTPStatus.TOO_MANY_REQUESTS: "More calls than the key or the address may make. Nothing was done.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many calls of this key or address. Nothing was done.",
     HTTPStatus.SERVICE_UNAVAILABLE: "The database is busy or restarting. Nothing was changed.",
 }
 ALWAYS = {

@@ -1,4 +1,4 @@
-"""The second factor: wrong codes are counted, its secret is sealed, and it is taken off with both."""
+"""The second factor: wrong codes are counted, its secret is sealed, taking it off takes both."""
 
 from __future__ import annotations
 

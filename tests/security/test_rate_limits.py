@@ -135,7 +135,9 @@ def test_nought_turns_a_limit_off(settings: LazySettings, ours: Project) -> None
     assert "RateLimit" not in reply and "RateLimit-Policy" not in reply
 
 
-@pytest.mark.parametrize("name", ["API_RATE_PER_KEY", "API_RATE_PER_ADDRESS", "PAGE_RATE_PER_ADDRESS"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["API_RATE_PER_KEY", "API_RATE_PER_ADDRESS", "PAGE_RATE_PER_ADDRESS"]
+)
 def test_a_limit_that_is_no_number_stops_the_start(name: str) -> None:
     done = check(**{name: "many"})
     assert done.returncode != 0 and f"{name} must be a whole number" in done.stderr
@@ -202,12 +204,13 @@ def test_a_request_costs_one_round_trip(ours: Project, monkeypatch: pytest.Monke
     key = a_key(ours)
     call(key)
     client = rate_limits.script().registered_client
-    whole = client.execute_command
-    monkeypatch.setattr(
-        client,
-        "execute_command",
-        lambda *words, **more: sent.append(words) or whole(*words, **more),
-    )
+    whole: Any = client.execute_command
+
+    def noted(*words: Any, **more: Any) -> Any:
+        sent.append(words)
+        return whole(*words, **more)
+
+    monkeypatch.setattr(client, "execute_command", noted)
     call(key)
     assert [words[0] for words in sent] == ["EVALSHA"]
 

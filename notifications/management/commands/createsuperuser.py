@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: Django's, which would take any password from a script, or after “y”."""
+"""`manage.py createsuperuser`: Django's, which would take any password of a script or after “y”."""
 
 from __future__ import annotations
 
