@@ -149,9 +149,12 @@ class Try:
 
     def was_right(self) -> int:
         """How many wrong ones came before it, from here."""
-        shared = {self._keys[by] for by in (By.ADDRESS, By.ACCOUNT) if by in self._keys}
-        Guesses.objects.filter(key__in=shared).update(wrong=models.F("wrong") - 1)
-        Guesses.objects.filter(key__in=set(self._keys.values()) - shared).delete()
+        for by, key in self._keys.items():  # one by one: nobody waits for two at once
+            row = Guesses.objects.filter(key=key)
+            if by in (By.BOTH, By.BROWSER):
+                row.delete()
+            else:
+                row.update(wrong=models.F("wrong") - 1)
         return self._own - 1
 
     def was_wrong(self) -> None:
