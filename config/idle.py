@@ -8,39 +8,64 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import logout
+from django.contrib.auth import SESSION_KEY, logout
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin import onward
+from notifications.entering import BEGAN
 
 SEEN = "seen_at"
 NOTED_EVERY = 60  # seconds: one write of the session a minute, not one a click
 
 
 class Idle:
-    """Middleware: after SESSION_IDLE_SECONDS without a click the next one asks to log in."""
+    """Middleware: after SESSION_IDLE_SECONDS without a click the next one asks to log in, and
+    SESSION_COOKIE_AGE after the log-in in any case; the page says which of them it was.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: Any) -> HttpResponse:
-        if SEEN in request.session or request.user.is_authenticated:
+        if SESSION_KEY in request.session:
             _look(request)
         return _whole_page(request, self.get_response(request))
 
 
 def _look(request: Any) -> None:
-    now, seen = int(time.time()), request.session.get(SEEN)
-    if seen is not None and now - seen > settings.SESSION_IDLE_SECONDS:
+    now = int(time.time())
+    ended = _why_ended(request, now)
+    if ended:
         logout(request)
-        messages.info(
-            request, _("You were logged out because nothing was clicked for long. Please log in.")
-        )
-    elif not _by_itself(request) and (seen is None or now - seen >= NOTED_EVERY):
+        messages.info(request, ended)
+        return
+    # Each time it is saved, its row and its cookie live on: so it has to say itself when it began.
+    request.session.setdefault(BEGAN, now)
+    seen = request.session.get(SEEN)
+    if not _by_itself(request) and (seen is None or now - seen >= NOTED_EVERY):
         request.session[SEEN] = now
+
+
+def _why_ended(request: Any, now: int) -> str:
+    """Empty while it goes on."""
+    session = request.session
+    began, seen = session.get(BEGAN, now), session.get(SEEN, now)
+    if not request.user.is_authenticated:
+        if SESSION_KEY in session:
+            return _("You were logged out because your account was switched off. Ask an owner.")
+        # Django has emptied a session that was made with another password than the one of now.
+        return _("You were logged out because your password was changed. Please log in.")
+    if now - began >= settings.SESSION_COOKIE_AGE:
+        hours = settings.SESSION_COOKIE_AGE // 3600
+        return _("You were logged out: a session lasts %(hours)s hours. Please log in.") % {
+            "hours": hours
+        }
+    if now - seen > settings.SESSION_IDLE_SECONDS:
+        return _("You were logged out because nothing was clicked for long. Please log in.")
+    return ""
 
 
 def _by_itself(request: Any) -> bool:

@@ -1,11 +1,15 @@
-"""The log-in's form: what Django says of a wrong password speaks of its “staff accounts”."""
+"""The log-in's form: it counts wrong passwords, and does not speak of “staff accounts”."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
+
+from notifications.guessing import Kind, Try
 
 
 class LogIn(AuthenticationForm):  # type: ignore[misc]
@@ -15,3 +19,16 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
             "Username or password is wrong. Small and capital letters are told apart."
         ),
     }
+
+    def clean(self) -> Any:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if not (name and password):
+            return super().clean()
+        tried = Try(self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name)
+        try:
+            cleaned = super().clean()
+        except ValidationError:
+            tried.was_wrong()
+            raise
+        self.request.wrong_guesses = tried.was_right()  # for who notes the log-in
+        return cleaned

@@ -54,14 +54,12 @@ WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
     "unfold",
     "django.contrib.admin",
-    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_htmx",
-    "axes",
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
@@ -70,6 +68,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "notifications",
     "campaigns",
+    "django.contrib.auth",  # behind ours, whose createsuperuser is found first
 ]
 MIDDLEWARE = [
     "notifications.request_id.RequestId",
@@ -79,6 +78,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.probes.Probes",
     "notifications.origin.Origin",
+    "config.rate_limits.Programs",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.language.Language",
     "config.typed.Typed",
@@ -88,10 +88,11 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.idle.Idle",
+    "config.rate_limits.Visitors",
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
     "config.projects.InTheirProject",
-    "axes.middleware.AxesMiddleware",
+    "config.guard.Guard",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -181,26 +182,17 @@ FLOWER_PORT = env_int("FLOWER_PORT", 5555, least=1)
 FLOWER_URL = env_text("FLOWER_URL", f"http://127.0.0.1:{FLOWER_PORT}")
 
 # --- People and pages ----------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "config.entry.RoleBackend",
-]
+AUTHENTICATION_BACKENDS = ["config.entry.RoleBackend"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
     )
 ]
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_VERBOSE = False
-AXES_LOCKOUT_CALLABLE = "notifications.admin.locked_out.page"
 OTP_TOTP_ISSUER = "Carillon"
-AXES_CLIENT_IP_CALLABLE = "notifications.origin.address_of"
 # How many proxies of ours stand in front: that many entries of X-Forwarded-For can be believed.
 PROXIES = env_int("PROXIES", 0)
 LOGIN_URL = "admin:login"
@@ -229,6 +221,10 @@ if SERVED:
     }
 
 # --- The API -------------------------------------------------------------------------------------
+# Requests a second that pass, all web processes together; 0: as many as come.
+API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 500)
+API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
+PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["notifications.api.authentication.ApiKeyAuthentication"],
@@ -270,7 +266,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Security ------------------------------------------------------------------------------------
-SESSION_COOKIE_AGE = 12 * 3600  # a working day; then everybody logs in again
+SESSION_COOKIE_AGE = 12 * 3600  # from the log-in (config/idle.py), whatever is clicked meanwhile
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -296,5 +292,4 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    "loggers": {"axes": {"level": "WARNING"}},
 }

@@ -9,12 +9,14 @@ from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from config import downtime, navigation, operations, projects, search
+from notifications.admin import own_password
 from notifications.api.problems import no_such_address
 from notifications.api.rendering import AlwaysTheReference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime.urls()]  # type: ignore[attr-defined]
 admin.site.search = search.search  # type: ignore[attr-defined]
+admin.site.password_change = own_password.page  # type: ignore[method-assign]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]
 
 handler400 = "config.unavailable.refusal"

@@ -35,6 +35,7 @@ ACTIONS = (
     *(gettext_noop("set up a second factor"), gettext_noop("turned the second factor off")),
     *(gettext_noop("made new recovery codes"), gettext_noop("used a recovery code")),
     *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
+    *(gettext_noop("refused a wrong password for"), gettext_noop("refused a wrong code for")),
 )
 
 

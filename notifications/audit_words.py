@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop, pgettext
 DETAILS = (
     *(gettext_noop("added"), gettext_noop("devices"), gettext_noop("fields")),
     *(gettext_noop("left"), gettext_noop("mode"), gettext_noop("occurrences")),
-    *(gettext_noop("recipients"), gettext_noop("scopes")),
+    *(gettext_noop("recipients"), gettext_noop("scopes"), gettext_noop("wrong")),
 )
 
 

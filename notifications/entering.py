@@ -1,22 +1,28 @@
-"""Who came in, who went, and who was locked out: into the audit trail.
+"""Who came in and who went: into the audit trail.
 
-The only listeners there are: log-ins happen in Django and axes, which tell of them in no other way.
+The only listeners there are: log-ins happen in Django, which tells of them in no other way.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from axes.signals import user_locked_out
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.dispatch import receiver
 
-from notifications import audit, origin
+from notifications import audit, known_browser, origin, second_factor
+
+BEGAN = "began_at"  # in the session: when its person logged in
 
 
 @receiver(user_logged_in)
-def came_in(user: Any, **_: Any) -> None:
-    _note(user, "logged in")
+def came_in(user: Any, request: Any, **_: Any) -> None:
+    request.session[BEGAN] = int(time.time())
+    wrong = getattr(request, "wrong_guesses", 0)
+    _note(user, "logged in", **({"wrong": wrong} if wrong else {}))
+    if second_factor.device_of(user) is None:
+        known_browser.let_in(request, user)
 
 
 @receiver(user_logged_out)
@@ -25,12 +31,7 @@ def went(user: Any, **_: Any) -> None:
         _note(user, "logged out")
 
 
-@receiver(user_locked_out)
-def was_locked_out(username: str, **_: Any) -> None:
-    audit.record("carillon", "locked out", f"user {username}", project=None)
-
-
-def _note(user: Any, action: str) -> None:
+def _note(user: Any, action: str, **detail: Any) -> None:
     if origin.address() is not None:  # a session made by a script is nobody at the door
         name = user.get_username()
-        audit.record(f"user:{name}", action, f"user {name}", project=None)
+        audit.record(f"user:{name}", action, f"user {name}", project=None, **detail)

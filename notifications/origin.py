@@ -1,4 +1,4 @@
-"""Where a request comes from: for the audit trail, and for the lock against guessing."""
+"""Where a request comes from: for the audit trail, the lock against guessing, the rate limits."""
 
 from __future__ import annotations
 
@@ -38,9 +38,19 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
     named = [*filter(None, header.split(",")), request.META.get("REMOTE_ADDR", "")]
     found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
-        return str(ipaddress.ip_address(found.strip()))
+        parsed = ipaddress.ip_address(found.strip())
     except ValueError:
         return None
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)  # ::ffff:192.0.2.1 is 192.0.2.1
+
+
+def neighbourhood(address: str | None) -> str:
+    """What one caller may change at will: of an IPv6 address the second half, as 2001:db8::/64."""
+    if address is None:
+        return "nowhere"
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
 
 
 class Origin:

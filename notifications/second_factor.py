@@ -1,6 +1,8 @@
 """The second factor: a code from an app beside the password, and recovery codes for a lost phone.
 
-Optional for each person. The secret and the counting of wrong codes are django-otp's.
+Optional for each person. The tables and the arithmetic are django-otp's; wrong codes are counted in
+`guessing.py`. The app's secret is sealed: a copy of the database alone shows nobody's codes. What
+the release before left plain is sealed with the next right code.
 """
 
 from __future__ import annotations
@@ -9,29 +11,24 @@ import base64
 import hashlib
 import re
 import secrets
-from datetime import timedelta
+import time
 from typing import Any
 
-import django_otp
 import qrcode
 import qrcode.image.svg
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
+from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from notifications import sealing
+
 CODES = 10
 SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
-
-
-class Wait(Exception):
-    """Too many wrong codes: how long until the next is looked at."""
-
-    def __init__(self, left: timedelta) -> None:
-        super().__init__()
-        self.seconds = max(1, round(left.total_seconds()))
+SECRET = 20  # bytes
+PLAIN = 2 * SECRET  # characters of hex, as django-otp keeps it; a sealed one has 72, and 80 fit
 
 
 def device_of(user: User) -> TOTPDevice | None:
@@ -41,8 +38,9 @@ def device_of(user: User) -> TOTPDevice | None:
 
 def begin(user: User) -> TOTPDevice:
     """A new secret, not asked for until `confirm`. The same one while the page is reloaded."""
+    sealed = _sealed(secrets.token_bytes(SECRET), user)
     device, _ = TOTPDevice.objects.get_or_create(
-        user=user, confirmed=False, defaults={"name": "app"}
+        user=user, confirmed=False, defaults={"name": "app", "key": sealed}
     )
     return device
 
@@ -50,9 +48,9 @@ def begin(user: User) -> TOTPDevice:
 def confirm(user: User, code: str) -> list[str] | None:
     """Ask for it from now on; the recovery codes, or None when the app shows another code."""
     device = begin(user)
-    if _checked(user, device, code) is None:
-        return None
     with transaction.atomic():
+        if not _shows(device, code):
+            return None
         TOTPDevice.objects.filter(user=user, confirmed=True).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
         return renew_codes(user)
@@ -65,21 +63,46 @@ def forget(user: User) -> None:
 
 
 def check(user: User, given: str) -> Any:
-    """The device that knows this code, or None. A recovery code works once. Raises Wait."""
+    """The device that knows this code, or None. A code works once. Raises sealing.Unsealable."""
     text = re.sub(r"[\s-]", "", given).lower()
-    if SIX_DIGITS.fullmatch(text):
-        device: Any = device_of(user)
-    else:
-        device = StaticDevice.objects.filter(user=user).first()
-        text = _kept(text)
-    return _checked(user, device, text) if device else None
+    if not SIX_DIGITS.fullmatch(text):
+        used, _ = StaticToken.objects.filter(device__user=user, token=_kept(text)).delete()
+        return StaticDevice.objects.filter(user=user).first() if used else None
+    device = device_of(user)
+    return device if device and _shows(device, text) else None
 
 
-def _checked(user: User, device: Any, text: str) -> Any:
-    allowed, why = device.verify_is_allowed()
-    if not allowed:
-        raise Wait((why or {}).get("locked_until", timezone.now()) - timezone.now())
-    return django_otp.verify_token(user, device.persistent_id, text)
+def _shows(device: TOTPDevice, code: str) -> bool:
+    """Whether the app shows this code now; then it, and what came before it, is used up."""
+    with transaction.atomic():
+        row: Any = TOTPDevice.objects.select_for_update().filter(pk=device.pk).first()
+        if row is None or not SIX_DIGITS.fullmatch(code):
+            return False
+        secret = secret_of(row)
+        app = TOTP(secret, row.step, row.t0, row.digits, row.drift)
+        app.time = time.time()
+        if not app.verify(int(code), row.tolerance, row.last_t + 1):
+            return False
+        row.last_t, row.drift, row.key = app.t(), app.drift, _sealed(secret, row.user)
+        row.set_last_used_timestamp(commit=False)
+        row.save()
+    return True
+
+
+def secret_of(device: TOTPDevice) -> bytes:
+    """Raises sealing.Unsealable."""
+    kept = bytes.fromhex(device.key)
+    if len(device.key) == PLAIN:
+        return kept
+    return sealing.unseal_secret(kept, about=_whose(device.user))
+
+
+def _sealed(secret: bytes, user: User) -> str:
+    return sealing.seal_secret(secret, about=_whose(user)).hex()
+
+
+def _whose(user: User) -> str:
+    return f"second factor of user {user.pk}"
 
 
 # --- Recovery codes -----------------------------------------------------------------------------
@@ -111,12 +134,13 @@ def _kept(code: str) -> str:
 
 def secret_in_words(device: TOTPDevice) -> str:
     """For who cannot scan: four letters at a time."""
-    text = base64.b32encode(device.bin_key).decode().rstrip("=")
+    text = base64.b32encode(secret_of(device)).decode().rstrip("=")
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
 def picture(device: TOTPDevice) -> SafeString:
     """The QR code as SVG, drawn here: the secret is sent to nobody."""
-    image = qrcode.make(device.config_url, image_factory=qrcode.image.svg.SvgPathFillImage)
+    plain = TOTPDevice(user=device.user, key=secret_of(device).hex())  # never saved
+    image = qrcode.make(plain.config_url, image_factory=qrcode.image.svg.SvgPathFillImage)
     drawn: str = image.to_string(encoding="unicode")
     return mark_safe(drawn)  # made of numbers by qrcode, nothing in it is anybody's text

@@ -6,7 +6,9 @@ It runs on this release's packages, for there is one .venv.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
+import sys
 import tarfile
 from functools import cache
 from pathlib import Path
@@ -31,6 +33,21 @@ def unpack(folder: Path) -> Path:
     with tarfile.open(fileobj=io.BytesIO(_git("archive", PREVIOUS))) as archive:
         archive.extractall(folder, filter="data")
     return folder
+
+
+def manage(checkout: Path, *arguments: str, **environment: str) -> None:
+    """Its manage.py."""
+    subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=checkout,
+        env={**os.environ, **environment},
+        check=True,
+    )
+
+
+def make_its_own_tables(checkout: Path, database: str) -> None:
+    """Of apps that only it has: where it ran before, they are there."""
+    manage(checkout, "migrate", "axes", "--no-input", "-v", "0", DATABASE_URL=database)
 
 
 def _git(*words: str) -> bytes:

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,21 +80,13 @@ def columns_before(before: Path, transactional_db: None) -> Iterator[Columns]:
         cursor.execute(f'CREATE DATABASE "{name}"')
     try:
         url = f"{server}/{name}"
-        manage(before, "migrate", "--no-input", "-v", "0", DATABASE_URL=url)
+        previous_release.make_its_own_tables(before, database_of_the_tests())
+        previous_release.manage(before, "migrate", "--no-input", "-v", "0", DATABASE_URL=url)
         with psycopg.connect(url) as beside, beside.cursor() as cursor:
             yield columns_of(cursor)
     finally:
         with connection.cursor() as cursor:
             cursor.execute(f'DROP DATABASE "{name}"')
-
-
-def manage(checkout: Path, *arguments: str, **environment: str) -> None:
-    subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=checkout,
-        env={**os.environ, **environment},
-        check=True,
-    )
 
 
 def test_what_the_release_before_writes_and_reads_is_still_there(columns_before: Columns) -> None:

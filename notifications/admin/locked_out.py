@@ -1,20 +1,23 @@
-"""What axes shows after too many wrong passwords, in our words."""
+"""What is shown after too many wrong passwords or codes: for how long, and what to do."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import ceil
 
-from axes.helpers import get_cool_off, get_failure_limit
 from django.contrib.admin import site
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from notifications.guessing import Kind, LockedOut
 
-def page(request: HttpRequest, response: Any = None, credentials: Any = None) -> HttpResponse:
-    cool_off = get_cool_off(request)
+
+def page(request: HttpRequest, lock: LockedOut) -> HttpResponse:
     context = {
         **site.each_context(request),
-        "wrong": get_failure_limit(request, credentials),
-        "minutes": round(cool_off.total_seconds() / 60) if cool_off else None,
+        "is_code": lock.kind is Kind.CODE,
+        "minutes": ceil(lock.seconds / 60),
     }
-    return render(request, "admin/locked_out.html", context, status=429)
+    response = render(request, "admin/locked_out.html", context, status=429)
+    response["Retry-After"] = str(lock.seconds)
+    response["Cache-Control"] = "no-store"
+    return response

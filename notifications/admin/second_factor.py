@@ -13,21 +13,24 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications import audit, second_factor
+from notifications import audit, known_browser, proof, sealing, second_factor
 from notifications.admin import onward
 from notifications.admin.page import actor
 
 WRONG = gettext_lazy(
     "The code is not right. Each works for half a minute; is the phone's clock right?"
 )
+UNREADABLE = gettext_lazy(
+    "This server cannot read your app's secret: its CREDENTIALS_KEY is another one. Use a recovery"
+    " code, and tell an operator."
+)
 
 
 def ask(request: HttpRequest) -> HttpResponse:
     """Between the password and the pages."""
-    user: Any = request.user
     problem = ""
     if request.method == "POST":
-        problem, device = _tried(request, user)
+        problem, device = _tried(request)
         if device is not None:
             return _let_in(request, device)
     context = {"title": _("Second factor"), "problem": problem, "next": _next(request)}
@@ -38,6 +41,7 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
     request.session.cycle_key()
     django_otp.login(request, device)
     user: Any = request.user
+    known_browser.let_in(request, user)
     if device.name == "recovery codes":
         left = second_factor.codes_left(user)
         _note(request, "used a recovery code", left=left)
@@ -61,16 +65,15 @@ def own(request: HttpRequest) -> HttpResponse:
     # would bring their own phone, and the person's would open nothing any more.
     if step in ("begin", "confirm") and second_factor.device_of(user) is None:
         return _setting_up(request, user) if step == "begin" else _confirm(request, user)
-    if step in ("codes", "off"):
-        return _with_code(request, user, step)
+    if step == "codes":
+        return _new_codes(request, user)
+    if step == "off":
+        return _turn_off(request, user)
     return _standing(request, user)
 
 
 def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
-    try:
-        codes = second_factor.confirm(user, request.POST.get("code", "").replace(" ", ""))
-    except second_factor.Wait as wait:
-        return _setting_up(request, user, _too_many(wait))
+    codes = second_factor.confirm(user, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
         return _setting_up(request, user, str(WRONG))
     django_otp.login(request, second_factor.device_of(user))
@@ -78,40 +81,39 @@ def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
     return _shown(request, codes)
 
 
-def _with_code(request: HttpRequest, user: Any, step: str) -> HttpResponse:
-    problem, device = _tried(request, user)
+def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
+    problem, device = _tried(request)
     if device is None:
         return _standing(request, user, problem)
-    if step == "codes":
-        _note(request, "made new recovery codes")
-        return _shown(request, second_factor.renew_codes(user))
+    _note(request, "made new recovery codes")
+    return _shown(request, second_factor.renew_codes(user))
+
+
+def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
+    """Both of what a log-in takes: an open page alone, or a stolen password, takes nothing away."""
+    if not proof.password_is_right(request, request.POST.get("password", "")):
+        return _standing(request, user, off_problem=_("The password is not right."))
+    problem, device = _tried(request)
+    if device is None:
+        return _standing(request, user, off_problem=problem)
     second_factor.forget(user)
     _note(request, "turned the second factor off")
     messages.success(request, _("The second factor is off: your password is enough again."))
     return HttpResponseRedirect(reverse("admin:second_factor"))
 
 
-def _tried(request: HttpRequest, user: Any) -> tuple[str, Any]:
+def _tried(request: HttpRequest) -> tuple[str, Any]:
     try:
-        device = second_factor.check(user, request.POST.get("code", ""))
-    except second_factor.Wait as wait:
-        return _too_many(wait), None
+        device = proof.code_of(request, request.POST.get("code", ""))
+    except sealing.Unsealable:
+        return str(UNREADABLE), None
     return ("" if device else str(WRONG)), device
 
 
-def _too_many(wait: second_factor.Wait) -> str:
-    told = ngettext(
-        "Too many wrong codes. Try again in %(seconds)s second.",
-        "Too many wrong codes. Try again in %(seconds)s seconds.",
-        wait.seconds,
-    )
-    return told % {"seconds": wait.seconds}
-
-
-def _standing(request: HttpRequest, user: Any, problem: str = "") -> HttpResponse:
+def _standing(request: HttpRequest, user: Any, problem: str = "", **more: Any) -> HttpResponse:
     device = second_factor.device_of(user)
     left = second_factor.codes_left(user)
-    context = {"device": device, "left": left, "problem": problem, "standing": True}
+    context = {"device": device, "left": left, "problem": problem, "standing": True, **more}
     return _drawn(request, "admin/second_factor.html", context)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import Value
-from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -37,8 +36,6 @@ from notifications.team import Role, TeamMember, owners, role_of
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])
-# Lock-outs end by themselves, or by `manage.py axes_reset`; axes' own pages speak another language.
-admin.site.unregister([AccessAttempt, AccessFailureLog, AccessLog])
 # A person sees their own second factor, and an owner may make it forgotten: nobody reads secrets.
 admin.site.unregister([StaticDevice, TOTPDevice])
 
@@ -160,7 +157,8 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         user = self.get_object(request, object_id)
-        return found if user and second_factor.device_of(user) else []
+        theirs = user and user != request.user and second_factor.device_of(user)
+        return found if theirs else []
 
     @action(
         description=gettext_lazy("Forget the second factor"),
@@ -177,6 +175,9 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     )
     def forget_factor(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         user = User.objects.get(pk=object_id)
+        if user == request.user:  # an open page alone must not be enough
+            here = _("Your own is turned off here, with your password and a code.")
+            return done(request, here, to=reverse("admin:second_factor"))
         second_factor.forget(user)
         self.record(request, "forgot the second factor", user)
         return done(request, _("Their password is enough now."), to=page_url(user))
@@ -184,6 +185,8 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
     ) -> HttpResponse:
+        if id == str(request.user.pk):  # which asks for the one that was
+            return HttpResponseRedirect(reverse("admin:password_change"))
         reply = super().user_change_password(request, id, form_url)
         if request.method == "POST" and reply.status_code == HTTPStatus.FOUND:
             self.record(request, "set a password", self.get_object(request, id))

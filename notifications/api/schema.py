@@ -26,12 +26,14 @@ REFUSALS = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large; send it in parts.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done as things stand; `type` says why.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many calls of this key or address. Nothing was done.",
     HTTPStatus.SERVICE_UNAVAILABLE: "The database is busy or restarting. Nothing was changed.",
 }
 ALWAYS = {
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
+    HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 }
 OF_A_BODY = {
@@ -47,8 +49,9 @@ def _in(name: str, description: str) -> OpenApiParameter:
 
 
 def _out(name: str, description: str, *codes: int) -> OpenApiParameter:
+    """With every answer, unless only with some."""
     return OpenApiParameter(
-        name, str, OpenApiParameter.HEADER, description=description, response=list(codes)
+        name, str, OpenApiParameter.HEADER, description=description, response=list(codes) or True
     )
 
 
@@ -57,6 +60,14 @@ IF_NONE_MATCH = _in("If-None-Match", "The ETag that is known: the same is not se
 IF_NEW = _in("If-None-Match", "`*`: only if there is none yet.")
 ETAG = "A mark of what is shown, for If-Match and If-None-Match."
 LOCATION = "Where it stands."
+RATES = [
+    _out(
+        "RateLimit-Policy",
+        'What may come at once, and within how many seconds: `"key";q=1000;w=2`.',
+    ),
+    _out("RateLimit", 'How many are left, and in how many seconds all of them: `"key";r=998;t=1`.'),
+    _out("Retry-After", "In how many seconds to try again.", 429, 503),
+]
 
 
 class Schema(AutoSchema):
@@ -90,7 +101,7 @@ class Schema(AutoSchema):
     def _headers(self) -> list[OpenApiParameter]:
         made = [_out("Location", LOCATION, 201, 202)] if self.view.place else []
         codes = (200, 201, 304) if self.view.tagged else (201,)
-        return [*made, _out("ETag", ETAG, *codes)]
+        return [*made, _out("ETag", ETAG, *codes), *RATES]
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)

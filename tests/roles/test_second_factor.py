@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ OWN, ASK, INDEX = "admin:second_factor", "admin:second_factor_ask", "admin:index
 def code_of(user: User, *, later: int = 0) -> str:
     """What the app shows; `later` steps from now, for each code is taken once."""
     device = TOTPDevice.objects.get(user=user)
-    return f"{totp(device.bin_key, t0=int(-30 * later)):06d}"
+    return f"{totp(second_factor.secret_of(device), t0=int(-30 * later)):06d}"
 
 
 @pytest.fixture
@@ -155,14 +154,6 @@ def test_the_database_holds_no_recovery_code(codes: list[str]) -> None:
     assert not kept & {code.replace("-", "")[:16] for code in codes}
 
 
-def test_guessing_is_slowed_down_and_says_for_how_long(grace: User, codes: list[str]) -> None:
-    client = entered("grace")
-    answered(client, "000000")
-    said = text_of(answered(client, code_of(grace, later=1)))
-    assert re.search(r"Too many wrong codes. Try again in \d+ second", said)
-    assert not open_to(client)
-
-
 def test_somebody_elses_code_opens_nothing(grace: User, codes: list[str]) -> None:
     somebody(Role.OWNER, "eve")
     second_factor.begin(User.objects.get(username="eve"))
@@ -176,10 +167,9 @@ def test_somebody_elses_code_opens_nothing(grace: User, codes: list[str]) -> Non
 def test_it_is_turned_off_with_a_code_and_not_without(grace: User, codes: list[str]) -> None:
     client = entered("grace")
     answered(client, codes[0])
-    client.post(reverse(OWN), {"step": "off", "code": "nonsense"})
+    client.post(reverse(OWN), {"step": "off", "password": PASSWORD, "code": "nonsense"})
     assert second_factor.device_of(grace)
-    time.sleep(1.1)  # the wrong one is answered for
-    client.post(reverse(OWN), {"step": "off", "code": codes[1]})
+    client.post(reverse(OWN), {"step": "off", "password": PASSWORD, "code": codes[1]})
     assert second_factor.device_of(grace) is None
     assert open_to(entered("grace"))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
@@ -52,6 +53,10 @@ def make_first_user(say: Any) -> None:
     users = get_user_model().objects
     password = os.environ.get("ADMIN_PASSWORD")
     if password and not users.exists():
+        try:
+            validate_password(password, get_user_model()(username="admin"))
+        except ValidationError as error:
+            raise CommandError(f"ADMIN_PASSWORD: {' '.join(error.messages)}") from None
         users.create_superuser("admin", "admin@example.com", password)
         say("User “admin” created.")
 

@@ -1,0 +1,211 @@
+"""How often somebody may call: each API key, each address, each visitor who is not logged in.
+
+Kept in Valkey, so that all web processes on all machines hold one limit together. It is there
+against floods; without Valkey requests pass, and for some seconds nobody even asks it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from http import HTTPStatus
+from math import ceil
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from redis.backoff import NoBackoff
+from redis.commands.core import Script
+from redis.retry import Retry
+
+from notifications.api import problems
+from notifications.origin import address_of, neighbourhood
+
+SCRIPT = Path(__file__).with_suffix(".lua").read_text()
+BURST = 2  # seconds of a program's rate that may come at once
+PAGE_BURST = 10  # of a visitor's: a page and all that belongs to it
+PATIENCE = 0.5  # seconds for an answer
+AWAY_SECONDS = 5.0  # without asking, after there was none
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """So many a second, for one of its kind."""
+
+    name: str
+    rate: int
+    whose: str
+
+    @property
+    def key(self) -> str:
+        """Nobody reads an address or an API key in Valkey."""
+        return f"rate:{self.name}:{sha256(self.whose.encode()).hexdigest()[:32]}"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """`wait`: seconds until it would pass. `left`: of each limit, how many more, and until when
+    all are there again; empty when nobody could say.
+    """
+
+    wait: float = 0.0
+    left: tuple[tuple[int, int], ...] = ()
+
+
+class Outage:
+    """Of Valkey, as this process knows it."""
+
+    is_there = False
+    ask_at = 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request is counted against."""
+
+    limits: tuple[Limit, ...]
+    burst: int = BURST
+
+    def take(self, *, now: float | None = None) -> Taken:
+        if not self.limits or not _may_ask():
+            return Taken()
+        rates = [limit.rate for limit in self.limits]
+        try:
+            wait, *left = script()(
+                keys=[limit.key for limit in self.limits],
+                args=[self.burst, "" if now is None else now, *rates],
+            )
+        except redis.RedisError as error:
+            _note_outage(error)
+            return Taken()
+        Outage.is_there = False
+        return Taken(float(wait), tuple(zip(left[::2], left[1::2], strict=True)))
+
+    def tell(self, response: HttpResponse, taken: Taken) -> HttpResponse:
+        """As draft-ietf-httpapi-ratelimit-headers has it."""
+        if self.limits:
+            response["RateLimit-Policy"] = ", ".join(
+                f'"{limit.name}";q={limit.rate * self.burst};w={self.burst}'
+                for limit in self.limits
+            )
+        if taken.left:
+            response["RateLimit"] = ", ".join(
+                f'"{limit.name}";r={left};t={seconds}'
+                for limit, (left, seconds) in zip(self.limits, taken.left, strict=True)
+            )
+        return response
+
+    def spent(self, taken: Taken) -> Limit:
+        """The one that refuses."""
+        least = min(range(len(self.limits)), key=lambda number: taken.left[number][0])
+        return self.limits[least]
+
+
+def limits_of_a_program(request: HttpRequest) -> Limits:
+    """By what is shown for a key, whether it is one or not: nothing is looked up before."""
+    shown = request.headers.get("Authorization", "")
+    key = Limit("key", settings.API_RATE_PER_KEY if shown else 0, shown)
+    address = Limit("address", settings.API_RATE_PER_ADDRESS, _from(request))
+    return Limits(tuple(limit for limit in (key, address) if limit.rate))
+
+
+def limits_of_a_visitor(request: HttpRequest) -> Limits:
+    page = Limit("page", settings.PAGE_RATE_PER_ADDRESS, _from(request))
+    return Limits((page,) if page.rate else (), PAGE_BURST)
+
+
+def _from(request: HttpRequest) -> str:
+    return neighbourhood(address_of(request))
+
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class Programs:
+    """Middleware, ahead of everything that costs something: the API's answers."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_a_programs(request):
+            return self.get_response(request)
+        limits = limits_of_a_program(request)
+        taken = limits.take()
+        refused = _refusal(limits.spent(taken), taken.wait) if taken.wait else None
+        return limits.tell(refused or self.get_response(request), taken)
+
+
+class Visitors:
+    """Middleware: pages for who is not logged in. Behind the session: anybody can send a cookie."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_a_programs(request) or request.user.is_authenticated:
+            return self.get_response(request)
+        taken = limits_of_a_visitor(request).take()
+        if not taken.wait:
+            return self.get_response(request)
+        response = render(request, "429.html", status=HTTPStatus.TOO_MANY_REQUESTS)
+        response["Retry-After"] = str(ceil(taken.wait))
+        return response
+
+
+def is_a_programs(request: HttpRequest) -> bool:
+    return request.path == "/api" or request.path.startswith("/api/")
+
+
+def _refusal(limit: Limit, wait: float) -> HttpResponse:
+    whose = "with this API key" if limit.name == "key" else "from this address"
+    seconds = ceil(wait)
+    return problems.outside(
+        problems.Problem(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"At most {limit.rate:,} a second {whose}. Nothing was done. Try again in {seconds} s.",
+            kind="too-many-requests",
+            retry_after=seconds,
+        )
+    )
+
+
+# --- Valkey ---------------------------------------------------------------------------------------
+
+
+@cache
+def script() -> Script:
+    client = redis.Redis.from_url(
+        settings.REDIS_DATABASES["cache"],
+        socket_timeout=PATIENCE,
+        socket_connect_timeout=PATIENCE,
+        retry=Retry(NoBackoff(), 0),
+    )
+    return client.register_script(SCRIPT)
+
+
+def _may_ask() -> bool:
+    """While it is away one request in some seconds tries, and the others pass meanwhile."""
+    now = time.monotonic()
+    if Outage.is_there and now < Outage.ask_at:
+        return False
+    Outage.ask_at = now + AWAY_SECONDS
+    return True
+
+
+def _note_outage(error: redis.RedisError) -> None:
+    if not Outage.is_there:
+        log.warning("no rate limits while Valkey does not answer: %s", error)
+    Outage.is_there, Outage.ask_at = True, time.monotonic() + AWAY_SECONDS
+
+
+def forget_outage() -> None:
+    Outage.is_there = False

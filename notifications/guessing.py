@@ -1,0 +1,200 @@
+"""Guessing: how many wrong passwords and codes are taken, from where and at which account.
+
+A stranger's browser has the tries of its address, of the account, and of the two together. One in
+which this person logged in before (`known_browser.py`) has tries of its own: whatever strangers do,
+its owner is not locked out. Nothing here can be read back: names and addresses are kept hashed, for
+people type passwords into the field for the name.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection, models, transaction
+from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+
+from notifications import audit, known_browser, origin
+
+log = logging.getLogger(__name__)
+
+
+class Kind(StrEnum):
+    """What is guessed."""
+
+    PASSWORD = "password"
+    CODE = "code"
+
+
+class By(StrEnum):
+    """What the tries are counted by."""
+
+    ADDRESS = "address"
+    BOTH = "address and account"
+    ACCOUNT = "account"
+    BROWSER = "browser"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """So many wrong ones, in so many seconds from the first of them; then none until these end."""
+
+    most: int
+    seconds: int
+
+
+QUARTER = 15 * 60
+LIMITS = {
+    Kind.PASSWORD: {
+        By.ADDRESS: Limit(20, QUARTER),
+        By.BOTH: Limit(10, QUARTER),
+        By.ACCOUNT: Limit(50, 5 * 60),  # short: it is the one by which strangers delay the owner
+        By.BROWSER: Limit(10, QUARTER),
+    },
+    # Three of a million are right at any time: 960 tries a day, by somebody with the password.
+    Kind.CODE: {
+        By.ADDRESS: Limit(20, QUARTER),
+        By.BOTH: Limit(5, QUARTER),
+        By.ACCOUNT: Limit(10, QUARTER),
+        By.BROWSER: Limit(5, QUARTER),
+    },
+}
+NOTED = Limit(100, 3600)  # entries in the audit trail: an attack must not fill it
+FORGOTTEN_AT_ONCE = 100
+
+COUNT = """
+INSERT INTO notifications_guesses AS kept (key, wrong, ends_at)
+SELECT key, 1, statement_timestamp() + seconds * interval '1 second'
+FROM unnest(%s::text[], %s::integer[]) AS given (key, seconds) ORDER BY key
+ON CONFLICT (key) DO UPDATE SET
+    wrong = CASE WHEN kept.ends_at > statement_timestamp() THEN kept.wrong + 1 ELSE 1 END,
+    ends_at = CASE WHEN kept.ends_at > statement_timestamp() THEN kept.ends_at
+              ELSE excluded.ends_at END
+RETURNING key, wrong, ceil(extract(epoch FROM ends_at - statement_timestamp()))::integer
+"""
+FORGET = """
+DELETE FROM notifications_guesses WHERE key IN (
+    SELECT key FROM notifications_guesses WHERE ends_at < statement_timestamp()
+    ORDER BY ends_at LIMIT %s FOR UPDATE SKIP LOCKED)
+"""
+
+
+class LockedOut(Exception):
+    """No more is looked at for so many seconds, not even the right one."""
+
+    def __init__(self, kind: Kind, seconds: int) -> None:
+        super().__init__(f"too many wrong {kind}s: {seconds} s")
+        self.kind = kind
+        self.seconds = max(1, seconds)
+
+
+class Guesses(models.Model):
+    """How many wrong ones were there, since the first of them?"""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    wrong = models.IntegerField()
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.wrong} wrong until {self.ends_at}"
+
+
+@dataclass(frozen=True)
+class Counted:
+    wrong: int
+    seconds_left: int
+
+
+class Try:
+    """One password or code. It is counted before it is looked at: of any number of them that come
+    at once, none slips by. A process that dies in between leaves one wrong try too many.
+    """
+
+    def __init__(self, request: HttpRequest, kind: Kind, user: User | None, name: str = "") -> None:
+        """Raises LockedOut. `name`: what was typed, where it is nobody's."""
+        self.kind, self.user = kind, user
+        account = f"user {user.pk}" if user else f"name {name}"
+        address = origin.neighbourhood(origin.address_of(request))
+        browser = known_browser.id_of(request, user)
+        self._keys = (
+            {By.BROWSER: _key(kind, account, browser)}
+            if browser
+            else {
+                By.ADDRESS: _key(kind, address),
+                By.BOTH: _key(kind, address, account),
+                By.ACCOUNT: _key(kind, account),
+            }
+        )
+        self._address = address
+        self._counted = self._begin()
+
+    def _begin(self) -> dict[By, Counted]:
+        limits = LIMITS[self.kind]
+        with transaction.atomic():  # a try that is refused is not counted, nor prolongs anything
+            found = _count({key: limits[by].seconds for by, key in self._keys.items()})
+            counted = {by: found[key] for by, key in self._keys.items()}
+            over = [one for by, one in counted.items() if one.wrong > limits[by].most]
+            if over:
+                raise LockedOut(self.kind, max(one.seconds_left for one in over))
+        return counted
+
+    @property
+    def _own(self) -> int:
+        """Of this account, from here."""
+        return (self._counted.get(By.BROWSER) or self._counted[By.BOTH]).wrong
+
+    def was_right(self) -> int:
+        """How many wrong ones came before it, from here."""
+        for by, key in self._keys.items():  # one by one: nobody waits for two at once
+            row = Guesses.objects.filter(key=key)
+            if by in (By.BOTH, By.BROWSER):
+                row.delete()
+            else:
+                row.update(wrong=models.F("wrong") - 1)
+        return self._own - 1
+
+    def was_wrong(self) -> None:
+        """Raises LockedOut when it was the last."""
+        limits = LIMITS[self.kind]
+        if self.user and self._own == 1:
+            _note(f"refused a wrong {self.kind} for", f"user {self.user.get_username()}")
+        spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}
+        for by in spent:
+            self._tell(by)
+        if spent:
+            raise LockedOut(self.kind, max(self._counted[by].seconds_left for by in spent))
+
+    def _tell(self, by: By) -> None:
+        """What was typed for a name that is nobody's may be a password: it is told to none."""
+        counted = self._counted[by]
+        whom = f"user {self.user.get_username()}" if self.user else "a name that nobody has"
+        who = f"address {self._address}" if by is By.ADDRESS else whom
+        log.warning(
+            "locked out for %s s: %s, after %s wrong %ss, the last from %s (limit by %s)",
+            *(counted.seconds_left, who, counted.wrong, self.kind, origin.address(), by),
+        )
+        if self.user or by is By.ADDRESS:
+            _note("locked out", who, wrong=counted.wrong)
+
+
+def _key(*parts: str) -> str:
+    return salted_hmac("guessing", "\n".join(parts), algorithm="sha256").hexdigest()
+
+
+def _count(seconds: dict[str, int]) -> dict[str, Counted]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, [list(seconds), list(seconds.values())])
+        found = {key: Counted(wrong, left) for key, wrong, left in cursor.fetchall()}
+        if any(one.wrong == 1 for one in found.values()):
+            cursor.execute(FORGET, [FORGOTTEN_AT_ONCE])
+    return found
+
+
+def _note(action: str, subject: str, **detail: Any) -> None:
+    key = _key("noted")
+    if _count({key: NOTED.seconds})[key].wrong <= NOTED.most:
+        audit.record("carillon", action, subject, project=None, **detail)

@@ -1,0 +1,34 @@
+"""Who is logged in shows once more that it is they: by password or code. Guesses are counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from notifications import second_factor
+from notifications.guessing import Kind, Try
+
+
+def password_is_right(request: HttpRequest, given: str) -> bool:
+    """Raises LockedOut."""
+    user: Any = request.user
+    tried = Try(request, Kind.PASSWORD, user)
+    return _told(tried, user.check_password(given))
+
+
+def code_of(request: HttpRequest, given: str) -> Any:
+    """The device that knows this code, or None. Raises LockedOut and sealing.Unsealable."""
+    user: Any = request.user
+    tried = Try(request, Kind.CODE, user)
+    device = second_factor.check(user, given)
+    _told(tried, device is not None)
+    return device
+
+
+def _told(tried: Try, is_right: bool) -> bool:
+    if is_right:
+        tried.was_right()
+    else:
+        tried.was_wrong()
+    return is_right

@@ -1,0 +1,25 @@
+"""Another web process: so many calls with this key from this address, as its limiter sees them."""
+
+from __future__ import annotations
+
+import sys
+
+import django
+
+django.setup()
+
+
+def main(times: str, key: str, address: str) -> None:
+    from django.test import RequestFactory
+
+    from config.rate_limits import limits_of_a_program
+
+    request = RequestFactory().get(
+        "/api/v1/runs", headers={"Authorization": f"Bearer {key}"}, REMOTE_ADDR=address
+    )
+    for _ in range(int(times)):
+        print("refused" if limits_of_a_program(request).take().wait else "passed")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
