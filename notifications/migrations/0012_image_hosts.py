@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('notifications', '0010_request_id'),
+        ('notifications', '0011_guesses'),
     ]
 
     operations = [
