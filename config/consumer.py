@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 
 
 class Careful(Consumer):
+    connection_errors: tuple[type[Exception], ...]
+    channel_errors: tuple[type[Exception], ...]
+
     def create_task_handler(self, *given: Any, **more: Any) -> Callable[[Any], None]:
         take = super().create_task_handler(*given, **more)
         # These are the broker's: the worker connects again.

@@ -130,4 +130,4 @@ def _assert_guarded(answer: Any) -> None:
     assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert not [name for name in TOLD_BY_NOBODY if name in answer.headers]
     kind = answer.headers.get("Content-Type", "")
-    assert not kind.startswith("text/") or "charset=utf-8" in kind, kind
+    assert not kind.startswith("text/") or "charset=utf-8" in kind.replace('"', ""), kind

@@ -226,7 +226,7 @@ def test_the_image_of_postgresql_makes_a_role_that_owns_its_database_alone(
     password.write_text(f"{secrets.token_urlsafe(48)}\n")
     # Under names of its own: these tests have a role `carillon` already.
     sql = (CHECKOUT / script).read_text().replace(database_role.ROLE, name)
-    psql = [_program(quarters(tmp_path), "psql"), "-v", "ON_ERROR_STOP=1", "--no-psqlrc"]
+    psql = [str(_program(quarters(tmp_path), "psql")), "-v", "ON_ERROR_STOP=1", "--no-psqlrc"]
     subprocess.run(
         [*psql, f"{superusers_address}/postgres"],
         input=sql,
