@@ -16,9 +16,13 @@ log = logging.getLogger(__name__)
 
 
 class Careful(Consumer):
+    connection_errors: tuple[type[Exception], ...]
+    channel_errors: tuple[type[Exception], ...]
+
     def create_task_handler(self, *given: Any, **more: Any) -> Callable[[Any], None]:
         take = super().create_task_handler(*given, **more)
         # These are the broker's: the worker connects again.
+        not_the_messages: tuple[type[BaseException], ...]
         not_the_messages = (*self.connection_errors, *self.channel_errors, MemoryError)
 
         def taken(message: Any) -> None:

@@ -21,6 +21,7 @@ from config.prerequisites import missing_databases, old_postgresql
 log = logging.getLogger(__name__)
 
 STALE_TICK_SECONDS = 60
+EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' own format
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ WELL = Finding(True, "ok")
 
 def healthz(request: HttpRequest) -> HttpResponse:
     """This process answers. Says nothing of its neighbours: restarting it would not heal them."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -66,7 +67,7 @@ def findings() -> dict[str, Finding]:
 def metrics(request: HttpRequest) -> HttpResponse:
     registry = CollectorRegistry()
     registry.register(Metrics(now=timezone.now()))
-    return HttpResponse(generate_latest(registry), content_type="text/plain; version=0.0.4")
+    return HttpResponse(generate_latest(registry), content_type=EXPOSITION)
 
 
 def _asked(check: Callable[[], Finding]) -> Finding:

@@ -9,6 +9,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config.cache import in_redis
 from config.database_address import database_address
 from config.environment import (
     KEYS,
@@ -149,14 +150,7 @@ except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
 BROKER_URL, RESULTS_URL = REDIS_DATABASES["broker"], REDIS_DATABASES["results"]
 GATE_URL = REDIS_DATABASES["gate"]
-CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_DATABASES["cache"],
-        # A page must not wait for what only makes it quicker.
-        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
-    }
-}
+CACHES = {"default": in_redis(REDIS_DATABASES["cache"])}
 
 # --- Sending -------------------------------------------------------------------------------------
 WORKERS = env_int("WORKERS", 2 * (os.cpu_count() or 2), least=1)  # each waits half of its time

@@ -45,10 +45,10 @@ class Running:
             )
 
     def page(self, path: str, password: str = "") -> tuple[int, str]:
-        shown = "Authorization", f"Basic {b64encode(password.encode()).decode()}"
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
         if password:
-            request.add_header(*shown)
+            shown = b64encode(password.encode()).decode()
+            request.add_header("Authorization", f"Basic {shown}")
         try:
             with urllib.request.urlopen(request, timeout=10) as reply:
                 return reply.status, reply.read().decode()

@@ -150,7 +150,9 @@ def test_what_is_rung_carries_ids_and_nothing_else(
     with django_capture_on_commit_callbacks(execute=True):
         run = control.launch(make_campaign(project), by="user:ada", now=timezone.now())
         tasks.ring(run.pk)
-        tasks.ring_wave(engine.advance(run.pk, now=timezone.now()))
+        released = engine.advance(run.pk, now=timezone.now())
+        assert released
+        tasks.ring_wave(released)
     assert {"run_id": run.pk} in rung
     assert {"run_id": run.pk, "number": 1, "epoch": run.epoch} in rung
 

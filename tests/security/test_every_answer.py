@@ -129,3 +129,5 @@ def _assert_guarded(answer: Any) -> None:
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
     assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert not [name for name in TOLD_BY_NOBODY if name in answer.headers]
+    kind = answer.headers.get("Content-Type", "")
+    assert not kind.startswith("text/") or "charset=utf-8" in kind.replace('"', ""), kind
