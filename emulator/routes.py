@@ -59,13 +59,17 @@ class Routes:
 
     async def _ask_elsewhere(self, request: Request, path: bytes) -> Reaction:
         reply: Reply | None = FOREIGN
-        if _comes_from_here(request):
+        if not _is_of_the_console(path) or _comes_from_here(request):
             reply = await self._elsewhere(request.method, request.target, request.body)
         reply = reply or _not_found(path)
         payload = reply.dated(time.time())
         if request.method == b"HEAD":
             payload = payload.removesuffix(reply.body)
         return Reaction(payload)
+
+
+def _is_of_the_console(path: bytes) -> bool:
+    return path == b"/" or path.startswith(b"/admin/")
 
 
 def _comes_from_here(request: Request) -> bool:

@@ -154,9 +154,9 @@ def asked(rows: dict[str, int], project: Project) -> Iterator[tuple[str, str, di
             yield "GET", url, {}
             yield "GET", url, {"q": PROBE, "s": PROBE, "person": PROBE, "step": PROBE}
     typed = dict.fromkeys(FIELDS, PROBE)
-    for page in BESIDE:
+    for name in BESIDE:
         for more in ({}, {"rules": '{"all": []}'}, {"template_from": "make", **rows}):
-            yield "POST", reverse(f"admin:{page}"), {**typed, "project": project.pk, **more}
+            yield "POST", reverse(f"admin:{name}"), {**typed, "project": project.pk, **more}
     for model in FORMS:
         yield "POST", reverse(f"admin:{model}_add"), typed
         yield "POST", reverse(f"admin:{model}_change", args=[rows[model]]), typed
