@@ -102,7 +102,7 @@ def test_one_that_is_in_the_table_is_shown_and_rendered_for_nobody(
 @pytest.mark.parametrize(
     ("fields", "at_fault", "said"),
     [
-        ({"data": {f"k{n}": "x" for n in range(101)}}, "data", "At most 100 keys; there are 101"),
+        ({"data": {f"k{n}": "x" for n in range(101)}}, "data", "100 keys of data; there are 101"),
         ({"data": {f"k{n}": "x" for n in range(100_000)}}, "data", "there are 100,000"),
         ({"data": {f"k{n}": "x" * 3_990 for n in range(20)}}, "data", "At most 64,000 characters"),
         ({"data": {f"k{n}": "{{a}}" * 90 for n in range(12)}}, "data", "At most 1,000 tags"),
