@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from liquid import BoundTemplate
 from pytest import MonkeyPatch
 
-from campaigns import liquid
+from campaigns import liquid, rehearsal
 from campaigns.reasons import Reason
 from campaigns.recent import Recent
 from campaigns.template import Template
@@ -47,6 +48,7 @@ each = pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     liquid._known.clear()
+    rehearsal._known.clear()
 
 
 @pytest.fixture
@@ -147,6 +149,23 @@ def test_the_same_text_is_parsed_once_wherever_it_stands(caller: Caller, parsed:
     spoken = {tag: {"title": text} for tag in ("ko", "de", "fr")}
     assert caller.post("templates", {**HELLO, "data": data, "locales": spoken}).status_code == 201
     assert parsed.count(text) == 1
+
+
+def test_a_text_that_all_languages_share_is_rehearsed_once(
+    caller: Caller, monkeypatch: MonkeyPatch
+) -> None:
+    rendered: list[Any] = []
+    render = BoundTemplate.render
+
+    def noted(template: Any, *given: Any, **values: Any) -> str:
+        rendered.append(template)
+        return render(template, *given, **values)
+
+    monkeypatch.setattr(BoundTemplate, "render", noted)
+    data = {f"k{number}": f"{number} {{{{ a | upcase }}}}" for number in range(100)}
+    spoken = {tag: {"title": "Hi"} for tag in ("ko", "de", "fr", "es", "it", "nl", "pl", "ja")}
+    assert caller.post("templates", {**HELLO, "data": data, "locales": spoken}).status_code == 201
+    assert len(rendered) == 100
 
 
 def test_what_was_parsed_is_kept_by_size() -> None:
