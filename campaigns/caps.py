@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from liquid import Token
 from liquid.exceptions import LiquidError, LiquidSyntaxError
@@ -37,7 +36,7 @@ STEP = re.compile(r"[\[(|]|[!=<>]{1,2}|\b(?:and|or|not|contains)\b")
 class TooMuch(LiquidError):
     """A text that is not even parsed. Its words are made in the language of who reads them."""
 
-    def __init__(self, said: str | Promise, most: int, count: int) -> None:
+    def __init__(self, said: Promise, most: int, count: int) -> None:
         super().__init__("more than a text for a phone needs", token=None)
         self._said, self._most, self._count = said, most, count
 
@@ -87,7 +86,7 @@ def _check_tag(markup: str) -> None:
     _hold(_depth(bare), MAX_DEPTH, DEEP)
 
 
-def _hold(count: int, most: int, said: str | Promise) -> None:
+def _hold(count: int, most: int, said: Promise) -> None:
     if count > most:
         raise TooMuch(said, most, count)
 
@@ -107,45 +106,46 @@ def tags(source: str) -> int:
 # --- Of a whole template --------------------------------------------------------------------------
 
 
+LANGUAGES = _("At most %(most)s languages; there are %(count)s. Remove some.")
+KEYS = _("At most %(most)s keys of data; there are %(count)s. Remove some.")
+IN_ALL = _("At most %(most)s characters in the whole template; there are %(count)s. Shorten it.")
+TAGS_IN_ALL = _("At most %(most)s tags in the whole template; there are %(count)s. Remove some.")
+
+
 def problems(content: Mapping[str, Any]) -> dict[str, list[str]]:
     """By the field that has too much, or most of it. Nothing in it was read yet."""
     return (
-        _of_many("locales", content["locales"], MAX_LANGUAGES, gettext("languages"))
+        _too_many("locales", content["locales"], MAX_LANGUAGES, LANGUAGES)
         or _too_many_keys(content)
-        or _in_all(content, MAX_IN_ALL, _length, gettext("characters in the whole template"))
-        or _in_all(content, MAX_TAGS_IN_ALL, tags, gettext("tags in the whole template"))
+        or _in_all(content, MAX_IN_ALL, _length, IN_ALL)
+        or _in_all(content, MAX_TAGS_IN_ALL, tags, TAGS_IN_ALL)
     )
 
 
 def _too_many_keys(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    found = _of_many("data", content["data"], MAX_KEYS, gettext("keys"))
+    found = _too_many("data", content["data"], MAX_KEYS, KEYS)
     languages = content["locales"].values() if isinstance(content["locales"], dict) else ()
     for texts in languages:
         data = texts.get("data") if isinstance(texts, dict) else None
-        found = found or _of_many("locales", data, MAX_KEYS, gettext("keys of data"))
+        found = found or _too_many("locales", data, MAX_KEYS, KEYS)
     return found
 
 
-def _of_many(field: str, value: Any, most: int, what: str) -> dict[str, list[str]]:
+def _too_many(field: str, value: Any, most: int, said: Promise) -> dict[str, list[str]]:
     many = isinstance(value, dict) and len(value) > most
-    return {field: [_at_most(most, what, len(value))]} if many else {}
+    return {field: [TooMuch(said, most, len(value)).words]} if many else {}
 
 
 def _in_all(
-    content: Mapping[str, Any], most: int, measure: Callable[[str], int], what: str
+    content: Mapping[str, Any], most: int, measure: Callable[[str], int], said: Promise
 ) -> dict[str, list[str]]:
     sizes = {name: sum(map(measure, texts_in(value))) for name, value in content.items()}
     largest, count = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
-    return {largest: [_at_most(most, what, count)]} if count > most else {}
+    return {largest: [TooMuch(said, most, count).words]} if count > most else {}
 
 
 def _length(text: str) -> int:
     return len(text) + 1
-
-
-def _at_most(most: int, what: str, count: int) -> str:
-    said = gettext("At most %(most)s %(what)s; there are %(count)s.")
-    return said % {"most": f"{most:,}", "what": what, "count": f"{count:,}"}
 
 
 def texts_in(value: Any) -> Iterator[str]:

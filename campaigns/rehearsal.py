@@ -12,6 +12,7 @@ from liquid.exceptions import OutputStreamLimitError
 from campaigns import liquid
 from campaigns.content import Content, is_personal, on_platform
 from campaigns.options import without_variables
+from campaigns.recent import Recent
 from notifications import options, payload, validation
 from notifications.discovery import Problem
 from notifications.gateway import Message
@@ -59,14 +60,20 @@ def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
 
 def _shortest(source: str) -> str:
     """The text of a person with the shortest values: what is too long even so is too long."""
-    if not is_personal(source):
-        return source
+    return _known(source) if is_personal(source) else source
+
+
+def _filled(source: str) -> str:
     try:
         return liquid.parse(source).render(**dict.fromkeys(liquid.variables(source), "1"))
     except OutputStreamLimitError:
         return source
     except Exception:  # it may need values of another form; whoever has them is asked later
         return "1"
+
+
+# The same data stands in each language, on each platform.
+_known = Recent(_filled, most=liquid.KEPT)
 
 
 def _field_of(problem: Problem) -> str:

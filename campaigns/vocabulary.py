@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from campaigns.selection import folded, is_time
 from notifications.budget import TooSlow, within
 
 LOOKED_AT = 10_000
+LOOKING_SECONDS = 2.0
 SUGGESTED = 20
 MOST_ATTRIBUTES = 300
 LONGEST_VALUE = 100  # longer texts are stories, not values one chooses from
@@ -56,14 +58,12 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 
 def attributes(project_id: int) -> list[Attribute]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT key, type, count(*), (SELECT count(*) FROM {NEWEST})"
-            f" FROM (SELECT key, {TYPE} AS type FROM {NEWEST}, jsonb_each(c.attributes)"
-            f" WHERE {FILLED}) known GROUP BY key, type ORDER BY count(*) DESC, key",
-            [project_id, LOOKED_AT, project_id, LOOKED_AT],
-        )
-        rows = cursor.fetchall()
+    rows = _looked_up(
+        f"SELECT key, type, count(*), (SELECT count(*) FROM {NEWEST})"
+        f" FROM (SELECT key, {TYPE} AS type FROM {NEWEST}, jsonb_each(c.attributes)"
+        f" WHERE {FILLED}) known GROUP BY key, type ORDER BY count(*) DESC, key",
+        [project_id, LOOKED_AT, project_id, LOOKED_AT],
+    )
     found: dict[str, list[tuple[str, int]]] = {}
     for name, kind, count, _ in rows:
         found.setdefault(name, []).append((kind, count))
@@ -103,19 +103,26 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
     if field in FIELDS and FIELDS[field].kind not in ("text", "version"):
         return []
     source, held, params = _held(field)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"WITH newest AS (SELECT * FROM {source} WHERE project_id = %s"
-            " ORDER BY id DESC LIMIT %s)"
-            f" SELECT value, count(*), (SELECT count(*) FROM newest) FROM newest, {held}"
-            f" WHERE {FILLED} AND jsonb_typeof(value) <> 'object'"
-            " AND length(value #>> '{}') <= %s"
-            f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
-            " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
-            [project_id, LOOKED_AT, *params, LONGEST_VALUE, typed, SUGGESTED],
-        )
-        rows = cursor.fetchall()
+    rows = _looked_up(
+        f"WITH newest AS (SELECT * FROM {source} WHERE project_id = %s"
+        " ORDER BY id DESC LIMIT %s)"
+        f" SELECT value, count(*), (SELECT count(*) FROM newest) FROM newest, {held}"
+        f" WHERE {FILLED} AND jsonb_typeof(value) <> 'object'"
+        " AND length(value #>> '{}') <= %s"
+        f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
+        " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
+        [project_id, LOOKED_AT, *params, LONGEST_VALUE, typed, SUGGESTED],
+    )
     return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
+
+
+def _looked_up(statement: str, params: list[Any]) -> list[Any]:
+    """Nothing when it takes too long: what is suggested can be typed as well."""
+    with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        rows: list[Any] = cursor.fetchall()
+        return rows
+    return []
 
 
 def _held(field: str) -> tuple[str, str, list[Any]]:

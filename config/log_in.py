@@ -6,10 +6,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
 
 from notifications.guessing import Kind, Try
+
+# As long as one can be: nothing longer is looked for, or kept.
+LONGEST = User._meta.get_field("username").max_length or 0
 
 
 class LogIn(AuthenticationForm):  # type: ignore[misc]
@@ -19,6 +23,10 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
             "Username or password is wrong. Small and capital letters are told apart."
         ),
     }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].validators.append(MaxLengthValidator(LONGEST))
 
     def clean(self) -> Any:
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")

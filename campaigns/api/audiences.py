@@ -19,7 +19,7 @@ from campaigns.api.estimates import Estimate, estimate
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
 from notifications.api import pages
-from notifications.api.fields import StrictSerializer
+from notifications.api.fields import CountedList, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.problems import Problem, refuses
@@ -62,7 +62,7 @@ class AudienceSerializer(StrictSerializer):
     name = serializers.CharField(max_length=100)
     kind = serializers.ChoiceField(choices=Audience.Kind.choices, read_only=True)
     rules = RulesField(required=False)
-    contacts = serializers.ListField(
+    contacts = CountedList(
         child=serializers.CharField(max_length=200, trim_whitespace=False),
         required=False,
         write_only=True,

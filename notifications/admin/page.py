@@ -27,6 +27,8 @@ from notifications.admin.widgets import ZoneInput
 from notifications.outage import patiently
 from notifications.project import Project
 
+MOST_WORDS, LONGEST_SEARCH = 10, 200
+
 
 def actor(request: HttpRequest) -> str:
     user = request.user
@@ -69,6 +71,21 @@ class Page(ModelAdmin):
 
     def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         return within(request, rows)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Each word is a condition of its own on each field, and nobody needs a thousand."""
+        words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
+        if words != search_term.split():
+            search_term = " ".join(words)
+            said = _("Only the first %(words)s words and %(letters)s letters are looked for.")
+            counts = {"words": MOST_WORDS, "letters": LONGEST_SEARCH}
+            messages.warning(request, said % counts)
+        found: tuple[QuerySet[Any], bool] = super().get_search_results(
+            request, queryset, search_term
+        )
+        return found
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "timezone":

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from notifications import audit, exact
 from notifications.api import pages, tags
-from notifications.api.fields import StrictSerializer
+from notifications.api.fields import CountedList, StrictSerializer
 from notifications.api.idempotency import idempotent
 from notifications.api.patience import patient
 from notifications.api.problems import flattened
@@ -57,13 +57,13 @@ NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 class ContactRowsSerializer(StrictSerializer):
     # Each row is judged by itself later: a bad one is refused, not the call that brought it.
-    contacts = serializers.ListField(max_length=AT_ONCE)
+    contacts = CountedList(max_length=AT_ONCE)
 
 
 class ContactsSerializer(serializers.Serializer[Any]):
     """People to write."""
 
-    contacts = serializers.ListField(child=ContactSerializer(), max_length=AT_ONCE)
+    contacts = CountedList(child=ContactSerializer(), max_length=AT_ONCE)
 
 
 class RejectedRow(serializers.Serializer[Any]):

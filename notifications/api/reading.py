@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError as Invalid
 from rest_framework.serializers import ValidationError
 
 from notifications.api.fields import holds_nul
+from notifications.api.shapes import MAX_DEVICES
 from notifications.contact import Contact, validate_attributes
 from notifications.device import Device, validate_address
 from notifications.languages import validate_locale
@@ -23,7 +24,6 @@ from notifications.registry import Address, Person
 from notifications.zones import validate_zone
 
 Reader = Callable[[Any], Any]
-MAX_DEVICES = 100
 MAX_PROBLEMS = 20  # of one row: the rest would only repeat them
 
 
@@ -132,6 +132,8 @@ def _devices(value: Any) -> list[Address]:
             devices.append(read_device(row))
         except ValidationError as error:
             problems[index] = error.detail
+        if len(problems) == MAX_PROBLEMS:
+            break
     if problems:
         raise ValidationError(problems)
     return devices

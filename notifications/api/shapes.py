@@ -13,6 +13,8 @@ from notifications.api.fields import JsonObject
 from notifications.contact import Contact
 from notifications.device import Device
 
+MAX_DEVICES = 100
+
 
 class DeviceSerializer(serializers.Serializer[Device]):
     """One address: a registration token or a Firebase installation ID, never both."""
@@ -52,7 +54,9 @@ class PersonSerializer(serializers.Serializer[Contact]):
     attributes = JsonObject(required=False)
     locale = serializers.CharField(max_length=35, required=False, help_text="E.g. ko or pt-BR.")
     timezone = serializers.CharField(max_length=64, required=False, help_text="An IANA name.")
-    devices = serializers.ListField(child=DeviceSerializer(), required=False)
+    devices = serializers.ListField(
+        child=DeviceSerializer(), required=False, max_length=MAX_DEVICES
+    )
 
 
 class ContactSerializer(PersonSerializer):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns import audience, outlook, sampling
+from campaigns import audience, outlook, sampling, vocabulary
 from campaigns.admin import forecast, inquiry, launch, review
 from campaigns.api import audiences
 from campaigns.audience import Audience
@@ -88,6 +89,18 @@ def test_a_launch_by_the_api_does_not_wait_for_what_it_need_not_know(
 ) -> None:
     campaign = make_campaign(project, audience=slow)
     assert caller.post(f"campaigns/{campaign.pk}/launch").status_code == 202
+
+
+def test_what_is_only_suggested_is_left_out(
+    desk: Desk, project: Project, monkeypatch: MonkeyPatch
+) -> None:
+    make_people(project, 2)
+    monkeypatch.setattr(vocabulary, "LOOKING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(vocabulary, "FILLED", ASLEEP.sql)
+    reply = desk.client.get(reverse("admin:audience_choices"), {"project": project.pk})
+    assert "list" in {field["name"] for field in reply.json()["fields"]}
+    asked = {"project": str(project.pk), "field": "locale", "typed": "e"}
+    assert desk.client.get(reverse("admin:audience_values"), asked).json() == {"values": []}
 
 
 @pytest.mark.django_db

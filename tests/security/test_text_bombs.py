@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from liquid import BoundTemplate
 from pytest import MonkeyPatch
 
-from campaigns import liquid
+from campaigns import liquid, rehearsal
 from campaigns.reasons import Reason
 from campaigns.recent import Recent
 from campaigns.template import Template
@@ -47,6 +48,7 @@ each = pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     liquid._known.clear()
+    rehearsal._known.clear()
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def test_one_that_is_in_the_table_is_shown_and_rendered_for_nobody(
 @pytest.mark.parametrize(
     ("fields", "at_fault", "said"),
     [
-        ({"data": {f"k{n}": "x" for n in range(101)}}, "data", "At most 100 keys; there are 101"),
+        ({"data": {f"k{n}": "x" for n in range(101)}}, "data", "100 keys of data; there are 101"),
         ({"data": {f"k{n}": "x" for n in range(100_000)}}, "data", "there are 100,000"),
         ({"data": {f"k{n}": "x" * 3_990 for n in range(20)}}, "data", "At most 64,000 characters"),
         ({"data": {f"k{n}": "{{a}}" * 90 for n in range(12)}}, "data", "At most 1,000 tags"),
@@ -147,6 +149,23 @@ def test_the_same_text_is_parsed_once_wherever_it_stands(caller: Caller, parsed:
     spoken = {tag: {"title": text} for tag in ("ko", "de", "fr")}
     assert caller.post("templates", {**HELLO, "data": data, "locales": spoken}).status_code == 201
     assert parsed.count(text) == 1
+
+
+def test_a_text_that_all_languages_share_is_rehearsed_once(
+    caller: Caller, monkeypatch: MonkeyPatch
+) -> None:
+    rendered: list[Any] = []
+    render = BoundTemplate.render
+
+    def noted(template: Any, *given: Any, **values: Any) -> str:
+        rendered.append(template)
+        return render(template, *given, **values)
+
+    monkeypatch.setattr(BoundTemplate, "render", noted)
+    data = {f"k{number}": f"{number} {{{{ a | upcase }}}}" for number in range(100)}
+    spoken = {tag: {"title": "Hi"} for tag in ("ko", "de", "fr", "es", "it", "nl", "pl", "ja")}
+    assert caller.post("templates", {**HELLO, "data": data, "locales": spoken}).status_code == 201
+    assert len(rendered) == 100
 
 
 def test_what_was_parsed_is_kept_by_size() -> None:
