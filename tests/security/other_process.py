@@ -9,16 +9,17 @@ import django
 django.setup()
 
 
-def main(times: str, key: str, address: str) -> None:
+def main(now: str, times: str, key: str, address: str) -> None:
     from django.test import RequestFactory
 
-    from config.rate_limits import limits_of_a_program
+    from config import rate_limits
 
+    rate_limits.clock = lambda: now
     request = RequestFactory().get(
         "/api/v1/runs", headers={"Authorization": f"Bearer {key}"}, REMOTE_ADDR=address
     )
     for _ in range(int(times)):
-        print("refused" if limits_of_a_program(request).take().wait else "passed")
+        print("refused" if rate_limits.limits_of_a_program(request).take().wait else "passed")
 
 
 if __name__ == "__main__":

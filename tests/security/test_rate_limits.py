@@ -32,9 +32,18 @@ HERE, THERE = "203.0.113.9", "198.51.100.7"
 POLICY = re.compile(r'"(key|address)";q=(\d+);w=(\d+)')
 
 
+class Clock:
+    """It stands still, however slow the machine is."""
+
+    now = 1_000_000.0
+
+
 @pytest.fixture(autouse=True)
-def redis_is_there() -> None:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     rate_limits.forget_outage()
+    clock = Clock()
+    monkeypatch.setattr(rate_limits, "clock", lambda: str(clock.now))
+    return clock
 
 
 @pytest.fixture
@@ -187,7 +196,7 @@ def test_who_is_logged_in_is_not(slow: None) -> None:
 
 
 def test_two_processes_share_one_limit(slow: None, ours: Project) -> None:
-    key, path = a_key(ours), ("tests.security.other_process", "4")
+    key, path = a_key(ours), ("tests.security.other_process", str(Clock.now), "4")
     done = subprocess.run(
         [sys.executable, "-m", *path, key, HERE],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "API_RATE_PER_KEY": "2"},
@@ -243,21 +252,34 @@ def test_while_valkey_is_silent_requests_pass_and_few_of_them_wait(
         rate_limits.script.cache_clear()
 
 
-def test_a_clock_that_was_set_back_locks_nobody_out() -> None:
+def test_a_clock_that_was_set_back_locks_nobody_out(clock: Clock) -> None:
     limits = Limits((Limit("key", 10, "somebody"),))
-    assert limits.take(now=5_000.0).wait == 0
-    for _ in range(5):
-        assert limits.take(now=1_000.0).wait <= 2
-    assert limits.take(now=1_003.0).wait == 0
+    assert limits.take().wait == 0
+    clock.now -= 4_000
+    assert [limits.take().wait for _ in range(20)] == [0] * 20
+    assert 0 < limits.take().wait <= 0.1001
 
 
-def test_calls_at_the_rate_pass_for_ever() -> None:
+def test_calls_at_the_rate_pass_for_ever(clock: Clock) -> None:
     limits = Limits((Limit("key", 10, "steady"),))
-    waits = [limits.take(now=1_000 + number / 10).wait for number in range(300)]
+    waits = []
+    for _ in range(300):
+        waits.append(limits.take().wait)
+        clock.now += 0.1
     assert not any(waits)
 
 
-def test_what_is_kept_of_an_address_goes_by_itself(slow: None) -> None:
+def test_who_waits_as_long_as_told_is_let_in(slow: None, ours: Project, clock: Clock) -> None:
+    key = a_key(ours)
+    statuses(4, key)
+    clock.now += int(call(key)["Retry-After"])
+    assert statuses(3, key) == [200, 200, 429], "two have come back in a second"
+
+
+def test_what_is_kept_of_an_address_goes_by_itself(
+    slow: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limits, "clock", lambda: "")  # Valkey's own
     call()
     client = redis.Redis.from_url(settings.REDIS_DATABASES["cache"])
     kept: Any = client.keys("rate:*")
