@@ -1,4 +1,4 @@
-"""reseal: every stored account under today's key, so that an older one can be taken away."""
+"""reseal: all that is sealed under today's key, so that an older one can be taken away."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from io import StringIO
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from notifications import sealing
+from notifications import sealing, second_factor
 from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
 from notifications.project import Project
@@ -39,7 +40,7 @@ def test_after_it_the_new_key_alone_opens_every_account(
     settings.CREDENTIALS_KEY = "brand new"
     assert [each.open() for each in ServiceAccount.objects.all()] == [fcm.service_account] * 2
     assert set(ServiceAccount.objects.values_list("sealed_with", flat=True)) == {sealing.key_id()}
-    assert f"2 service accounts are sealed with {sealing.key_id()} now" in told
+    assert f"2 service accounts and 0 second factors are sealed with {sealing.key_id()}" in told
     assert "Keys behind the first may go." in told
     assert two_accounts not in told and "brand new" not in told
     assert AuditEntry.objects.filter(action="resealed").count() == 1
@@ -48,7 +49,7 @@ def test_after_it_the_new_key_alone_opens_every_account(
 def test_a_second_time_there_is_nothing_to_do(two_accounts: str) -> None:
     reseal()
     sealed = list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True))
-    assert "0 service accounts are sealed with" in reseal()
+    assert "0 service accounts and 0 second factors are sealed with" in reseal()
     assert list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True)) == sealed
 
 
@@ -62,7 +63,39 @@ def test_an_account_that_no_key_opens_is_named_and_the_others_are_done(
     with pytest.raises(CommandError) as refused:
         reseal()
 
-    assert f"No key opens the service account of {project.slug} " in str(refused.value)
+    assert f"No key opens the service account of {project.slug} here" in str(refused.value)
     assert "Keep the keys behind the first" in str(refused.value)
     settings.CREDENTIALS_KEY = "brand new"
     assert ServiceAccount.objects.exclude(pk=lost.pk).get().opens()
+
+
+def test_after_it_the_new_key_alone_knows_everybodys_second_factor(
+    db: None, settings: LazySettings
+) -> None:
+    old = settings.CREDENTIALS_KEY
+    devices = [second_factor.begin(User.objects.create_user(name)) for name in ("ada", "bob")]
+    secrets = [second_factor.secret_of(device) for device in devices]
+    devices[1].key = secrets[1].hex()  # as the release before keeps it
+    devices[1].save()
+    settings.CREDENTIALS_KEY = f"brand new, {old}"
+
+    assert "2 second factors" in reseal()
+
+    settings.CREDENTIALS_KEY = "brand new"
+    for device, secret in zip(devices, secrets, strict=True):
+        device.refresh_from_db()
+        assert second_factor.secret_of(device) == secret
+        assert secret.hex() not in device.key
+
+
+def test_a_person_whose_second_factor_no_key_opens_is_named(
+    db: None, settings: LazySettings
+) -> None:
+    second_factor.begin(User.objects.create_user("ada"))
+    settings.CREDENTIALS_KEY = "brand new"  # and the old one is lost
+
+    with pytest.raises(CommandError) as refused:
+        reseal()
+
+    assert "No key opens the second factor of ada here" in str(refused.value)
+    assert "Keep the keys behind the first" in str(refused.value)

@@ -1,6 +1,6 @@
 """`manage.py reseal`: all that is sealed, under the first key of CREDENTIALS_KEY.
 
-May be repeated, and interrupted: each account is sealed by a statement of its own, and the keys
+May be repeated, and interrupted: each thing is sealed by a statement of its own, and the keys
 behind the first open what is still to come.
 """
 
@@ -10,28 +10,31 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from notifications import audit, sealing
+from notifications import audit, sealing, second_factor
 from notifications.credentials import ServiceAccount
 from notifications.gateway import WrongKey
 
 
 class Command(BaseCommand):
-    help = "Seal the service accounts with the first key of CREDENTIALS_KEY; others may go then."
+    help = "Seal all anew with the first key of CREDENTIALS_KEY; the others may go then."
 
     def handle(self, **_: Any) -> None:
-        ours = sealing.key_id()
-        older = list(
-            ServiceAccount.objects.exclude(sealed_with=ours)
-            .select_related("project")
-            .order_by("pk")
-        )
-        lost = [account.project.slug for account in older if not _sealed_anew(account)]
-        done = len(older) - len(lost)
-        audit.record("carillon", "resealed", f"{done} service accounts", project=None)
-        if lost:
-            raise CommandError(_remedy(done, lost))
-        self.stdout.write(f"{done} service accounts are sealed with {ours} now, the others were.")
+        accounts, lost = _seal_accounts()
+        factors, lost_factors = second_factor.seal_anew()
+        done = f"{accounts} service accounts and {factors} second factors"
+        audit.record("carillon", "resealed", done, project=None)
+        if lost or lost_factors:
+            raise CommandError(_remedy(done, lost, lost_factors))
+        self.stdout.write(f"{done} are sealed with {sealing.key_id()} now, the others were.")
         self.stdout.write("Keys behind the first may go. On several machines: from all at once.")
+
+
+def _seal_accounts() -> tuple[int, list[str]]:
+    """How many were not sealed with today's key, and the projects whose account no key opens."""
+    others = ServiceAccount.objects.exclude(sealed_with=sealing.key_id())
+    older = list(others.select_related("project").order_by("pk"))
+    lost = [account.project.slug for account in older if not _sealed_anew(account)]
+    return len(older) - len(lost), lost
 
 
 def _sealed_anew(account: ServiceAccount) -> bool:
@@ -42,9 +45,17 @@ def _sealed_anew(account: ServiceAccount) -> bool:
     return True
 
 
-def _remedy(done: int, lost: list[str]) -> str:
-    return (
-        f"{done} are sealed anew. No key opens the service account of {', '.join(lost)} here: put "
-        "the key it was sealed with behind the first, or manage.py set_firebase_credentials. "
-        "Keep the keys behind the first until then."
+def _remedy(done: str, lost: list[str], lost_factors: list[str]) -> str:
+    said = [f"{done} are sealed anew."]
+    if lost:
+        said.append(f"No key opens the service account of {', '.join(lost)} here.")
+    if lost_factors:
+        said.append(f"No key opens the second factor of {', '.join(lost_factors)} here.")
+    return " ".join(
+        (
+            *said,
+            "Put the key behind the first that they were sealed with. Where it is lost:",
+            "manage.py set_firebase_credentials, and Team → Forget the second factor.",
+            "Keep the keys behind the first until then.",
+        )
     )
