@@ -72,7 +72,8 @@ def test_two_people_of_one_id_are_refused(desk: Desk, project: Project) -> None:
 def test_a_person_never_moves_to_another_project(desk: Desk, project: Project) -> None:
     contact = make_contact(project, external_id="u1")
     other = make_project()
-    desk.save("notifications_contact_change", contact.pk, **person(project=other.pk))
+    reply = desk.post("notifications_contact_change", contact.pk, **person(project=other.pk))
+    assert reply.status_code == 400 and "names two projects" in text_of(reply)
     assert Contact.objects.get().project == project
 
 
