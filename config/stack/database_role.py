@@ -56,9 +56,10 @@ def prepare(superuser: psycopg.Connection, password: str, *, may_create_database
 
 
 def take_over(superuser: psycopg.Connection) -> None:
-    """What is in this database: all of it, or nothing and the same at the next start."""
-    with superuser.transaction():
-        _carry_out(superuser, NOT_YET_OURS)
+    """What is in this database. Interrupted, it goes on at the next start; one statement at a time,
+    for all of thousands of partitions would need more locks than there are.
+    """
+    _carry_out(superuser, NOT_YET_OURS)
 
 
 def _carry_out(superuser: psycopg.Connection, what: str) -> None:
