@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import engine
@@ -200,3 +200,48 @@ def test_a_page_nobody_sees_asks_nothing_and_one_seen_again_does(
     with page.expect_request(f"**{live}*"):
         pass
     expect_calm(page, upset)
+
+
+def test_markup_that_got_in_all_the_same_neither_runs_nor_calls_home(
+    page: Page, project: Project
+) -> None:
+    """The second wall: as if a page of ours had a hole."""
+    Project.objects.update(image_hosts=["cdn.example.com"])
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        """Whatever leaves the browser comes by here."""
+        asked.append(route.request.url)
+        route.fulfill(status=204)
+
+    page.route(re.compile("example"), answer)
+    open_whole(page, reverse("admin:index"))
+    page.evaluate("""() => {
+        const hole = document.createElement("div");
+        hole.innerHTML = `<img src="https://evil.example/a.png" onerror="window.ran = 1">
+            <img src="https://cdn.example.com/a.png"><iframe srcdoc="<script>top.ran = 2</script>">
+            </iframe><form action="https://evil.example/" id="away"><input name="a"></form>`;
+        document.body.append(hole);
+        const script = document.createElement("script");
+        script.textContent = "window.ran = 3";
+        document.body.append(script);
+        setTimeout("window.ran = 4");
+        setTimeout(() => document.getElementById("away").submit());
+    }""")
+    for directive in ("img-src", "script-src", "form-action"):
+        expect_refused(page, directive)
+    assert page.evaluate("window.ran") is None
+    assert asked == ["https://cdn.example.com/a.png"]
+
+
+def expect_refused(page: Page, directive: str) -> None:
+    refused = page.evaluate(
+        """async (directive) => {
+            const found = () => window.refused.some((said) => said.startsWith(directive));
+            for (const until = Date.now() + 5000; !found() && Date.now() < until;)
+                await new Promise(requestAnimationFrame);
+            return found();
+        }""",
+        directive,
+    )
+    assert refused, directive
