@@ -33,4 +33,4 @@ RUN draw() { python -c "import secrets; print(secrets.token_urlsafe(48))"; } && 
 EXPOSE 8000
 # Exec form, so that the process itself is PID 1 and gets SIGTERM: a worker then finishes its windows.
 STOPSIGNAL SIGTERM
-CMD ["granian", "--interface", "wsgi", "config.wsgi:application", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", "--blocking-threads", "8"]
+CMD ["python", "-m", "config.front", "--host", "0.0.0.0"]

@@ -1,7 +1,8 @@
-"""The door for the web server.
+"""The product as a WSGI application; `config/asgi.py` has it behind the front.
 
 WSGI on purpose: every view is synchronous, and under ASGI Django would give each request a thread,
-and so a database connection, of its own.
+and so a database connection, of its own. A server that speaks WSGI takes a thread before the body
+is there, so that 16 callers who fall silent would be all it serves: hence the front.
 """
 
 from __future__ import annotations

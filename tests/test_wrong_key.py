@@ -34,7 +34,7 @@ WORDS = "CREDENTIALS_KEY (id {ours}) opens none of the stored service accounts"
     [
         "celery -A config worker -Q bulk -c 1",
         "celery -A config beat --pidfile= -s {folder}/schedule",
-        "granian --interface wsgi config.wsgi:application --host 127.0.0.1 --port {port}",
+        "config.front --port {port}",
     ],
     ids=["worker", "beat", "web"],
 )

@@ -14,6 +14,7 @@ from celery import Celery
 from django.conf import settings
 from django.db import connection
 
+from config.front import command
 from config.redis_address import redis_address
 from config.stack.answers import http
 from tests.fcm import Fcm
@@ -22,6 +23,7 @@ from tests.waiting import eventually
 
 APART = 8  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
 CHECKOUT = Path(__file__).resolve().parent.parent
+BEFORE_THE_FRONT = ("granian", "--interface", "wsgi", "config.wsgi:application")
 
 
 class Workers:
@@ -50,16 +52,13 @@ class Workers:
     def start(self, name: str) -> None:
         self._spawn(name, *_arguments(name, self.logs))
 
-    def start_web(self) -> str:
+    def start_web(self, application: str = command.OUTSIDE) -> str:
         """The pages and the API on a port of their own; the address."""
         (port,) = free_ports(1)
         url = f"http://127.0.0.1:{port}"
-        self._spawn(
-            "web",
-            *("granian", "--interface", "wsgi", "config.wsgi:application"),
-            *("--host", "127.0.0.1", "--port", str(port)),
-            *("--workers", "1", "--blocking-threads", "2"),
-        )
+        ours = command.command(application=application, port=str(port), processes=1)[2:]
+        before = (*BEFORE_THE_FRONT, "--port", str(port))
+        self._spawn("web", *(ours if self.checkout == CHECKOUT else before))
         eventually("the web answers", http(f"{url}/healthz"), seconds=60)
         return url
 

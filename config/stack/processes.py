@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Mapping
 
+from config.front import command as front
 from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
 from config.stack.service import Service
 from config.stack.state import State
@@ -33,20 +34,14 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 
 
 def _web(env: Mapping[str, str]) -> Service:
-    argv = (*_served("config.wsgi", env["PORT"]), "--workers", "2", "--blocking-threads", "8")
+    argv = front.command(port=env["PORT"])
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
 
 
 def _metrics(env: Mapping[str, str]) -> Service:
     port = env["METRICS_PORT"]
-    argv = (*_served("config.inside", port), "--workers", "1", "--blocking-threads", "2")
+    argv = front.command(application=front.INSIDE, port=port, processes=1)
     return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
-
-
-def _served(module: str, port: str) -> tuple[str, ...]:
-    # WSGI: under ASGI Django makes a thread, hence a database connection, for each request.
-    granian = (PYTHON, "-m", "granian", "--interface", "wsgi", f"{module}:application")
-    return (*granian, "--host", "127.0.0.1", "--port", port)
 
 
 def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:

@@ -20,6 +20,7 @@ REFUSALS = {
     HTTPStatus.UNAUTHORIZED: "The API key is missing, unknown, expired or revoked.",
     HTTPStatus.FORBIDDEN: "The API key lacks the scope.",
     HTTPStatus.NOT_FOUND: "There is no such thing in this project.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body had not all arrived in time. Nothing was changed.",
     HTTPStatus.CONFLICT: "What is there stands in the way; `type` says what it is.",
     HTTPStatus.LENGTH_REQUIRED: "The body came without a Content-Length.",
     HTTPStatus.PRECONDITION_FAILED: "It is not what If-Match or If-None-Match expects.",
@@ -27,7 +28,7 @@ REFUSALS = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done as things stand; `type` says why.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many calls of this key or address. Nothing was done.",
-    HTTPStatus.SERVICE_UNAVAILABLE: "The database is busy or restarting. Nothing was changed.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Busy, or the database is restarting. Nothing was changed.",
 }
 ALWAYS = {
     HTTPStatus.BAD_REQUEST,
@@ -37,6 +38,7 @@ ALWAYS = {
     HTTPStatus.SERVICE_UNAVAILABLE,
 }
 OF_A_BODY = {
+    HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.LENGTH_REQUIRED,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,

@@ -110,15 +110,15 @@ def test_every_operation_and_every_shape_is_described_in_its_own_words(schema: S
     [
         ("GET runs", "200 400 401 403 429 503"),
         ("GET contacts/{external_id}", "200 304 400 401 403 404 429 503"),
-        ("PUT contacts/{external_id}", "200 201 400 401 403 411 412 413 415 429 503"),
-        ("POST contacts/bulk", "200 400 401 403 409 411 413 415 422 429 503"),
+        ("PUT contacts/{external_id}", "200 201 400 401 403 408 411 412 413 415 429 503"),
+        ("POST contacts/bulk", "200 400 401 403 408 409 411 413 415 422 429 503"),
         ("DELETE devices/{address}", "204 400 401 403 404 429 503"),
-        ("POST audiences", "201 400 401 403 409 411 413 415 422 429 503"),
-        ("PATCH audiences/{id}", "200 400 401 403 404 409 411 412 413 415 429 503"),
+        ("POST audiences", "201 400 401 403 408 409 411 413 415 422 429 503"),
+        ("PATCH audiences/{id}", "200 400 401 403 404 408 409 411 412 413 415 429 503"),
         ("DELETE templates/{id}", "204 400 401 403 404 409 412 429 503"),
-        ("POST campaigns/{id}/launch", "202 400 401 403 404 409 411 413 415 422 429 503"),
-        ("POST campaigns/{id}/stop", "200 400 401 403 404 409 411 413 415 422 429 503"),
-        ("POST runs/{id}/pause", "200 400 401 403 404 409 411 413 415 422 429 503"),
+        ("POST campaigns/{id}/launch", "202 400 401 403 404 408 409 411 413 415 422 429 503"),
+        ("POST campaigns/{id}/stop", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
+        ("POST runs/{id}/pause", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
     ],
 )
 def test_every_answer_of_an_operation_is_foretold(

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from config.front.command import command
 from config.stack import exported, postgres, valkey
 from config.stack.account import quarters
 from config.stack.answers import http
@@ -115,18 +116,7 @@ class Stage:
         """The admin and the API on a port of their own; the address."""
         (port,) = free_ports(1)
         url = f"http://127.0.0.1:{port}"
-        argv = (
-            *(
-                sys.executable,
-                "-m",
-                "granian",
-                "--interface",
-                "wsgi",
-                "tests.chaos.web:application",
-            ),
-            *("--host", "127.0.0.1", "--port", str(port)),
-            *("--workers", "1", "--blocking-threads", "4"),
-        )
+        argv = command(application="tests.chaos.web:application", port=str(port), processes=1)
         answers, env = http(f"{url}/healthz"), {**self.environment, **(different or {})}
         self.workers["web"] = self._process(Service("web", argv, env, answers))
         self._different["web"] = {}

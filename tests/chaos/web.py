@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from config.wsgi import application
+from config.asgi import application
 
 __all__ = ["application"]
 

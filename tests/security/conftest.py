@@ -1,14 +1,23 @@
-"""Somebody with a key, and somebody at the desk, in one project."""
+"""Somebody with a key, somebody at the desk, and a web server as patient as a test says."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import pytest
+import requests
 from django.contrib.auth.models import User
 from django.test import Client
 
 from notifications.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
+from tests.fcm import Fcm
+from tests.workers import Workers
 
 
 @pytest.fixture
@@ -21,3 +30,43 @@ def desk(project: Project) -> Desk:
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.create_superuser("ada", "ada@example.com", "a long phrase"))
     return Desk(client)
+
+
+@dataclass
+class Web:
+    url: str
+    workers: Workers
+    temporary: Path
+
+    @property
+    def pid(self) -> int:
+        return self.workers.processes["web"].pid
+
+    @property
+    def log(self) -> str:
+        return self.workers.log("web")
+
+    def answers(self) -> bool:
+        """A page, and a probe."""
+        found = [
+            requests.get(f"{self.url}{path}", timeout=30) for path in ("/admin/login/", "/healthz")
+        ]
+        return all(answer.status_code == 200 for answer in found)
+
+
+Start = Callable[..., Web]
+
+
+@pytest.fixture
+def start(transactional_db: None, fcm: Fcm, tmp_path: Path) -> Iterator[Start]:
+    started: list[Workers] = []
+
+    def web(application: str = "tests.security.hurried:application", **limits: Any) -> Web:
+        different = {"HURRIED": json.dumps(limits), "TMPDIR": str(tmp_path)}
+        workers = Workers(fcm, different)
+        started.append(workers)
+        return Web(workers.start_web(application), workers, tmp_path)
+
+    yield web
+    for workers in started:
+        workers.stop()

@@ -12,9 +12,10 @@ from tests.chaos.bugs import (
     postgres_faults,
     redis_faults,
     refusals,
+    slow_callers,
 )
 
 GROUPS = (
     *(kills, doorbells, clocks, redis_faults, postgres_faults),
-    *(fcm_faults, refusals, operators, freezing),
+    *(fcm_faults, refusals, operators, freezing, slow_callers),
 )

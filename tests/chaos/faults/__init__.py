@@ -21,6 +21,7 @@ from tests.chaos.faults import (
     refusals,
     restoring,
     several_hosts,
+    slow_callers,
     versions,
     wires,
 )
@@ -28,7 +29,7 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, crowds, freezing),
+    *(versions, slow_callers, crowds, freezing),
 )
 
 

@@ -1,0 +1,56 @@
+"""An answer: made in a thread, part by part, and sent without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+PART = 64 * 1024
+Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+class Answer:
+    """What a WSGI application says to one request. Each method is called in some thread, one after
+    the other: in the thread's own context, where Django keeps the connections of a cache."""
+
+    def __init__(self, product: Product, environ: dict[str, Any]) -> None:
+        self.product, self.environ = product, environ
+        self.status, self.headers = 500, list[tuple[bytes, bytes]]()
+        self.ended = False
+
+    def begin(self) -> bytes:
+        """Ask for it; its first part."""
+        self.result = self.product(self.environ, self._start)
+        self._parts = iter(self.result)
+        if self.environ["REQUEST_METHOD"] == "HEAD":
+            self._end()
+            return b""
+        return self.go_on()
+
+    def _start(self, status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
+        self.status = int(status[:3])
+        self.headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
+        ]
+
+    def go_on(self) -> bytes:
+        """The next part; the last one when `ended`."""
+        gathered, size = [], 0
+        for piece in self._parts:
+            gathered.append(piece)
+            size += len(piece)
+            if size >= PART:
+                break
+        else:
+            self._end()
+        return b"".join(gathered)
+
+    def end(self) -> None:
+        """Though not all of it was taken."""
+        if not self.ended:
+            self._end()
+
+    def _end(self) -> None:
+        self.ended = True
+        if hasattr(self.result, "close"):
+            self.result.close()

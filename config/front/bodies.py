@@ -1,0 +1,56 @@
+"""Bodies: whole, small enough and in time, or refused while they are on their way."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from config.front.limits import Limits
+from config.front.memory import Share
+from config.front.refusals import Busy, Gone, TooLarge, TooSlow
+
+
+async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share: Share) -> bytes:
+    """The body of a request, of which only the head has come. Raises Refused."""
+    announced = environ.get("CONTENT_LENGTH")
+    chunked = "HTTP_TRANSFER_ENCODING" in environ
+    if not (chunked or announced):
+        return b""
+    most = limit(environ, limits)
+    too_large = TooLarge(most, stranger=most < limits.body_bytes)
+    if announced and int(announced) > most:
+        raise too_large
+    try:
+        async with share.waiting(limits.body_seconds):
+            body = await _read(receive, share, most)
+    except TimeoutError:
+        raise TooSlow(limits.body_seconds) from None
+    except MemoryError:
+        raise Busy from None
+    if len(body) > most:
+        raise too_large
+    return body
+
+
+def limit(environ: Mapping[str, Any], limits: Limits) -> int:
+    """Whoever is nobody we know has a log-in to send, and little else."""
+    known = "HTTP_AUTHORIZATION" in environ or (
+        f"{settings.SESSION_COOKIE_NAME}=" in environ.get("HTTP_COOKIE", "")
+    )
+    return limits.body_bytes if known else limits.strangers_bytes
+
+
+async def _read(receive: Any, share: Share, most: int) -> bytes:
+    """Not further than just beyond `most`."""
+    body = io.BytesIO()
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise Gone
+        share.take(len(event["body"]))
+        body.write(event["body"])
+        if body.tell() > most or not event["more_body"]:
+            return body.getvalue()

@@ -1,0 +1,55 @@
+"""A request as WSGI (PEP 3333) has it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+OWN_NAMES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
+
+
+def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
+    """Without its body."""
+    version = scope["http_version"]
+    return {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        # As it was sent: what is no UTF-8 is for Django to judge.
+        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": "HTTP/1.0" if version == "1" else f"HTTP/{version}",
+        "SERVER_NAME": scope["server"][0],
+        "SERVER_PORT": scope["server"][1],
+        "SERVER_SOFTWARE": "Granian",
+        "REMOTE_ADDR": scope["client"][0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+        **_headers(scope["headers"]),
+    }
+
+
+def with_body(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
+    """Now that all of it is here, its length is known, however it came."""
+    environ["wsgi.input"] = io.BytesIO(body)
+    if environ.pop("HTTP_TRANSFER_ENCODING", None) is not None:
+        environ["CONTENT_LENGTH"] = str(len(body))
+    return environ
+
+
+def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        # X_Forwarded_For would come out as X-Forwarded-For, which a proxy of ours answers for.
+        if "_" in name:
+            continue
+        key = OWN_NAMES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
+        between = "; " if name == "cookie" else ","
+        found[key] = f"{found[key]}{between}{value}" if key in found else value
+    return found

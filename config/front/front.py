@@ -1,0 +1,133 @@
+"""The ASGI application in front of a WSGI one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from django.http import HttpResponse
+
+from config.front import bodies, refusals
+from config.front.answers import PART, Answer, Product
+from config.front.environ import environ_of, with_body
+from config.front.limits import Limits
+from config.front.memory import Memory, Share
+from config.front.refusals import Gone, Refused
+from config.front.sockets import Scissors, give_up_readers_after
+from config.front.threads import Threads
+
+log = logging.getLogger(__name__)
+# Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
+PROBES = ("/healthz", "/readyz", "/metrics")
+BODY = "http.response.body"
+
+
+class Front:
+    def __init__(self, product: Product, limits: Limits | None = None) -> None:
+        self.product, self.limits = product, limits or Limits()
+        self.memory, self.scissors = Memory(self.limits.memory), Scissors()
+        self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
+        self.probes = {path: Threads(path, 1) for path in PROBES}
+        self.has_served = False
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if not self.has_served:  # earlier there was no socket
+            self.has_served = True
+            give_up_readers_after(self.limits.reader_seconds)
+        environ = environ_of(scope)
+        threads = self.probes.get(environ["PATH_INFO"], self.pages)
+        try:
+            answer, first = await self._ask(environ, receive, threads)
+        except Refused as refused:
+            await _send_refusal(refusals.answer(refused, environ), send)
+        except Gone:
+            return
+        else:
+            await Delivery(self, answer, threads, scope["client"], receive, send).of(first)
+
+    async def _ask(
+        self, environ: dict[str, Any], receive: Any, threads: Threads
+    ) -> tuple[Answer, bytes]:
+        share = Share(self.memory)
+        try:
+            body = await bodies.whole(environ, receive, self.limits, share)
+            answer = Answer(self.product, with_body(environ, body))
+            return answer, await threads.admit(answer.begin)
+        finally:
+            share.release()
+
+
+class Delivery:
+    """One answer on its way. `client`: whose connection is cut where the answer breaks off."""
+
+    def __init__(
+        self,
+        front: Front,
+        answer: Answer,
+        threads: Threads,
+        client: tuple[str, str],
+        receive: Any,
+        send: Any,
+    ) -> None:
+        self.front, self.answer, self.threads = front, answer, threads
+        self.client, self.receive, self.send = client, receive, send
+
+    async def of(self, first: bytes) -> None:
+        await self.send(
+            {
+                "type": "http.response.start",
+                "status": self.answer.status,
+                "headers": self.answer.headers,
+            }
+        )
+        if self.answer.ended and len(first) <= PART:
+            await self.send({"type": BODY, "body": first})
+        else:
+            await self._in_parts(first)
+
+    async def _in_parts(self, first: bytes) -> None:
+        share, leaving = Share(self.front.memory), asyncio.ensure_future(self._left())
+        try:
+            await self._parts(first, share, leaving)
+        except (TimeoutError, MemoryError):
+            self.front.scissors.cut(self.client)
+        except Exception:
+            log.exception("an answer broke off")
+            self.front.scissors.cut(self.client)
+        finally:
+            leaving.cancel()
+            share.release()
+            if not self.answer.ended:
+                await self.threads.run(self.answer.end)
+
+    async def _parts(self, part: bytes, share: Share, leaving: asyncio.Future[None]) -> None:
+        while True:
+            share.take(len(part))
+            for at in range(0, len(part), PART):
+                if leaving.done():
+                    return
+                await self._part(part[at : at + PART], share)
+            share.release()
+            if self.answer.ended:
+                break
+            part = await self.threads.run(self.answer.go_on)
+        await self.send({"type": BODY, "body": b""})
+
+    async def _part(self, part: bytes, share: Share) -> None:
+        async with share.waiting(self.front.limits.reader_seconds):
+            await self.send({"type": BODY, "body": part, "more_body": True})
+
+    async def _left(self) -> None:
+        """Until the caller has: sending would not tell."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+async def _send_refusal(response: HttpResponse, send: Any) -> None:
+    headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in response.items()
+    ]
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    await send({"type": BODY, "body": response.content})

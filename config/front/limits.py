@@ -1,0 +1,25 @@
+"""How much of everything a web process gives to those who call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one process. `strangers`: who shows neither a session's cookie nor a key.
+
+    `threads`: each has a connection to PostgreSQL. `waiting`: whole requests beyond these.
+    `memory`: unfinished bodies and answers, all together; it takes 16 of the largest bodies.
+    `reader_seconds`: for each 64 kB of an answer.
+    """
+
+    threads: int = 8
+    waiting: int = 2_000
+    body_seconds: float = 30
+    body_bytes: int = 8 * MEGABYTE
+    strangers_bytes: int = 64 * 1024
+    memory: int = 128 * MEGABYTE
+    reader_seconds: float = 60

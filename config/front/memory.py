@@ -1,0 +1,51 @@
+"""What all requests of a process hold together: who keeps us waiting longest lets go first.
+
+So an attack with many half-sent bodies evicts itself, for everybody else is quicker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Memory:
+    def __init__(self, most: int) -> None:
+        self.most, self.held = most, 0
+        self.waiting: dict[Share, None] = {}  # in the order in which they began to wait
+
+
+class Share:
+    """One request's part of it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, self.size = memory, 0
+
+    @asynccontextmanager
+    async def waiting(self, seconds: float) -> AsyncIterator[None]:
+        """For the caller: TimeoutError when it takes longer, or others need the room."""
+        async with asyncio.timeout(seconds) as self.deadline:
+            self.memory.waiting[self] = None
+            try:
+                yield
+            finally:
+                self.memory.waiting.pop(self, None)
+
+    def take(self, size: int) -> None:
+        """MemoryError when all the room belongs to requests that are at work."""
+        self.size += size
+        self.memory.held += size
+        while self.memory.held > self.memory.most:
+            if not self.memory.waiting:
+                raise MemoryError
+            next(iter(self.memory.waiting)).let_go()
+
+    def let_go(self) -> None:
+        self.memory.waiting.pop(self)
+        self.release()
+        self.deadline.reschedule(0)
+
+    def release(self) -> None:
+        self.memory.held -= self.size
+        self.size = 0

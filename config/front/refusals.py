@@ -1,0 +1,119 @@
+"""What is not let in, and what it is told: a problem for programs, a sentence for people."""
+
+from __future__ import annotations
+
+import logging
+import time
+from http import HTTPStatus
+from typing import Any, cast
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+
+from config.front.environ import with_body
+from config.language import Language
+from config.unavailable import FOR_PROGRAMS
+from notifications.api import problems
+from notifications.origin import address_of
+from notifications.request_id import RequestId
+
+log = logging.getLogger(__name__)
+LOGGED_EVERY = 10.0  # seconds: an attack shall not fill the disk either
+
+
+class Refused(Exception):
+    """`said` is called in the caller's language."""
+
+    status: HTTPStatus
+    retry_after = 0
+
+    def said(self) -> str:
+        raise NotImplementedError
+
+
+class TooLarge(Refused):
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+    def __init__(self, most: int, *, stranger: bool = False) -> None:
+        self.most, self.stranger = most, stranger
+
+    def said(self) -> str:
+        if self.stranger:
+            return gettext(
+                "Without a log-in or an API key at most %(bytes)s bytes can be sent at once. "
+                "Log in first, or send the key."
+            ) % {"bytes": f"{self.most:,}"}
+        return gettext(
+            "At most %(bytes)s bytes can be sent at once. Send less, or send it in parts."
+        ) % {"bytes": f"{self.most:,}"}
+
+
+class TooSlow(Refused):
+    status = HTTPStatus.REQUEST_TIMEOUT
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def said(self) -> str:
+        return gettext(
+            "What was sent had not all arrived after %(seconds)s seconds, or others needed the "
+            "room. Nothing was changed. Try again, with less at once if the connection is slow."
+        ) % {"seconds": f"{self.seconds:g}"}
+
+
+class Busy(Refused):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 2
+
+    def said(self) -> str:
+        return gettext("Too many requests are waiting. Nothing was changed. Try again in a moment.")
+
+
+class Gone(Exception):
+    """Whoever asked is no longer there."""
+
+
+def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
+    """In the caller's language, with the request's id. The rest of its body is not waited for."""
+
+    def in_their_language(request: HttpRequest) -> HttpResponse:
+        return cast(HttpResponse, Language(lambda asked: _response(refused, asked))(request))
+
+    response = RequestId(in_their_language)(WSGIRequest(with_body(dict(environ), b"")))
+    response.headers["Connection"] = "close"
+    return response
+
+
+def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
+    _note(refused, request)
+    if request.path.startswith(FOR_PROGRAMS):
+        problem = problems.Problem(refused.status, refused.said(), retry_after=refused.retry_after)
+        return problems.outside(problem)
+    response = HttpResponse(
+        f"{refused.said()}\n", status=refused.status, content_type="text/plain; charset=utf-8"
+    )
+    if refused.retry_after:
+        response.headers["Retry-After"] = str(refused.retry_after)
+    return response
+
+
+class _Noted:
+    """When the last line was written, and how many were refused since."""
+
+    at, since = 0.0, 0
+
+
+def _note(refused: Refused, request: HttpRequest) -> None:
+    if time.monotonic() - _Noted.at < LOGGED_EVERY:
+        _Noted.since += 1
+        return
+    log.warning(
+        "refused with %d: %s %r from %s; %d others since the last such line",
+        refused.status,
+        request.method,
+        request.path[:200],
+        address_of(request),
+        _Noted.since,
+    )
+    _Noted.at, _Noted.since = time.monotonic(), 0

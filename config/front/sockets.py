@@ -1,0 +1,72 @@
+"""Connections that have to be ended from here: the server itself waits for a reader without end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import socket
+import stat
+from collections.abc import Iterator
+
+TOGETHER = 0.1  # seconds: all that are due are looked for at once
+HERE = "/dev/fd"
+FILES = 65_536
+
+
+def allow_many() -> None:
+    """Each connection is a file, and the usual 1,024 are soon taken."""
+    ours, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    if ours != resource.RLIM_INFINITY and ours < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+class Scissors:
+    """Cuts connections off, so that a broken answer does not look like a whole one."""
+
+    def __init__(self) -> None:
+        self.due: set[tuple[str, int]] = set()
+
+    def cut(self, client: tuple[str, str]) -> None:
+        if not self.due:
+            asyncio.get_running_loop().call_later(TOGETHER, self._cut)
+        self.due.add((client[0], int(client[1])))
+
+    def _cut(self) -> None:
+        due, self.due = self.due, set()
+        for each in _sockets():
+            if _peer(each) in due:
+                each.shutdown(socket.SHUT_RDWR)
+
+
+def give_up_readers_after(seconds: float) -> None:
+    """The kernel ends a connection whose other end takes nothing for so long (Linux): also where
+    the whole answer has left us. Those accepted from now on have it from the listening socket."""
+    if not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return
+    for each in _sockets():
+        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
+
+
+def _sockets() -> Iterator[socket.socket]:
+    """Every TCP socket of this process, each as a duplicate that is closed again."""
+    for name in os.listdir(HERE):  # noqa: PTH208  # numbers, not paths
+        try:
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
+            found = socket.socket(fileno=os.dup(int(name)))
+        except OSError:  # closed meanwhile
+            continue
+        with found:
+            if found.family in (socket.AF_INET, socket.AF_INET6):
+                yield found
+
+
+def _peer(found: socket.socket) -> tuple[str, int] | None:
+    try:
+        address, port = found.getpeername()[:2]
+    except OSError:
+        return None
+    return address, port

@@ -1,0 +1,144 @@
+"""What gets through the front, and how it comes out at the other side."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from config.front.command import command
+from config.stack.answers import http
+from tests.ports import free_ports
+from tests.security.slow import callers, get, heard, post
+from tests.waiting import eventually
+
+Serve = Callable[..., str]
+BARE = ("granian", "tests.security.echo:bare", "--interface", "wsgi", "--no-ws")
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """The echo, behind the front or bare; its address."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def served(*, bare: bool = False, **limits: Any) -> str:
+        (port,) = free_ports(1)
+        front = command(application="tests.security.echo:behind", port=str(port), processes=1)
+        argv = (sys.executable, "-m", *BARE, "--port", str(port)) if bare else front
+        given = {"HURRIED": json.dumps(limits), "WAIT_FOR": str(tmp_path / "go")}
+        started.append(subprocess.Popen(argv, env={**os.environ, **given}))
+        eventually("it answers", http(f"http://127.0.0.1:{port}/"), seconds=60)
+        return f"http://127.0.0.1:{port}"
+
+    yield served
+    for process in started:
+        process.kill()
+        process.wait(10)
+
+
+ODD = {
+    "escapes": get("/a%2Fb%FF;x%20y?q=%FF&a=;b%20c"),
+    "dots and slashes": get("//a/../b/./%2e%2e/"),
+    "Korean": get("/%ED%95%9C?%ED%95%9C=1"),
+    "raw UTF-8": get("/x").replace(b"/x", "/한?한=1".encode()),
+    "no path": get("?a=1").replace(b"GET ?", b"GET /?"),
+    "a whole address": get("http://other/x?y=1"),
+    "OPTIONS *": get("*").replace(b"GET", b"OPTIONS"),
+    "repeated headers": get("/", "X-A: 1", "X-A: 2", "Accept: a", "Accept: b"),
+    "an empty header": get("/", "X-Empty:", "Referer: http://x/?a=1, 2"),
+    "a body": post("/", 3, "Content-Type: text/plain; charset=x", sent=b"\xff\x00a"),
+    "a body of a GET": post("/", 3, sent=b"abc").replace(b"POST", b"GET"),
+    "an empty body": post("/", 0, sent=b""),
+    "an odd method": get("/").replace(b"GET", b"BREW"),
+}
+
+
+def told(url: str, said: bytes) -> dict[str, str]:
+    with callers(url, 1, said.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)) as (one,):
+        head, _, body = heard(one).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 "), head
+    return dict(json.loads(body))
+
+
+def test_django_is_asked_as_if_there_were_no_front(serve: Serve) -> None:
+    bare, behind = serve(bare=True), serve()
+    for name, said in ODD.items():
+        assert told(behind, said) == told(bare, said), name
+
+
+def test_a_header_with_an_underscore_does_not_pass_for_another(serve: Serve) -> None:
+    said = told(serve(), get("/", "X_Forwarded_For: 6.6.6.6", "X-Real-IP: 1.1.1.1"))
+    assert "HTTP_X_FORWARDED_FOR" not in said
+    assert said["HTTP_X_REAL_IP"] == "1.1.1.1"
+
+
+def test_cookies_in_several_headers_are_all_there(serve: Serve) -> None:
+    said = told(serve(), get("/", "Cookie: a=1", "Cookie: b=2", "X-Latin: caf\xe9"))
+    assert said["HTTP_COOKIE"] == "a=1; b=2"
+
+
+def test_chunks_arrive_as_one_body_with_its_length(serve: Serve) -> None:
+    answer = requests.post(serve(), iter([b"ab", b"c"]))
+    assert (answer.json()["body"], answer.json()["CONTENT_LENGTH"]) == ("abc", "3")
+    assert "HTTP_TRANSFER_ENCODING" not in answer.json()
+
+
+def test_a_caller_who_asks_first_is_told_to_go_on(serve: Serve) -> None:
+    with callers(serve(), 1, post("/", 3, "Expect: 100-continue", sent=b"")) as (caller,):
+        assert caller.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        caller.sendall(b"abc")
+        assert b'"body": "abc"' in caller.recv(10_000)
+
+
+def test_a_connection_is_kept_and_head_has_no_body(serve: Serve) -> None:
+    head = get("/parts").replace(b"GET", b"HEAD")
+    with callers(serve(), 1, head + get("/x") + get("/parts", "Connection: close")) as (caller,):
+        said = heard(caller)
+    assert said.count(b"HTTP/1.1 200 OK") == 3
+    assert said.count(b"set-cookie: a=1") == 3
+    assert 500_000 <= said.count(b"x") < 500_100
+
+
+def test_probes_answer_while_every_thread_waits_and_others_are_told_to_come_back(
+    serve: Serve, tmp_path: Path
+) -> None:
+    url = serve(threads=1, waiting=0)
+    with ThreadPoolExecutor(1) as one:
+        waiting = one.submit(requests.get, f"{url}/wait", timeout=60)
+        eventually("it waits", lambda: (tmp_path / "go.begun").exists())
+        refused, problem = requests.get(f"{url}/x"), requests.get(f"{url}/api/v1/x")
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert requests.get(url + path).status_code == 200
+        (tmp_path / "go").touch()
+        assert waiting.result().status_code == 200
+    assert refused.headers["Retry-After"] == problem.headers["Retry-After"] == "2"
+    assert "Too many requests are waiting" in refused.text
+    assert problem.headers["Content-Type"] == "application/problem+json"
+
+
+def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    argv = command(application="tests.security.echo:behind", port=str(port), processes=1)
+    process = subprocess.Popen(argv, env={**os.environ, "WAIT_FOR": str(tmp_path / "go")})
+    url = f"http://127.0.0.1:{port}"
+    eventually("it answers", http(f"{url}/"), seconds=60)
+    half = post("/", 100)
+    with ThreadPoolExecutor(1) as one, callers(url, 20, half) as slow:
+        waiting = one.submit(requests.get, f"{url}/wait", timeout=60)
+        eventually("it waits", lambda: (tmp_path / "go.begun").exists())
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(requests.ConnectionError):
+            eventually("nobody else is let in", lambda: not requests.get(f"{url}/"))
+        (tmp_path / "go").touch()
+        assert waiting.result().status_code == 200
+        assert process.wait(40) == 0
+        assert len(slow) == 20

@@ -1,0 +1,97 @@
+"""Who is slow costs a socket: no thread, no file, no memory to speak of, and nobody else's page."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+from django.utils import timezone
+
+from campaigns import engine
+from campaigns.ledger import Delivery
+from campaigns.run import Run
+from notifications.access import ApiKey
+from notifications.project import Project
+from tests.builders import make_people, make_run
+from tests.security.conftest import Start
+from tests.security.slow import (
+    HALF_A_HEAD,
+    SILENT,
+    callers,
+    connections_to,
+    files_of,
+    get,
+    heard,
+    post,
+    threads_of,
+    waiting,
+)
+from tests.waiting import eventually
+
+MANY = 500
+MEGABYTE = 1024 * 1024
+LARGE_FILE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+
+
+def test_500_who_fall_silent_in_a_body_stop_no_page(start: Start) -> None:
+    web = start(body_seconds=20)
+    assert web.answers()
+    files, threads = files_of(web.pid), threads_of(web.pid)
+    with callers(web.url, MANY, post("/admin/login/", 1000)) as slow:
+        assert all(web.answers() for _ in range(5))
+        assert waiting(slow) == MANY, "some were answered already, so nothing was shown"
+        said = [heard(caller) for caller in slow]
+        assert {answer[:13] for answer in said} == {b"HTTP/1.1 408 "}
+        assert b"had not all arrived after 20 seconds" in said[0]
+        eventually("the sockets are free", lambda: files_of(web.pid) <= files + 10)
+    assert threads_of(web.pid) <= threads + 10
+    assert web.answers()
+    assert list(web.temporary.iterdir()) == []
+    assert 1 <= web.log.count("refused with 408") <= 5, "the log was flooded"
+
+
+@pytest.mark.parametrize("said", [SILENT, HALF_A_HEAD], ids=["nothing", "half a head"])
+def test_500_who_never_end_their_head_stop_no_page(start: Start, said: bytes) -> None:
+    web = start()
+    with callers(web.url, MANY, said) as slow:
+        assert all(web.answers() for _ in range(5))
+        assert waiting(slow) == MANY, "some were closed already, so nothing was shown"
+        assert {heard(caller) for caller in slow} == {b""}
+    assert web.answers()
+
+
+def test_300_who_do_not_read_stop_no_page_and_are_let_go(start: Start) -> None:
+    web = start(reader_seconds=5)
+    assert web.answers()
+    whole = len(requests.get(web.url + LARGE_FILE).content)
+    with callers(web.url, 300, get(LARGE_FILE, "Accept-Encoding: identity"), room=4096) as slow:
+        assert all(web.answers() for _ in range(5))
+        eventually("they are let go", lambda: not connections_to(web.url))
+        assert all(len(heard(caller)) < whole for caller in slow)
+    assert web.answers()
+    assert "Traceback" not in web.log
+
+
+def test_a_table_that_nobody_reads_holds_no_thread(start: Start, project: Project) -> None:
+    run = make_long_run(project)
+    web = start(threads=1, reader_seconds=5)
+    key = f"Authorization: Bearer {ApiKey.issue(project, 'a', None)[1]}"
+    asked = get(f"/api/v1/runs/{run.pk}/deliveries.csv", key)
+    with callers(web.url, 20, asked, room=4096) as slow:
+        assert all(web.answers() for _ in range(3))
+        eventually("they are let go", lambda: not connections_to(web.url))
+        assert not any(heard(caller).endswith(b"0\r\n\r\n") for caller in slow), "looks whole"
+    with callers(web.url, 1, asked + get("/healthz", "Connection: close")) as (patient,):
+        said = heard(patient)
+    assert said.count(b"\r\n") > 15_000, "whoever reads gets all of it"
+    assert said.endswith(b"ok\n")
+
+
+def make_long_run(project: Project) -> Run:
+    """Nobody was sent to, and its table is longer than what the kernel keeps for a reader."""
+    make_people(project, 15_000)
+    run = make_run(project)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    long = {"detail": "x" * 200, "message_id": "x" * 200}
+    assert Delivery.objects.filter(run_id=run.pk).update(**long) == 15_000
+    return run
