@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,8 +15,11 @@ from typing import Any
 
 import pytest
 import requests
+from django.core.cache import caches
 
 from config.front.command import command
+from config.front.front import Front
+from config.front.limits import Limits
 from config.stack.answers import http
 from tests.ports import free_ports
 from tests.security.slow import callers, get, heard, post
@@ -142,3 +146,36 @@ def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path)
         assert waiting.result().status_code == 200
         assert process.wait(40) == 0
         assert len(slow) == 20
+
+
+def test_a_request_finds_the_caches_connections_of_the_one_before() -> None:
+    used: list[Any] = []  # kept, or one could stand where the one before stood
+
+    def product(environ: dict[str, Any], start: Any) -> list[bytes]:
+        used.append(caches["default"])
+        start("200 OK", [])
+        return [b""]
+
+    async def ask() -> None:
+        for _ in range(20):
+            await front(SCOPE, None, take)
+
+    async def take(_: Any) -> None: ...
+
+    front = Front(product, Limits(threads=1))
+    asyncio.run(ask())
+    assert len(used) == 20
+    assert len({id(cache) for cache in used}) == 1
+
+
+SCOPE = {
+    "type": "http",
+    "method": "GET",
+    "scheme": "http",
+    "http_version": "1.1",
+    "raw_path": b"/",
+    "query_string": b"",
+    "headers": [],
+    "server": ("127.0.0.1", "8000"),
+    "client": ("127.0.0.1", "40000"),
+}
