@@ -12,23 +12,27 @@ window.RulesTree = (() => {
 
   class Unreadable extends Error {}
 
-  function listOf(value) {
+  // Deeper than anything that may be saved, and than a page can be drawn.
+  const DEEPEST = 32;
+
+  function listOf(value, level) {
     if (!Array.isArray(value)) throw new Unreadable();
-    return value.map(read);
+    return value.map((inner) => read(inner, level));
   }
 
-  function read(tree) {
+  function read(tree, level = 0) {
+    if (level > DEEPEST) throw new Unreadable();
     if (tree === null || typeof tree !== "object" || Array.isArray(tree)) throw new Unreadable();
     const keys = Object.keys(tree);
-    if (keys.length === 1 && keys[0] === "all") return group("all", listOf(tree.all));
-    if (keys.length === 1 && keys[0] === "any") return group("any", listOf(tree.any));
-    if (keys.length === 1 && keys[0] === "not") return turned(tree.not);
+    if (keys.length === 1 && keys[0] === "all") return group("all", listOf(tree.all, level + 1));
+    if (keys.length === 1 && keys[0] === "any") return group("any", listOf(tree.any, level + 1));
+    if (keys.length === 1 && keys[0] === "not") return turned(tree.not, level + 1);
     if (typeof tree.field !== "string" || typeof tree.op !== "string") throw new Unreadable();
     return rule(tree.field, tree.op, tree.value ?? null);
   }
 
-  function turned(inner) {
-    const node = read(inner);
+  function turned(inner, level) {
+    const node = read(inner, level);
     if (node.word === "any") return group("none", node.children);
     if (node.word === "all") return group("not_all", node.children);
     return group("none", [node]);

@@ -1,0 +1,42 @@
+"""Broken rules in a real Chromium: the page stands, and they are mended in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from pytest_django.live_server_helper import LiveServer
+
+from notifications.project import Project
+from tests.admin.test_browser import browser, log_in  # noqa: F401
+from tests.builders import make_audience
+from tests.security.test_broken_rules import BROKEN, LEAF
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SOME = ("behind 101 groups", "unknown operator", "no object inside", "deep", "a number")
+
+
+@pytest.mark.parametrize("tree", [BROKEN[name] for name in SOME], ids=SOME)
+def test_they_are_read_as_json_and_mended(
+    browser: Browser,  # noqa: F811
+    live_server: LiveServer,
+    project: Project,
+    tree: Any,
+) -> None:
+    audience = make_audience(project, name="Old", rules=tree)
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
+    expect(page.locator("[role=alert]").first).to_contain_text("These rules do not work any more")
+    assert json.loads(page.input_value("#id_rules")) == tree
+    page.get_by_role("tab", name="JSON, for experts").click()
+    page.fill("#id_rules", json.dumps(LEAF))
+    expect(page.locator("#count")).to_contain_text("locale is ko")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/campaigns/audience/")
+    audience.refresh_from_db()
+    assert audience.rules == LEAF
+    assert troubles == []
+    page.close()
