@@ -58,31 +58,10 @@ def test_whoever_is_made_inactive_or_removed_is_out_at_the_next_click(
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert not is_in(key)
     User.objects.filter(pk=ada.pk).update(is_active=True)
-    assert is_in(key)
+    assert not is_in(key)  # it ended; they log in again
+    key = come_in(Client())
     ada.delete()
     assert not is_in(key)
-
-
-def test_a_new_password_ends_all_other_sessions(ada: User, client: Client) -> None:
-    elsewhere = come_in(Client())
-    come_in(client)
-    new = "another long pass phrase"
-    values = {"old_password": "wrong", "new_password1": new, "new_password2": new}
-    assert client.post("/admin/password_change/", values).status_code == 200
-    assert is_in(elsewhere)  # the current one was not given
-    values["old_password"] = PASSWORD
-    assert client.post("/admin/password_change/", values).status_code == 302
-    assert client.get("/admin/").status_code == 200
-    assert not is_in(elsewhere)
-
-
-@pytest.mark.parametrize("weak", ["seven77", "password123", "iloveyou1", "2718281828"])
-def test_a_weak_password_is_refused(ada: User, client: Client, weak: str) -> None:
-    come_in(client)
-    values = {"old_password": PASSWORD, "new_password1": weak, "new_password2": weak}
-    assert client.post("/admin/password_change/", values).status_code == 200
-    ada.refresh_from_db()
-    assert ada.check_password(PASSWORD)
 
 
 @pytest.mark.parametrize(

@@ -53,17 +53,7 @@ def test_every_row_says_where_it_stands() -> None:
     assert silent == []
 
 
-# Written beside this page, on other branches. To be emptied when they are here.
-COMING = {
-    "projects_apart", "forged", "guessing…", "ending", "codes", "rate_limits",
-    "slow_sockets", "large_bodies", "rule_bombs", "text_bombs", "names_as_text", "headers",
-    "csv…", "images", "in_the_browser",
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`(tests/[^`]+\.py)`", PAGE))))
 def test_a_test_that_is_named_is_there(path: str) -> None:
-    if path in {f"tests/security/test_{name}.py" for name in COMING}:
-        pytest.skip("coming from another branch")
     found = list(ROOT.glob(path.replace("….py", "*.py")))
     assert found, f"docs/security.md names {path}"
