@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -17,6 +16,7 @@ from notifications.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.fcm import Fcm
+from tests.security import asking
 from tests.workers import Workers
 
 
@@ -48,10 +48,8 @@ class Web:
 
     def answers(self) -> bool:
         """A page, and a probe."""
-        found = [
-            requests.get(f"{self.url}{path}", timeout=30) for path in ("/admin/login/", "/healthz")
-        ]
-        return all(answer.status_code == 200 for answer in found)
+        found = [asking.get(f"{self.url}{path}") for path in ("/admin/login/", "/healthz")]
+        return all(answer.status == 200 for answer in found)
 
 
 Start = Callable[..., Web]

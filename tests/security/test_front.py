@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from django.core.cache import caches
 
 from config.front.command import command
@@ -22,6 +21,7 @@ from config.front.front import Front
 from config.front.limits import Limits
 from config.stack.answers import http
 from tests.ports import free_ports
+from tests.security import asking
 from tests.security.slow import callers, get, heard, post
 from tests.waiting import eventually
 
@@ -91,9 +91,9 @@ def test_cookies_in_several_headers_are_all_there(serve: Serve) -> None:
 
 
 def test_chunks_arrive_as_one_body_with_its_length(serve: Serve) -> None:
-    answer = requests.post(serve(), iter([b"ab", b"c"]))
-    assert (answer.json()["body"], answer.json()["CONTENT_LENGTH"]) == ("abc", "3")
-    assert "HTTP_TRANSFER_ENCODING" not in answer.json()
+    answer = asking.post(serve(), iter([b"ab", b"c"]))
+    assert (answer.json["body"], answer.json["CONTENT_LENGTH"]) == ("abc", "3")
+    assert "HTTP_TRANSFER_ENCODING" not in answer.json
 
 
 def test_a_caller_who_asks_first_is_told_to_go_on(serve: Serve) -> None:
@@ -117,13 +117,13 @@ def test_probes_answer_while_every_thread_waits_and_others_are_told_to_come_back
 ) -> None:
     url = serve(threads=1, waiting=0)
     with ThreadPoolExecutor(1) as one:
-        waiting = one.submit(requests.get, f"{url}/wait", timeout=60)
+        waiting = one.submit(asking.get, f"{url}/wait")
         eventually("it waits", lambda: (tmp_path / "go.begun").exists())
-        refused, problem = requests.get(f"{url}/x"), requests.get(f"{url}/api/v1/x")
+        refused, problem = asking.get(f"{url}/x"), asking.get(f"{url}/api/v1/x")
         for path in ("/healthz", "/readyz", "/metrics"):
-            assert requests.get(url + path).status_code == 200
+            assert asking.get(url + path).status == 200
         (tmp_path / "go").touch()
-        assert waiting.result().status_code == 200
+        assert waiting.result().status == 200
     assert refused.headers["Retry-After"] == problem.headers["Retry-After"] == "2"
     assert "Too many requests are waiting" in refused.text
     assert problem.headers["Content-Type"] == "application/problem+json"
@@ -137,13 +137,13 @@ def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path)
     eventually("it answers", http(f"{url}/"), seconds=60)
     half = post("/", 100)
     with ThreadPoolExecutor(1) as one, callers(url, 20, half) as slow:
-        waiting = one.submit(requests.get, f"{url}/wait", timeout=60)
+        waiting = one.submit(asking.get, f"{url}/wait")
         eventually("it waits", lambda: (tmp_path / "go.begun").exists())
         process.send_signal(signal.SIGTERM)
-        with pytest.raises(requests.ConnectionError):
-            eventually("nobody else is let in", lambda: not requests.get(f"{url}/"))
+        with pytest.raises(ConnectionError):
+            eventually("nobody else is let in", lambda: not asking.get(f"{url}/"))
         (tmp_path / "go").touch()
-        assert waiting.result().status_code == 200
+        assert waiting.result().status == 200
         assert process.wait(40) == 0
         assert len(slow) == 20
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-import requests
 
 from notifications.access import ApiKey
 from notifications.contact import Contact
 from notifications.project import Project
+from tests.security import asking
 from tests.security.conftest import Start, Web
 from tests.security.slow import callers, heard, memory_of, post, waiting
 from tests.waiting import eventually
@@ -50,23 +50,23 @@ def pour(web: Web, chunked: bool) -> bytes:
 def test_8_mb_with_a_key_are_taken(start: Start, project: Project) -> None:
     web = start()
     body = padded({"contacts": [{"external_id": "ada"}]}, 8 * MEGABYTE)
-    answer = requests.post(f"{web.url}/api/v1/contacts/bulk", body, headers=with_key(project))
-    assert (answer.status_code, answer.json()["created"]) == (200, 1)
+    answer = asking.post(f"{web.url}/api/v1/contacts/bulk", body, headers=with_key(project))
+    assert (answer.status, answer.json["created"]) == (200, 1)
     assert Contact.objects.get().external_id == "ada"
 
 
 def test_a_body_in_chunks_is_taken_by_the_api(start: Start, project: Project) -> None:
     web = start()
     body = iter([b'{"contacts": [{"external', b'_id": "ada"}]}'])
-    answer = requests.post(f"{web.url}/api/v1/contacts/bulk", body, headers=with_key(project))
-    assert (answer.status_code, answer.json()["created"]) == (200, 1)
+    answer = asking.post(f"{web.url}/api/v1/contacts/bulk", body, headers=with_key(project))
+    assert (answer.status, answer.json["created"]) == (200, 1)
 
 
 def test_beyond_8_mb_the_api_answers_with_a_problem(start: Start, project: Project) -> None:
     web = start()
     for body in (padded({}, 8 * MEGABYTE + 1), iter([b" " * MEGABYTE] * 9)):
         url, headers = f"{web.url}/api/v1/contacts/bulk", with_key(project)
-        answer = requests.post(url, body, headers={**headers, "X-Request-ID": "mine"})
+        answer = asking.post(url, body, headers={**headers, "X-Request-ID": "mine"})
         assert_problem(answer, 413, "At most 8,388,608 bytes can be sent at once.")
         assert answer.headers["X-Request-ID"] == "mine"
     assert not Contact.objects.exists()
@@ -84,8 +84,8 @@ def test_a_slow_program_is_told_by_a_problem(start: Start, project: Project) -> 
 def test_a_refused_form_is_told_in_the_readers_language(start: Start) -> None:
     web = start()
     headers = {"Accept-Language": "ko"}
-    answer = requests.post(f"{web.url}/admin/login/", PIECE, headers=headers)
-    assert answer.status_code == 413
+    answer = asking.post(f"{web.url}/admin/login/", PIECE, headers=headers)
+    assert answer.status == 413
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert answer.headers["Content-Language"] == "ko"
 
@@ -101,7 +101,7 @@ def test_half_sent_bodies_give_way_to_others_when_there_is_no_room(
         assert heard(slow[0]).startswith(b"HTTP/1.1 408 ")
         body = padded({"contacts": [{"external_id": "ada"}]}, MEGABYTE // 2)
         url = f"{web.url}/api/v1/contacts/bulk"
-        assert requests.post(url, body, headers=with_key(project)).status_code == 200
+        assert asking.post(url, body, headers=with_key(project)).status == 200
 
 
 def padded(value: object, size: int) -> bytes:
@@ -113,8 +113,8 @@ def with_key(project: Project) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
 
-def assert_problem(answer: requests.Response, status: int, words: str) -> None:
-    assert answer.status_code == status
+def assert_problem(answer: asking.Answer, status: int, words: str) -> None:
+    assert answer.status == status
     assert answer.headers["Content-Type"] == "application/problem+json"
-    assert answer.json()["status"] == status
-    assert words in answer.json()["detail"]
+    assert answer.json["status"] == status
+    assert words in answer.json["detail"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import requests
 from django.utils import timezone
 
 from campaigns import engine
@@ -12,6 +11,7 @@ from campaigns.run import Run
 from notifications.access import ApiKey
 from notifications.project import Project
 from tests.builders import make_people, make_run
+from tests.security import asking
 from tests.security.conftest import Start
 from tests.security.slow import (
     HALF_A_HEAD,
@@ -62,7 +62,7 @@ def test_500_who_never_end_their_head_stop_no_page(start: Start, said: bytes) ->
 def test_300_who_do_not_read_stop_no_page_and_are_let_go(start: Start) -> None:
     web = start(reader_seconds=5)
     assert web.answers()
-    whole = len(requests.get(web.url + LARGE_FILE).content)
+    whole = len(asking.get(web.url + LARGE_FILE).content)
     with callers(web.url, 300, get(LARGE_FILE, "Accept-Encoding: identity"), room=4096) as slow:
         assert all(web.answers() for _ in range(5))
         eventually("they are let go", lambda: not connections_to(web.url))
