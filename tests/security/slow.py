@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 SILENT = b""
 HALF_A_HEAD = b"GET /admin/login/ HTTP/1.1\r\nHost: localhost\r\nX-"
-FORM = b"content-type: application/x-www-form-urlencoded\r\n"
+# With the cookie Django reads the body, to compare the token in it.
+A_FORM = (f"Cookie: csrftoken={'a' * 32}", "Content-Type: application/x-www-form-urlencoded")
 
 
 def post(path: str, length: int, *headers: str, sent: bytes = b"csrf") -> bytes:

@@ -14,6 +14,7 @@ from tests.builders import make_people, make_run
 from tests.security import asking
 from tests.security.conftest import Start
 from tests.security.slow import (
+    A_FORM,
     HALF_A_HEAD,
     SILENT,
     callers,
@@ -36,7 +37,7 @@ def test_500_who_fall_silent_in_a_body_stop_no_page(start: Start) -> None:
     web = start(body_seconds=20)
     assert web.answers()
     files, threads = files_of(web.pid), threads_of(web.pid)
-    with callers(web.url, MANY, post("/admin/login/", 1000)) as slow:
+    with callers(web.url, MANY, post("/admin/login/", 1000, *A_FORM)) as slow:
         assert all(web.answers() for _ in range(5))
         assert waiting(slow) == MANY, "some were answered already, so nothing was shown"
         said = [heard(caller) for caller in slow]

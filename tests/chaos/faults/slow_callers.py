@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
-from tests.security.slow import callers, family, heard, post, waiting
+from tests.security.slow import A_FORM, callers, family, heard, post, waiting
 
 MANY = 500
 MEGABYTE = 1024 * 1024
@@ -21,7 +21,7 @@ FILE = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
 def silent(scene: Scene) -> None:
     """Pages and probes answer meanwhile, and each of them is told that it was too slow."""
     door = scene.door()
-    with callers(door.url, MANY, post("/admin/login/", 1000)) as slow:
+    with callers(door.url, MANY, post("/admin/login/", 1000, *A_FORM)) as slow:
         scene.launch()
         for path in ("/healthz", "/admin/login/", "/admin/") * 3:
             assert door.page(path).status == 200, f"{path} did not answer"
