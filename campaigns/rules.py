@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
@@ -70,6 +70,17 @@ def everyone() -> dict[str, Any]:
 # --- Checking -------------------------------------------------------------------------------------
 
 
+class Bounds(NamedTuple):
+    depth: int
+    leaves: int
+    nodes: int
+
+
+WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES)
+# Migration 0012 put two rules, and a group around them, where one had stood.
+KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES)
+
+
 class Broken(ValidationError):
     """Rules that are kept, and are none: of before a limit, or written past every door."""
 
@@ -83,29 +94,29 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
         raise ValidationError({"rules": found[:MOST_SAID]})
 
 
-def problems(tree: Any) -> list[str]:
+def problems(tree: Any, bounds: Bounds = WRITTEN) -> list[str]:
     """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
-    found = _too_many_nodes(tree)
+    found = _too_many_nodes(tree, bounds)
     if not found:
-        _check(tree, "rules", 1, found)
+        _check(tree, "rules", bounds.depth, found)
     return found
 
 
 def refuse_broken(tree: Any) -> None:
     """Raise Broken for a tree that nothing but `walk` may look into."""
-    if found := problems(tree):
+    if found := problems(tree, KEPT):
         raise Broken({"rules": found[:MOST_SAID]})
 
 
-def _too_many_nodes(tree: Any) -> list[str]:
+def _too_many_nodes(tree: Any, bounds: Bounds) -> list[str]:
     nodes, asked = sum(1 for _ in walk(tree)), sum(1 for _ in leaves(tree))
-    if asked > MAX_LEAVES:
+    if asked > bounds.leaves:
         said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
                        "compare with a list of values.")  # fmt: skip
-        return [_refusal(said, MAX_LEAVES, asked)]
+        return [_refusal(said, bounds.leaves, asked)]
     said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
                    "hold nothing or only one rule.")  # fmt: skip
-    return [_refusal(said, MAX_NODES, nodes)] if nodes > MAX_NODES else []
+    return [_refusal(said, bounds.nodes, nodes)] if nodes > bounds.nodes else []
 
 
 def _refusal(said: str, most: int, count: int) -> str:
@@ -124,8 +135,9 @@ def walk(tree: Any) -> Iterator[Any]:
             waiting += reversed([*inner, node["not"]] if "not" in node else inner)
 
 
-def _check(node: Any, path: str, depth: int, found: list[str]) -> None:
-    if depth > MAX_DEPTH:
+def _check(node: Any, path: str, levels: int, found: list[str]) -> None:
+    """`levels`: how many there may be, this one among them."""
+    if not levels:
         said = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
         found.append(f"{path}: {said}")
     elif not isinstance(node, dict):
@@ -138,9 +150,9 @@ def _check(node: Any, path: str, depth: int, found: list[str]) -> None:
             found.append(f"{path}.{word}: {said}")
             return
         for index, inner in enumerate(node[word]):
-            _check(inner, f"{path}.{word}[{index}]", depth + 1, found)
+            _check(inner, f"{path}.{word}[{index}]", levels - 1, found)
     elif set(node) == {"not"}:
-        _check(node["not"], f"{path}.not", depth + 1, found)
+        _check(node["not"], f"{path}.not", levels - 1, found)
     else:
         found += [f"{path}{problem}" for problem in _leaf_problems(node)]
 

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import audience, control
+from campaigns import audience, control, rules
 from campaigns.audience import Audience
 from campaigns.run import Run
 from notifications.audit import AuditEntry
@@ -96,6 +96,15 @@ def test_at_the_limit_of_depth_what_is_frozen_goes_on_and_an_audience_says_where
     assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
     with pytest.raises(ValidationError, match="nested deeper than 6 levels"):
         row.clean()
+
+
+def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project: Project) -> None:
+    row = make_audience(project, rules={"any": [contains("both", "sport")] * 60})
+    run = control.launch(make_campaign(project, audience=row), by="x", now=timezone.now())
+    migrate()
+    run.refresh_from_db()
+    assert len(list(rules.leaves(run.rules))) == 120
+    assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
 
 
 def test_what_nobody_has_yet_is_asked_both_ways(project: Project) -> None:

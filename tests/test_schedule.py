@@ -88,4 +88,4 @@ def test_a_preparation_that_cannot_work_pauses_and_says_why(run: Run, due_at: da
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
-    assert "invalid input" in run.cause_detail
+    assert "rules.value: must be a number" in run.cause_detail
