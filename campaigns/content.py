@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from notifications import languages
@@ -31,6 +31,13 @@ def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:
     # A run launched before there were options has none.
     options = content.get("options", {}).get(platform, {})
     return {**in_language(content, locale), "options": options}
+
+
+def sources(content: Content) -> Iterator[str]:
+    """Every text of it, in every language."""
+    for texts in (content, *content["locales"].values()):
+        yield from (texts[name] for name in TEXTS if texts.get(name))
+        yield from texts.get("data", {}).values()
 
 
 def is_personal(value: Any) -> bool:

@@ -34,6 +34,9 @@ LIST_GONE = _(
 RULES_BROKEN = _(
     "Its rules do not work any more: {problem} Cancel it, mend its audience and launch again."
 )
+TEXT_BROKEN = _(
+    "Its text does not work any more: {problem} Cancel it, mend its template and launch again."
+)
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 LEFT_OUT_BY = _("Left out by {who}; the series went on.")
 BY_HAND = _("It was {who}.")
@@ -41,8 +44,8 @@ BY_HAND = _("It was {who}.")
 # By hand last: anybody's name could be “due 3 h ago”.
 SENTENCES = (
     *(UNREADABLE, FOREIGN, REFUSED, DYING, RETIRED, NONE_RETIRED, STORM, HELD, STUCK),
-    *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, RULES_BROKEN, LEFT_OUT),
-    *(LEFT_OUT_BY, BY_HAND),
+    *(MINUTES_LATE, HOURS_LATE, MINUTES_SILENT, HOURS_SILENT, LIST_GONE, RULES_BROKEN),
+    *(TEXT_BROKEN, LEFT_OUT, LEFT_OUT_BY, BY_HAND),
 )
 
 

@@ -18,6 +18,8 @@ from django.db.models import Max, Q, QuerySet
 
 from campaigns import absence, breakers, cancelling, details, freezing, reports, trying
 from campaigns.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
+from campaigns.content import sources
+from campaigns.liquid import too_much
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.schedule import plan_series, start_due
@@ -65,7 +67,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
     room = _room(run_id, now)  # asks Redis, so before the run is locked
-    if _waits_for_a_person(run_id, now):
+    if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
     with transaction.atomic():
@@ -80,6 +82,17 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 def _waits_for_a_person(run_id: int, now: datetime) -> bool:
     with transaction.atomic():
         return absence.ask(_held(run_id), now)
+
+
+def _is_broken(run_id: int) -> bool:
+    """Frozen before there was a cap that a text of it breaks: nobody could be sent it."""
+    with suppress(Run.InvalidMove), transaction.atomic():
+        run = _held(run_id)
+        moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
+        if moves and (wrong := next(filter(None, map(too_much, sources(run.content))), "")):
+            run.pause(Cause.BROKEN, details.TEXT_BROKEN.format(problem=wrong))
+            return True
+    return False
 
 
 def _held(run_id: int) -> Run:

@@ -54,7 +54,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
-        if wrong := rules.problems(run.rules):
+        if wrong := rules.problems(run.rules, rules.KEPT):
             run.pause(Cause.BROKEN, details.RULES_BROKEN.format(problem=wrong[0][:300]))
         elif begins:
             _begin(run, now)

@@ -152,6 +152,12 @@ def problems(source: str) -> list[str]:
     ]
 
 
+def too_much(source: str) -> str:
+    """Which cap it breaks; empty: none."""
+    error = _known(source).error
+    return error.words if isinstance(error, caps.TooMuch) else ""
+
+
 def variables(source: str) -> frozenset[str]:
     """The people's attributes a text asks for."""
     parse(source)

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import audience, control, rules
+from campaigns import audience, control, engine, rules
 from campaigns.audience import Audience
 from campaigns.run import Run
 from notifications.audit import AuditEntry
@@ -104,6 +104,9 @@ def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project
     migrate()
     run.refresh_from_db()
     assert len(list(rules.leaves(run.rules))) == 120
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("finished", "")  # nobody of them has a device
     assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, engine, tasks
+from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.project import Project
 from tests.builders import make_campaign, make_people, make_project
@@ -89,3 +90,20 @@ def test_a_preparation_that_cannot_work_pauses_and_says_why(run: Run, due_at: da
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
     assert "rules.value: must be a number" in run.cause_detail
+
+
+@pytest.mark.parametrize("language", ["", "ko"])
+def test_a_run_whose_text_breaks_a_later_cap_pauses_instead_of_skipping_everybody(
+    run: Run, due_at: datetime, language: str
+) -> None:
+    engine.sweep(due_at)
+    body = "{% if locale == 'ko' %}A{% endif %}" * 51 + "Hello"
+    texts = {"locales": {language: {"body": body}}} if language else {"body": body}
+    Run.objects.update(content={**run.content, **texts})
+
+    tasks.advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "broken")
+    assert "at most 100 tags" in run.cause_detail and "mend its template" in run.cause_detail
+    assert not Delivery.objects.filter(run_id=run.pk).exists()
