@@ -38,10 +38,17 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
     named = [*filter(None, header.split(",")), request.META.get("REMOTE_ADDR", "")]
     found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
-        parsed = ipaddress.ip_address(found.strip())
+        parsed = ipaddress.ip_address(_without_port(found.strip()))
     except ValueError:
         return None
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)  # ::ffff:192.0.2.1 is 192.0.2.1
+
+
+def _without_port(found: str) -> str:
+    """Some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
+    if found.startswith("["):
+        return found[1:].partition("]")[0]
+    return found.partition(":")[0] if found.count(":") == 1 else found
 
 
 def neighbourhood(address: str | None) -> str:

@@ -187,7 +187,12 @@ def test_no_page_and_no_role_edits_the_trail(entry: AuditEntry, admin_user: User
         (1, "6.6.6.6, 198.51.100.7", "198.51.100.7"),
         (2, "6.6.6.6, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
         (1, "", "127.0.0.1"),
+        (1, "6.6.6.6, 198.51.100.7:51234", "198.51.100.7"),
+        (1, "[2001:db8::1]:443", "2001:db8::1"),
+        (1, "[2001:db8::1]", "2001:db8::1"),
+        (1, "2001:db8::1", "2001:db8::1"),
         (1, "not an address", None),
+        (1, "[", None),
     ],
 )
 def test_an_address_is_believed_only_from_our_own_proxies(
