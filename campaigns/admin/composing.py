@@ -31,7 +31,7 @@ from campaigns.template import Template
 from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
-from notifications.admin.page import Page, page_url
+from notifications.admin.page import Page, keep_as_stored, page_url
 from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.moments import in_zone
@@ -66,6 +66,7 @@ class Composing(Page):
     # --- The page ------------------------------------------------------------------------------
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        keep_as_stored(context)
         campaign, now = context.get("original"), timezone.now()
         form = context["adminform"].form
         asked = request.POST.get("_step") or request.GET.get("step", "")

@@ -40,6 +40,14 @@ def page_url(row: Model) -> str:
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk])
 
 
+def keep_as_stored(context: Any) -> None:
+    """What was refused stands in its field, and is nobody's yet: all around it shows the row."""
+    form, row = context["adminform"].form, context.get("original")
+    if row is not None and form.errors:
+        stored = type(row)._default_manager.filter(pk=row.pk).first()
+        form.instance = context["original"] = stored or row
+
+
 class Page(ModelAdmin):
     """Every list and form of ours."""
 
@@ -116,6 +124,7 @@ class Page(ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        keep_as_stored(context)
         row, mine = context.get("original"), chosen(request)
         if self.shown_only:
             context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
