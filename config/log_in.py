@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,6 +17,11 @@ from notifications.guessing import Kind, Try
 
 # As long as one can be: nothing longer is looked for, or kept.
 LONGEST = User._meta.get_field("username").max_length or 0
+# To look at a password costs a fifth of a second of a core, on purpose. Guesses from a thousand
+# addresses shall not take every thread of the process from those who are in already.
+AT_ONCE = BoundedSemaphore(2)
+ROOM_SECONDS = 0.1
+BUSY = gettext_lazy("Very many are logging in at this moment. Try again in a few seconds.")
 
 
 class LogIn(AuthenticationForm):  # type: ignore[misc]
@@ -32,6 +40,10 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not (name and password):
             return super().clean()
+        with _room():
+            return self._judged(name)
+
+    def _judged(self, name: str) -> Any:
         tried = Try(self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name)
         try:
             cleaned = super().clean()
@@ -40,3 +52,13 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
             raise
         self.request.wrong_guesses = tried.was_right()  # for who notes the log-in
         return cleaned
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    if not AT_ONCE.acquire(timeout=ROOM_SECONDS):
+        raise ValidationError(BUSY, code="busy")
+    try:
+        yield
+    finally:
+        AT_ONCE.release()

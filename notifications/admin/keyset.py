@@ -25,8 +25,9 @@ def capped_count(queryset: QuerySet[Any]) -> int:
 
 def estimated_rows(queryset: QuerySet[Any]) -> int:
     """What PostgreSQL's planner expects: close for a project's rows, a guess for a search."""
-    plan = json.loads(queryset.order_by().explain(format="json"))
-    return int(plan[0]["Plan"]["Plan Rows"])
+    said = queryset.order_by().explain(format="json")
+    # Nobody asks PostgreSQL for what no row can have, as a number beyond every id.
+    return int(json.loads(said)[0]["Plan"]["Plan Rows"]) if said else 0
 
 
 def about(rows: int) -> str:

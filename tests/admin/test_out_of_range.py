@@ -77,3 +77,12 @@ def test_a_number_of_thousands_of_digits_launches_nothing(
     campaign = make_campaign(project)
     reply = desk.confirm("campaigns_campaign_launch", campaign.pk, number=DIGITS)
     assert "Type 3 to launch." in text_of(reply) and not Run.objects.exists()
+
+
+@pytest.mark.parametrize("asked", ["id__exact", "id__gt", "project__id__exact", "pk"])
+@pytest.mark.parametrize("page", ["device", "contact", "auditentry"])
+def test_a_filter_by_a_number_beyond_every_id_finds_nothing(
+    desk: Desk, project: Project, page: str, asked: str
+) -> None:
+    reply = desk.client.get(f"/admin/notifications/{page}/?{asked}={10**20}")
+    assert reply.status_code in (200, 302)
