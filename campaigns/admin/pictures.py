@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.utils.translation import gettext
+
 from campaigns.template import Template
 from notifications import images, rules
 from notifications.project import Project
@@ -18,7 +20,8 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
         # What is no address at all, the template itself says.
         is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
         if is_new and not images.allowed(source, project.image_hosts):
-            found.setdefault(name, []).append(where + images.refusal(source, project.name))
+            refusal = images.refusal(source, project.name)
+            found.setdefault(name, []).append(f"{where}{refusal} {gettext('Nothing was saved.')}")
     return found
 
 
