@@ -115,7 +115,10 @@ def _opens(device: TOTPDevice) -> bool:
 
 
 def seal_anew() -> tuple[int, list[str]]:
-    """Every app's secret with today's key: how many were not, and whose no key opens."""
+    """Every app's secret with today's key: how many were not, and whose no key opens.
+
+    A set-up that was not finished and that no key opens is dropped: `begin` makes another.
+    """
     done, lost = 0, list[str]()
     for pk in list(TOTPDevice.objects.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
@@ -126,7 +129,10 @@ def seal_anew() -> tuple[int, list[str]]:
             try:
                 sealed = _sealed(secret_of(row), row.user)
             except sealing.Unsealable:
-                lost.append(row.user.get_username())
+                if row.confirmed:
+                    lost.append(row.user.get_username())
+                else:
+                    row.delete()
                 continue
             done += device.exclude(key=sealed).update(key=sealed)
     return done, lost
