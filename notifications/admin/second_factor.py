@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications import audit, known_browser, proof, sealing, second_factor
+from notifications import audit, entering, known_browser, proof, sealing, second_factor
 from notifications.admin import onward
 from notifications.admin.page import actor
 
@@ -101,6 +101,7 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
         return _standing(request, user, off_problem=problem)
     second_factor.forget(user)
     known_browser.let_in(request, user)
+    entering.end_others(request)
     _note(request, "turned the second factor off")
     messages.success(request, _("The second factor is off: your password is enough again."))
     return HttpResponseRedirect(reverse("admin:second_factor"))
