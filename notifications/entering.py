@@ -1,4 +1,4 @@
-"""Who came in and who went: into the audit trail.
+"""Who came in and who went: into the audit trail. And who has to go.
 
 The only listeners there are: log-ins happen in Django, which tells of them in no other way.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.contrib.sessions.models import Session
 from django.dispatch import receiver
+from django.utils import timezone
 
 from notifications import audit, known_browser, origin, second_factor
 
@@ -29,6 +32,14 @@ def came_in(user: Any, request: Any, **_: Any) -> None:
 def went(user: Any, **_: Any) -> None:
     if user is not None:
         _note(user, "logged out")
+
+
+def end_others(request: Any) -> None:
+    """Every other session of who asks. Whose one is, only the session itself says."""
+    own = request.session.session_key
+    for session in Session.objects.filter(expire_date__gt=timezone.now()).exclude(pk=own):
+        if session.get_decoded().get(SESSION_KEY) == str(request.user.pk):
+            session.delete()
 
 
 def _note(user: Any, action: str, **detail: Any) -> None:

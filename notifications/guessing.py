@@ -1,9 +1,10 @@
 """Guessing: how many wrong passwords and codes are taken, from where and at which account.
 
 A stranger's browser has the tries of its address, of the account, and of the two together. One in
-which this person logged in before (`known_browser.py`) has tries of its own: whatever strangers do,
-its owner is not locked out. Nothing here can be read back: names and addresses are kept hashed, for
-people type passwords into the field for the name.
+which this person logged in before (`known_browser.py`) has tries of its own, and a share of those
+that all such browsers have: whatever strangers do, its owner is not locked out. Nothing here can be
+read back: names and addresses are kept hashed, for people type passwords into the field for the
+name.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class By(StrEnum):
     BOTH = "address and account"
     ACCOUNT = "account"
     BROWSER = "browser"
+    BROWSERS = "known browsers of the account"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ LIMITS = {
         By.BOTH: Limit(10, QUARTER),
         By.ACCOUNT: Limit(50, 5 * 60),  # short: it is the one by which strangers delay the owner
         By.BROWSER: Limit(10, QUARTER),
+        By.BROWSERS: Limit(50, QUARTER),
     },
     # Three of a million are right at any time: 960 tries a day, by somebody with the password.
     Kind.CODE: {
@@ -61,6 +64,7 @@ LIMITS = {
         By.BOTH: Limit(5, QUARTER),
         By.ACCOUNT: Limit(10, QUARTER),
         By.BROWSER: Limit(5, QUARTER),
+        By.BROWSERS: Limit(10, QUARTER),
     },
 }
 NOTED = Limit(100, 3600)  # entries in the audit trail: an attack must not fill it
@@ -121,7 +125,10 @@ class Try:
         address = origin.neighbourhood(origin.address_of(request))
         browser = known_browser.id_of(request, user)
         self._keys = (
-            {By.BROWSER: _key(kind, account, browser)}
+            {
+                By.BROWSER: _key(kind, account, browser),
+                By.BROWSERS: _key(kind, account, "known browsers"),
+            }
             if browser
             else {
                 By.ADDRESS: _key(kind, address),

@@ -36,12 +36,21 @@ def device_of(user: User) -> TOTPDevice | None:
     return TOTPDevice.objects.filter(user=user, confirmed=True).first()
 
 
+def has_any(user: User) -> bool:
+    """Also a set-up that was not finished."""
+    return bool(TOTPDevice.objects.filter(user=user).exists())
+
+
 def begin(user: User) -> TOTPDevice:
     """A new secret, not asked for until `confirm`. The same one while the page is reloaded."""
-    sealed = _sealed(secrets.token_bytes(SECRET), user)
-    device, _ = TOTPDevice.objects.get_or_create(
-        user=user, confirmed=False, defaults={"name": "app", "key": sealed}
-    )
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks: one by one
+        unfinished = TOTPDevice.objects.filter(user=user, confirmed=False)
+        device = next((each for each in unfinished.order_by("-pk") if _opens(each)), None)
+        if device is None:
+            sealed = _sealed(secrets.token_bytes(SECRET), user)
+            device = TOTPDevice.objects.create(user=user, confirmed=False, name="app", key=sealed)
+        unfinished.exclude(pk=device.pk).delete()
     return device
 
 
@@ -97,8 +106,19 @@ def secret_of(device: TOTPDevice) -> bytes:
     return sealing.unseal_secret(kept, about=_whose(device.user))
 
 
+def _opens(device: TOTPDevice) -> bool:
+    try:
+        secret_of(device)
+    except sealing.Unsealable:
+        return False
+    return True
+
+
 def seal_anew() -> tuple[int, list[str]]:
-    """Every app's secret with today's key: how many were not, and whose no key opens."""
+    """Every app's secret with today's key: how many were not, and whose no key opens.
+
+    A set-up that was not finished and that no key opens is dropped: `begin` makes another.
+    """
     done, lost = 0, list[str]()
     for pk in list(TOTPDevice.objects.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
@@ -109,7 +129,10 @@ def seal_anew() -> tuple[int, list[str]]:
             try:
                 sealed = _sealed(secret_of(row), row.user)
             except sealing.Unsealable:
-                lost.append(row.user.get_username())
+                if row.confirmed:
+                    lost.append(row.user.get_username())
+                else:
+                    row.delete()
                 continue
             done += device.exclude(key=sealed).update(key=sealed)
     return done, lost

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from notifications import audit, proof, sealing, second_factor
+from notifications import audit, known_browser, proof, sealing, second_factor
 from notifications.admin.page import actor
 from notifications.admin.second_factor import UNREADABLE, WRONG
 
@@ -64,6 +64,7 @@ class OwnPassword(PasswordChangeView):
         response = super().form_valid(form)
         name = form.user.get_username()
         audit.record(actor(self.request), "set a password", f"user {name}", project=None)
+        known_browser.let_in(self.request, form.user)
         return response
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications import audit, known_browser, proof, sealing, second_factor
+from notifications import audit, entering, known_browser, proof, sealing, second_factor
 from notifications.admin import onward
 from notifications.admin.page import actor
 
@@ -73,9 +73,12 @@ def own(request: HttpRequest) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
+    was_known = known_browser.id_of(request, user)  # the mark ends with the factor that is new
     codes = second_factor.confirm(user, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
         return _setting_up(request, user, str(WRONG))
+    if was_known:
+        known_browser.let_in(request, user)
     django_otp.login(request, second_factor.device_of(user))
     _note(request, "set up a second factor")
     return _shown(request, codes)
@@ -97,6 +100,8 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
     if device is None:
         return _standing(request, user, off_problem=problem)
     second_factor.forget(user)
+    known_browser.let_in(request, user)
+    entering.end_others(request)
     _note(request, "turned the second factor off")
     messages.success(request, _("The second factor is off: your password is enough again."))
     return HttpResponseRedirect(reverse("admin:second_factor"))

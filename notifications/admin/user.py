@@ -157,7 +157,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         user = self.get_object(request, object_id)
-        theirs = user and user != request.user and second_factor.device_of(user)
+        theirs = user and user != request.user and second_factor.has_any(user)
         return found if theirs else []
 
     @action(

@@ -8,6 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from notifications import sealing, second_factor
 from notifications.audit import AuditEntry
@@ -92,6 +93,7 @@ def test_a_person_whose_second_factor_no_key_opens_is_named(
     db: None, settings: LazySettings
 ) -> None:
     second_factor.begin(User.objects.create_user("ada"))
+    TOTPDevice.objects.update(confirmed=True)
     settings.CREDENTIALS_KEY = "brand new"  # and the old one is lost
 
     with pytest.raises(CommandError) as refused:
@@ -99,3 +101,15 @@ def test_a_person_whose_second_factor_no_key_opens_is_named(
 
     assert "No key opens the second factor of ada here" in str(refused.value)
     assert "Keep the keys behind the first" in str(refused.value)
+
+
+def test_a_set_up_that_was_not_finished_and_that_no_key_opens_is_dropped(
+    db: None, settings: LazySettings
+) -> None:
+    second_factor.begin(User.objects.create_user("ada"))
+    settings.CREDENTIALS_KEY = "brand new"  # and the old one is lost
+    kept = second_factor.begin(User.objects.create_user("bob"))
+
+    assert "Keys behind the first may go." in reseal()
+
+    assert list(TOTPDevice.objects.all()) == [kept]

@@ -140,6 +140,23 @@ def test_it_is_turned_off_with_password_and_code_and_not_with_one(
     assert "turned the second factor off" in AuditEntry.objects.values_list("action", flat=True)
 
 
+def test_turning_it_off_ends_every_other_session_of_that_person(
+    grace: User, codes: list[str]
+) -> None:
+    somebody(Role.OWNER, "eve")
+    somebody_elses = browser()
+    assert is_let_in(somebody_elses, "eve")
+    client, elsewhere, without_code = entered(), entered(THERE), entered(THERE)
+    answer(client, codes[0])
+    answer(elsewhere, codes[1])
+    assert is_open(client) and is_open(elsewhere) and is_open(somebody_elses)
+    client.post(reverse(OWN), {"step": "off", "password": PASSWORD, "code": codes[2]})
+    assert second_factor.device_of(grace) is None
+    assert is_open(client) and is_open(somebody_elses)
+    assert not is_open(elsewhere) and not is_open(without_code)
+    assert is_let_in(elsewhere, "grace"), "with the password"
+
+
 def test_an_owner_takes_off_their_own_no_other_way(grace: User, codes: list[str]) -> None:
     client = entered()
     answer(client, codes[0])
