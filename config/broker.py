@@ -1,18 +1,31 @@
-"""Kombu's Redis broker, with one hole stopped: a failed acknowledgement made a worker deaf.
+"""Kombu's Redis broker, with two holes stopped.
 
-A worker holds a few messages and asks for the next when one is acknowledged. If Redis does not take
-the acknowledgement (it hung, or restarted at that moment), kombu logs it and keeps the place taken
-for ever; with one place, the worker waits for ever beside a full queue. Here the place is given
-back. Redis hands the message out again after the visibility timeout, and ringing twice is harmless.
+A failed acknowledgement made a worker deaf. A worker holds a few messages and asks for the next
+when one is acknowledged. If Redis does not take the acknowledgement (it hung, or restarted at that
+moment), kombu logs it and keeps the place taken for ever; with one place, the worker waits for ever
+beside a full queue. Here the place is given back. Redis hands the message out again after the
+visibility timeout, and ringing twice is harmless.
+
+A text in a queue that is no message ended a worker. Here it is looked at as soon as Redis gives it,
+before kombu notes it as held: what is dropped is nowhere, and comes back to nobody.
 """
 
 from __future__ import annotations
 
+import logging
+import pickle
 from typing import Any
 
+from celery.exceptions import SoftTimeLimitExceeded
 from kombu.transport import redis, virtual
+from kombu.utils.encoding import bytes_to_str
+from kombu.utils.json import loads
+from redis import Redis
 
 PRIORITY_STEPS = [0, 3, 6, 9]  # 0 is the most urgent, the reverse of RabbitMQ
+
+log = logging.getLogger(__name__)
+channel: Any = redis.Channel
 
 
 class Places(redis.QoS):
@@ -30,6 +43,47 @@ class Places(redis.QoS):
             raise
 
 
-def stop_the_hole() -> None:
+class Sieve(Redis):
+    """To kombu, a text that is no message looks like nothing yet, and it asks again."""
+
+    def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
+        read: Any = super().parse_response
+        reply = read(connection, command_name, **options)
+        if command_name == "BRPOP" and reply and not _is_a_message(*reply):
+            return None
+        return reply
+
+
+def _is_a_message(queue: bytes, text: bytes) -> bool:
+    try:
+        _insist_on_its_shape(loads(bytes_to_str(text)))
+    except (MemoryError, SoftTimeLimitExceeded):  # not the text's fault
+        raise
+    except Exception as error:
+        name = bytes_to_str(queue).partition(channel.sep)[0]
+        why = type(error).__name__
+        log.error("no message in %s: %d bytes are dropped (%s)", name, len(text), why)
+        return False
+    return True
+
+
+def _insist_on_its_shape(message: Any) -> None:
+    """What kombu uses of it before the worker's own check, used the same way."""
+    properties = message["properties"]
+    properties["delivery_tag"].encode()
+    way = properties["delivery_info"]
+    if not (isinstance(way["exchange"], str) and isinstance(way["routing_key"], str)):
+        raise TypeError("a way is two texts")
+    if "consumer_tag" in way:
+        raise ValueError("with the tag of another consumer it would never be acknowledged")
+    if (message.get("headers") or {}).get("compression"):
+        raise ValueError("ours are not compressed, and a small text may grow to gigabytes")
+    if body := message.get("body"):
+        channel.decode_body(channel, body, properties.get("body_encoding"))
+    pickle.dumps(message)  # this bears half the depth, and so what passes can be written as JSON
+
+
+def stop_the_holes() -> None:
     """Of every channel from now on; a transport of our own would lose what URLs say of TLS."""
-    redis.Channel.QoS = Places
+    channel.QoS = Places
+    channel._get_client = lambda _: Sieve

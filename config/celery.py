@@ -9,14 +9,14 @@ from typing import Any
 from celery import Celery, Task
 from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
-from config.broker import stop_the_hole
+from config.broker import stop_the_holes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("carillon")
 app.config_from_object("config.celery_settings")
 app.autodiscover_tasks(["campaigns"])
-stop_the_hole()
+stop_the_holes()
 
 
 @worker_init.connect

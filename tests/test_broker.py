@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import redis
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from kombu import Connection
 
@@ -49,3 +50,27 @@ def test_a_worker_that_redis_did_not_hear_takes_the_next_message(
     second: Any = queue.get(timeout=5)
     assert second.payload == {"number": 2}
     second.ack()
+
+
+@pytest.mark.parametrize(
+    ("place", "trouble"),
+    [
+        ("config.broker.loads", MemoryError),
+        ("config.broker.loads", SoftTimeLimitExceeded),
+        ("redis.Redis.parse_response", redis.ConnectionError),
+        ("redis.Redis.parse_response", redis.ResponseError),
+    ],
+)
+def test_trouble_that_is_not_the_messages_is_not_taken_for_its_fault(
+    broker: Connection, monkeypatch: pytest.MonkeyPatch, place: str, trouble: type[Exception]
+) -> None:
+    queue = broker.SimpleQueue(QUEUE)
+    queue.clear()
+    queue.put({"number": 1})
+
+    def raises(*_: Any, **__: Any) -> None:
+        raise trouble
+
+    with monkeypatch.context() as patched, pytest.raises(trouble):
+        patched.setattr(place, raises)
+        queue.get(timeout=5)

@@ -100,6 +100,56 @@ def hostile(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
+def good(**different: Any) -> dict[str, Any]:
+    return {**json.loads(call(run_id=2**62)), **different}
+
+
+def with_properties(**different: Any) -> str:
+    made = good()
+    return json.dumps({**made, "properties": {**made["properties"], **different}})
+
+
+def to(**more: Any) -> dict[str, Any]:
+    return {"exchange": "", "routing_key": "control", **more}
+
+
+def without(name: str, inside: str = "") -> str:
+    made = good()
+    del (made[inside] if inside else made)[name]
+    return json.dumps(made)
+
+
+NO_MESSAGES: dict[str, str | bytes] = {
+    "no JSON": "garbage",
+    "empty": "",
+    "no UTF-8": b"\xff\xfe",
+    "a JSON text": '"x"',
+    "a list": "[1]",
+    "nothing": "null",
+    "an empty object": "{}",
+    "a deep nest": "[" * 200_000,
+    "a nest almost too deep": json.dumps(good(nest=0)).replace(
+        '"nest": 0', '"nest": ' + "[" * 900 + "]" * 900
+    ),
+    "a type that nobody knows": json.dumps(good(more={"__type__": "x", "__value__": 1})),
+    "no properties": without("properties"),
+    "no tag": without("delivery_tag", "properties"),
+    "no way": without("delivery_info", "properties"),
+    "a tag that is a list": with_properties(delivery_tag=[1]),
+    "a tag that is nothing": with_properties(delivery_tag=None),
+    "a tag that cannot be written": with_properties(delivery_tag="\ud800"),
+    "an encoding that nobody knows": with_properties(body_encoding="zip"),
+    "an encoding that is a number": with_properties(body_encoding=1),
+    "a way that is a text": with_properties(delivery_info="x"),
+    "half a way": with_properties(delivery_info={"exchange": ""}),
+    "a way by a consumer": with_properties(delivery_info=to(consumer_tag=[1])),
+    "a body cut short": json.dumps(good(body="abc")),
+    "a body that is a number": json.dumps(good(body=7)),
+    "headers that are a list": json.dumps(good(headers=[1])),
+    "a bomb": json.dumps(good(headers={**good()["headers"], "compression": "application/x-bz2"})),
+}
+
+
 @pytest.fixture
 def broker(workers: Workers) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(workers.broker) as client:
@@ -117,7 +167,7 @@ def test_no_message_runs_anything_and_the_worker_goes_on(
 ) -> None:
     made = hostile(tmp_path)
     before = {name: process.pid for name, process in beat.processes.items()}
-    for each in made.values():
+    for each in (*made.values(), *NO_MESSAGES.values()):
         broker.lpush("control", each)
         broker.lpush("bulk", each)
     make_people(project, 3)
@@ -130,6 +180,28 @@ def test_no_message_runs_anything_and_the_worker_goes_on(
     assert {name: process.pid for name, process in beat.processes.items()} == before
     assert all(process.poll() is None for process in beat.processes.values())
     assert Run.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", NO_MESSAGES)
+def test_what_is_no_message_is_dropped_and_the_same_worker_does_the_next(
+    workers: Workers, broker: redis.Redis, name: str
+) -> None:
+    process, said = workers.processes["control"], NO_MESSAGES[name]
+    before = len(workers.log("control"))
+    broker.lpush("control", said)
+    following = call(task="campaigns.tasks.sweep")
+    broker.lpush("control", following)
+
+    done = f"[{json.loads(following)['headers']['id']}] succeeded"
+    eventually("the next is done", lambda: done in workers.log("control")[before:])
+    eventually("nothing is held", lambda: not broker.exists("unacked", "unacked_index"))
+    assert process.poll() is None
+    assert not broker.llen("control")
+    dropped = [line for line in workers.log("control")[before:].splitlines() if "dropped" in line]
+    assert len(dropped) == 1, dropped
+    length = len(said.encode() if isinstance(said, str) else said)
+    assert f"no message in control: {length} bytes are dropped (" in dropped[0]
 
 
 def test_what_is_rung_carries_ids_and_nothing_else(
