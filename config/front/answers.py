@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.db import close_old_connections
+
 PART = 64 * 1024
 Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -25,7 +27,7 @@ class Answer:
         if self.environ["REQUEST_METHOD"] == "HEAD":
             self._end()
             return b""
-        return self.go_on()
+        return self._more()
 
     def _start(self, status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
         self.status = int(status[:3])
@@ -34,7 +36,18 @@ class Answer:
         ]
 
     def go_on(self) -> bytes:
-        """The next part; the last one when `ended`."""
+        """The next part; the last one when `ended`.
+
+        Django looks after a thread's connection where a request begins and ends. Most parts are
+        made in other threads, whose connections may have died since those last saw a request.
+        """
+        close_old_connections()
+        try:
+            return self._more()
+        finally:
+            close_old_connections()
+
+    def _more(self) -> bytes:
         gathered, size = [], 0
         for piece in self._parts:
             gathered.append(piece)
