@@ -10,10 +10,10 @@ from django.http import HttpResponse
 
 from config.front import bodies, refusals
 from config.front.answers import PART, Answer, Product
-from config.front.environ import environ_of, with_body
+from config.front.environ import environ_of, is_text, with_body
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
-from config.front.refusals import Gone, Refused
+from config.front.refusals import Failed, NoText, Refused
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.threads import Threads
 
@@ -41,19 +41,24 @@ class Front:
             answer, first = await self._ask(environ, receive, threads)
         except Refused as refused:
             await _send_refusal(refusals.answer(refused, environ), send)
-        except Gone:
-            return
         else:
             await Delivery(self, answer, threads, scope["client"], receive, send).of(first)
 
     async def _ask(
         self, environ: dict[str, Any], receive: Any, threads: Threads
     ) -> tuple[Answer, bytes]:
+        if not is_text(environ.get("CONTENT_TYPE", "")):
+            raise NoText
         share = Share(self.memory)
         try:
             body = await bodies.whole(environ, receive, self.limits, share)
             answer = Answer(self.product, with_body(environ, body))
             return answer, await threads.admit(answer.begin)
+        except Refused:
+            raise
+        except Exception as error:
+            log.exception("a request failed")
+            raise Failed from error
         finally:
             share.release()
 

@@ -21,6 +21,7 @@ from config.front.front import Front
 from config.front.limits import Limits
 from config.stack.answers import http
 from tests.ports import free_ports
+from tests.roles.test_matrix import HEADERS
 from tests.security import asking
 from tests.security.slow import callers, get, heard, post
 from tests.waiting import eventually
@@ -127,6 +128,21 @@ def test_probes_answer_while_every_thread_waits_and_others_are_told_to_come_back
     assert refused.headers["Retry-After"] == problem.headers["Retry-After"] == "2"
     assert "Too many requests are waiting" in refused.text
     assert problem.headers["Content-Type"] == "application/problem+json"
+
+
+def test_what_fails_is_answered_as_all_else_is_and_logged_once(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = serve()
+    page, problem = asking.get(f"{url}/raise"), asking.get(f"{url}/api/v1/raise")
+    for answer in (page, problem):
+        assert answer.status == 500
+        assert "Something failed on our side; it is logged." in answer.text
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert page.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert problem.headers["Content-Type"] == "application/problem+json"
+    assert "".join(capfd.readouterr()).count("RuntimeError: innermost words") == 2
 
 
 def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path) -> None:
