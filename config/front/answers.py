@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 from django.db import close_old_connections
 
+from notifications.request_id import HEADER
+
+NAME = HEADER.lower().encode()
 PART = 64 * 1024
 Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -34,6 +38,14 @@ class Answer:
         self.headers = [
             (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
         ]
+
+    def named(self, name: str) -> Answer:
+        """The same for another caller, whose request has a name of its own."""
+        other = copy(self)
+        other.headers = [
+            (header, name.encode() if header == NAME else value) for header, value in self.headers
+        ]
+        return other
 
     def go_on(self) -> bytes:
         """The next part; the last one when `ended`.

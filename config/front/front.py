@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,8 +15,10 @@ from config.front.environ import environ_of, is_text, with_body
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
 from config.front.refusals import Failed, NoText, Refused
+from config.front.shared import Shared
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.threads import Threads
+from notifications.request_id import name_of
 
 log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
@@ -29,6 +32,7 @@ class Front:
         self.memory, self.scissors = Memory(self.limits.memory), Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
         self.probes = {path: Threads(path, 1) for path in PROBES}
+        self.shared = {"/readyz": Shared[tuple[Answer, bytes]]()}
         self.has_served = False
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -52,8 +56,12 @@ class Front:
         share = Share(self.memory)
         try:
             body = await bodies.whole(environ, receive, self.limits, share)
-            answer = Answer(self.product, with_body(environ, body))
-            return answer, await threads.admit(answer.begin)
+            shared = self.shared.get(environ["PATH_INFO"])
+            begin = partial(self._begin, with_body(environ, body), threads)
+            if shared is None:
+                return await begin()
+            answer, first = await shared.of(environ["REQUEST_METHOD"], begin)
+            return answer.named(name_of(environ)), first
         except Refused:
             raise
         except Exception as error:
@@ -61,6 +69,10 @@ class Front:
             raise Failed from error
         finally:
             share.release()
+
+    async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
+        answer = Answer(self.product, environ)
+        return answer, await threads.admit(answer.begin)
 
 
 class Delivery:
