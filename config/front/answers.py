@@ -22,16 +22,21 @@ class Answer:
     def __init__(self, product: Product, environ: dict[str, Any]) -> None:
         self.product, self.environ = product, environ
         self.status, self.headers = 500, list[tuple[bytes, bytes]]()
+        self.result: Iterable[bytes] = ()
         self.ended = False
 
     def begin(self) -> bytes:
         """Ask for it; its first part."""
-        self.result = self.product(self.environ, self._start)
-        self._parts = iter(self.result)
-        if self.environ["REQUEST_METHOD"] == "HEAD":
-            self._end()
-            return b""
-        return self._more()
+        try:
+            self.result = self.product(self.environ, self._start)
+            self._parts = iter(self.result)
+            if self.environ["REQUEST_METHOD"] == "HEAD":
+                self._end()
+                return b""
+            return self._more()
+        except BaseException:
+            self.end()
+            raise
 
     def _start(self, status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
         self.status = int(status[:3])

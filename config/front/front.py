@@ -91,6 +91,18 @@ class Delivery:
         self.client, self.receive, self.send = client, receive, send
 
     async def of(self, first: bytes) -> None:
+        try:
+            await self._whole(first)
+        except (TimeoutError, MemoryError):
+            self.front.scissors.cut(self.client)
+        except Exception:
+            log.exception("an answer broke off")
+            self.front.scissors.cut(self.client)
+        finally:
+            if not self.answer.ended:
+                await self.threads.run(self.answer.end)
+
+    async def _whole(self, first: bytes) -> None:
         await self.send(
             {
                 "type": "http.response.start",
@@ -107,16 +119,9 @@ class Delivery:
         share, leaving = Share(self.front.memory), asyncio.ensure_future(self._left())
         try:
             await self._parts(first, share, leaving)
-        except (TimeoutError, MemoryError):
-            self.front.scissors.cut(self.client)
-        except Exception:
-            log.exception("an answer broke off")
-            self.front.scissors.cut(self.client)
         finally:
             leaving.cancel()
             share.release()
-            if not self.answer.ended:
-                await self.threads.run(self.answer.end)
 
     async def _parts(self, part: bytes, share: Share, leaving: asyncio.Future[None]) -> None:
         while True:
