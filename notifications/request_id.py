@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
@@ -27,6 +28,11 @@ def current() -> str:
     return _current.get()
 
 
+def name_of(meta: Mapping[str, Any]) -> str:
+    given = meta.get(IN_META, "")
+    return given if SANE.fullmatch(given) else uuid.uuid4().hex
+
+
 class RequestId:
     """Middleware, the outermost: no answer leaves without it."""
 
@@ -34,9 +40,7 @@ class RequestId:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.META.get(IN_META, "")
-        name = given if SANE.fullmatch(given) else uuid.uuid4().hex
-        request.META[IN_META] = name
+        request.META[IN_META] = name = name_of(request.META)
         token = _current.set(name)
         try:
             response = self.get_response(request)

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
+from django.db import close_old_connections
+
+from notifications.request_id import HEADER
+
+NAME = HEADER.lower().encode()
 PART = 64 * 1024
 Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -16,16 +22,21 @@ class Answer:
     def __init__(self, product: Product, environ: dict[str, Any]) -> None:
         self.product, self.environ = product, environ
         self.status, self.headers = 500, list[tuple[bytes, bytes]]()
+        self.result: Iterable[bytes] = ()
         self.ended = False
 
     def begin(self) -> bytes:
         """Ask for it; its first part."""
-        self.result = self.product(self.environ, self._start)
-        self._parts = iter(self.result)
-        if self.environ["REQUEST_METHOD"] == "HEAD":
-            self._end()
-            return b""
-        return self.go_on()
+        try:
+            self.result = self.product(self.environ, self._start)
+            self._parts = iter(self.result)
+            if self.environ["REQUEST_METHOD"] == "HEAD":
+                self._end()
+                return b""
+            return self._more()
+        except BaseException:
+            self.end()
+            raise
 
     def _start(self, status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
         self.status = int(status[:3])
@@ -33,8 +44,27 @@ class Answer:
             (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
         ]
 
+    def named(self, name: str) -> Answer:
+        """The same for another caller, whose request has a name of its own."""
+        other = copy(self)
+        other.headers = [
+            (header, name.encode() if header == NAME else value) for header, value in self.headers
+        ]
+        return other
+
     def go_on(self) -> bytes:
-        """The next part; the last one when `ended`."""
+        """The next part; the last one when `ended`.
+
+        Django looks after a thread's connection where a request begins and ends. Most parts are
+        made in other threads, whose connections may have died since those last saw a request.
+        """
+        close_old_connections()
+        try:
+            return self._more()
+        finally:
+            close_old_connections()
+
+    def _more(self) -> bytes:
         gathered, size = [], 0
         for piece in self._parts:
             gathered.append(piece)

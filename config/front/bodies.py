@@ -10,7 +10,7 @@ from django.conf import settings
 
 from config.front.limits import Limits
 from config.front.memory import Share
-from config.front.refusals import Busy, Gone, TooLarge, TooSlow
+from config.front.refusals import BrokeOff, Busy, TooLarge, TooSlow
 
 
 async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share: Share) -> bytes:
@@ -49,7 +49,7 @@ async def _read(receive: Any, share: Share, most: int) -> bytes:
     while True:
         event = await receive()
         if event["type"] == "http.disconnect":
-            raise Gone
+            raise BrokeOff
         share.take(len(event["body"]))
         body.write(event["body"])
         if body.tell() > most or not event["more_body"]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from django.utils.http import parse_header_parameters
+
 OWN_NAMES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
+IN_EVERY_ADDRESS = "a=1&%"
 
 
 def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
@@ -32,6 +36,25 @@ def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
         "wsgi.run_once": False,
         **_headers(scope["headers"]),
     }
+
+
+def is_text(content_type: str) -> bool:
+    """Django decodes the address, too, by a charset that Python knows: `hex` is one of those."""
+    try:
+        charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
+        if not _is_known(charset):  # Django passes over it
+            return True
+        return IN_EVERY_ADDRESS.encode().decode(charset, "replace") == IN_EVERY_ADDRESS
+    except (LookupError, ValueError):
+        return False
+
+
+def _is_known(charset: str) -> bool:
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        return False
+    return True
 
 
 def with_body(environ: dict[str, Any], body: bytes) -> dict[str, Any]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
 
 from config.front import bodies, refusals
 from config.front.answers import PART, Answer, Product
-from config.front.environ import environ_of, with_body
+from config.front.environ import environ_of, is_text, with_body
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
-from config.front.refusals import Gone, Refused
+from config.front.refusals import Failed, NoText, Refused
+from config.front.shared import Shared
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.threads import Threads
+from notifications.request_id import name_of
 
 log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
@@ -29,6 +32,7 @@ class Front:
         self.memory, self.scissors = Memory(self.limits.memory), Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
         self.probes = {path: Threads(path, 1) for path in PROBES}
+        self.shared = {"/readyz": Shared[tuple[Answer, bytes]]()}
         self.has_served = False
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -41,21 +45,34 @@ class Front:
             answer, first = await self._ask(environ, receive, threads)
         except Refused as refused:
             await _send_refusal(refusals.answer(refused, environ), send)
-        except Gone:
-            return
         else:
             await Delivery(self, answer, threads, scope["client"], receive, send).of(first)
 
     async def _ask(
         self, environ: dict[str, Any], receive: Any, threads: Threads
     ) -> tuple[Answer, bytes]:
+        if not is_text(environ.get("CONTENT_TYPE", "")):
+            raise NoText
         share = Share(self.memory)
         try:
             body = await bodies.whole(environ, receive, self.limits, share)
-            answer = Answer(self.product, with_body(environ, body))
-            return answer, await threads.admit(answer.begin)
+            shared = self.shared.get(environ["PATH_INFO"])
+            begin = partial(self._begin, with_body(environ, body), threads)
+            if shared is None:
+                return await begin()
+            answer, first = await shared.of(environ["REQUEST_METHOD"], begin)
+            return answer.named(name_of(environ)), first
+        except Refused:
+            raise
+        except Exception as error:
+            log.exception("a request failed")
+            raise Failed from error
         finally:
             share.release()
+
+    async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
+        answer = Answer(self.product, environ)
+        return answer, await threads.admit(answer.begin)
 
 
 class Delivery:
@@ -74,6 +91,18 @@ class Delivery:
         self.client, self.receive, self.send = client, receive, send
 
     async def of(self, first: bytes) -> None:
+        try:
+            await self._whole(first)
+        except (TimeoutError, MemoryError):
+            self.front.scissors.cut(self.client)
+        except Exception:
+            log.exception("an answer broke off")
+            self.front.scissors.cut(self.client)
+        finally:
+            if not self.answer.ended:
+                await self.threads.run(self.answer.end)
+
+    async def _whole(self, first: bytes) -> None:
         await self.send(
             {
                 "type": "http.response.start",
@@ -90,16 +119,9 @@ class Delivery:
         share, leaving = Share(self.front.memory), asyncio.ensure_future(self._left())
         try:
             await self._parts(first, share, leaving)
-        except (TimeoutError, MemoryError):
-            self.front.scissors.cut(self.client)
-        except Exception:
-            log.exception("an answer broke off")
-            self.front.scissors.cut(self.client)
         finally:
             leaving.cancel()
             share.release()
-            if not self.answer.ended:
-                await self.threads.run(self.answer.end)
 
     async def _parts(self, part: bytes, share: Share, leaving: asyncio.Future[None]) -> None:
         while True:

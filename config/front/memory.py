@@ -21,6 +21,7 @@ class Share:
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.size = memory, 0
+        self.was_let_go = False
 
     @asynccontextmanager
     async def waiting(self, seconds: float) -> AsyncIterator[None]:
@@ -31,6 +32,9 @@ class Share:
                 yield
             finally:
                 self.memory.waiting.pop(self, None)
+            # What it waited for may have come before the deadline did.
+            if self.was_let_go:
+                raise TimeoutError
 
     def take(self, size: int) -> None:
         """MemoryError when all the room belongs to requests that are at work."""
@@ -43,6 +47,7 @@ class Share:
 
     def let_go(self) -> None:
         self.memory.waiting.pop(self)
+        self.was_let_go = True
         self.release()
         self.deadline.reschedule(0)
 

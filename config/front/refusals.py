@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.security import SecurityMiddleware
 from django.utils.translation import gettext
 
 from config.front.environ import with_body
 from config.language import Language
+from config.security import SecurityHeaders
 from config.unavailable import FOR_PROGRAMS
 from notifications.api import problems
 from notifications.origin import address_of
 from notifications.request_id import RequestId
 
 log = logging.getLogger(__name__)
+Answering = Callable[[HttpRequest], HttpResponse]
 LOGGED_EVERY = 10.0  # seconds: an attack shall not fill the disk either
 
 
@@ -70,8 +75,34 @@ class Busy(Refused):
         return gettext("Too many requests are waiting. Nothing was changed. Try again in a moment.")
 
 
-class Gone(Exception):
-    """Whoever asked is no longer there."""
+class NoText(Refused):
+    status = HTTPStatus.BAD_REQUEST
+
+    def said(self) -> str:
+        return gettext(
+            "The header Content-Type names a charset that cannot be read here. Send UTF-8."
+        )
+
+
+class BrokeOff(Refused):
+    """The caller has gone, or sends chunks that are none: the server tells us no more."""
+
+    status = HTTPStatus.BAD_REQUEST
+
+    def said(self) -> str:
+        return gettext(
+            "What was sent broke off, or its chunks do not have the lengths they name. "
+            "Nothing was changed. Send it again."
+        )
+
+
+class Failed(Refused):
+    """By us. Whoever raises it has logged why."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+
+    def said(self) -> str:
+        return str(problems.ours().detail)
 
 
 def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
@@ -80,13 +111,27 @@ def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
     def in_their_language(request: HttpRequest) -> HttpResponse:
         return cast(HttpResponse, Language(lambda asked: _response(refused, asked))(request))
 
-    response = RequestId(in_their_language)(WSGIRequest(with_body(dict(environ), b"")))
+    # What it says of a body may be what is wrong with it.
+    request = WSGIRequest(with_body({**environ, "CONTENT_TYPE": ""}, b""))
+    response = RequestId(_guarded(in_their_language))(request)
     response.headers["Connection"] = "close"
     return response
 
 
+def _guarded(answer: Answering) -> Answering:
+    """With the headers of every answer. Nobody is sent to https from here."""
+
+    def guarded(request: HttpRequest) -> HttpResponse:
+        framed = XFrameOptionsMiddleware(SecurityHeaders(answer))
+        response = cast(HttpResponse, framed(request))
+        return SecurityMiddleware(answer).process_response(request, response)
+
+    return guarded
+
+
 def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
-    _note(refused, request)
+    if not isinstance(refused, Failed):
+        _note(refused, request)
     if request.path.startswith(FOR_PROGRAMS):
         problem = problems.Problem(refused.status, refused.said(), retry_after=refused.retry_after)
         return problems.outside(problem)

@@ -1,6 +1,7 @@
 """A WSGI application that tells what it was asked, bare and behind the front.
 
-`/wait` answers when the file that WAIT_FOR names is there; `/parts` in parts.
+`/wait` answers when the file that WAIT_FOR names is there; `/parts` in parts; an address with
+`/raise` in it fails.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ BESIDE = ("SERVER_PROTOCOL", "SERVER_NAME", "wsgi.url_scheme")
 
 
 def bare(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    if "/raise" in environ["PATH_INFO"]:
+        raise RuntimeError("innermost words")
     start_response("200 OK", [("Content-Type", "application/json"), ("Set-Cookie", "a=1")])
     if environ["PATH_INFO"] == "/wait":
         Path(os.environ["WAIT_FOR"] + ".begun").touch()

@@ -21,6 +21,7 @@ from config.front.front import Front
 from config.front.limits import Limits
 from config.stack.answers import http
 from tests.ports import free_ports
+from tests.roles.test_matrix import HEADERS
 from tests.security import asking
 from tests.security.slow import callers, get, heard, post
 from tests.waiting import eventually
@@ -129,6 +130,21 @@ def test_probes_answer_while_every_thread_waits_and_others_are_told_to_come_back
     assert problem.headers["Content-Type"] == "application/problem+json"
 
 
+def test_what_fails_is_answered_as_all_else_is_and_logged_once(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = serve()
+    page, problem = asking.get(f"{url}/raise"), asking.get(f"{url}/api/v1/raise")
+    for answer in (page, problem):
+        assert answer.status == 500
+        assert "Something failed on our side; it is logged." in answer.text
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert page.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert problem.headers["Content-Type"] == "application/problem+json"
+    assert "".join(capfd.readouterr()).count("RuntimeError: innermost words") == 2
+
+
 def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     argv = command(application="tests.security.echo:behind", port=str(port), processes=1)
@@ -166,6 +182,67 @@ def test_a_request_finds_the_caches_connections_of_the_one_before() -> None:
     asyncio.run(ask())
     assert len(used) == 20
     assert len({id(cache) for cache in used}) == 1
+
+
+def test_those_who_ask_for_readiness_at_once_share_an_answer_under_their_own_names() -> None:
+    asked: list[str] = []
+
+    def product(environ: dict[str, Any], start: Any) -> list[bytes]:
+        asked.append(environ["REQUEST_METHOD"])
+        start("200 OK", [("X-Request-ID", environ["HTTP_X_REQUEST_ID"]), ("X-Frame-Options", "D")])
+        return [b"ready"]
+
+    def probe(name: str, **more: Any) -> Any:
+        headers = [(b"x-request-id", name.encode())]
+        return said_by(front, {"raw_path": b"/readyz", "headers": headers, **more})
+
+    async def ask() -> list[list[dict[str, Any]]]:
+        return await asyncio.gather(*(probe(f"n{n}") for n in range(50)), probe("x", method="HEAD"))
+
+    front = Front(product)
+    *shared, head = asyncio.run(ask())
+    assert sorted(asked) == ["GET", "HEAD"]
+    for n, (start, body) in enumerate(shared):
+        assert dict(start["headers"]) == {
+            b"x-request-id": f"n{n}".encode(),
+            b"x-frame-options": b"D",
+        }
+        assert (start["status"], body["body"]) == (200, b"ready")
+    assert head[1]["body"] == b""
+
+
+def test_later_it_is_asked_again_and_the_numbers_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def product(environ: dict[str, Any], start: Any) -> list[bytes]:
+        asked.append(environ["PATH_INFO"])
+        start("200 OK", [])
+        return [b""]
+
+    async def ask() -> None:
+        for path in ("/readyz", "/readyz", "/metrics", "/metrics"):
+            await said_by(front, {"raw_path": path.encode()})
+        monkeypatch.setattr("config.front.shared.SECONDS", 0)
+        await said_by(front, {"raw_path": b"/readyz", "method": "HEAD"})
+        while front.shared["/readyz"].asked.get("HEAD"):
+            await asyncio.sleep(0)
+        await said_by(front, {"raw_path": b"/readyz", "method": "HEAD"})
+
+    front = Front(product)
+    asyncio.run(ask())
+    assert asked == ["/readyz", "/metrics", "/metrics", "/readyz", "/readyz"]
+
+
+async def said_by(front: Front, scope: dict[str, Any]) -> list[dict[str, Any]]:
+    said = []
+
+    async def send(event: dict[str, Any]) -> None:
+        said.append(event)
+
+    await front({**SCOPE, **scope}, None, send)
+    return said
 
 
 SCOPE = {
