@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from campaigns import recurrence, rules
+from campaigns.bounds import leaves
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from notifications.contact import Contact, stay
@@ -217,7 +218,7 @@ def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
 
 def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
     asked = [compile_tree(tree)]
-    for leaf in rules.leaves(tree):
+    for leaf in leaves(tree):
         asked += [compile_tree(leaf), value_of(leaf)]
     columns = ", ".join(part.sql for part in asked)
     params = [param for part in asked for param in part.params]

@@ -18,6 +18,7 @@ from psycopg.types.range import Range
 
 from campaigns import details, ledger, rules
 from campaigns.audience import hold_lists
+from campaigns.bounds import KEPT
 from campaigns.chunk import SIZE, Chunk
 from campaigns.failpoints import hit
 from campaigns.reasons import Cause
@@ -54,7 +55,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
-        if wrong := rules.problems(run.rules, rules.KEPT):
+        if wrong := rules.problems(run.rules, KEPT):
             run.pause(Cause.BROKEN, details.RULES_BROKEN.format(problem=wrong[0][:300]))
         elif begins:
             _begin(run, now)

@@ -1,28 +1,26 @@
 """Rules of an audience: a tree of all / any / not over typed leaves, and the check at the door.
 
 A security boundary with `selection.py`, which makes SQL of a checked tree: fields and operators
-come from closed lists, and depth and size are bounded.
+come from closed lists, and depth and size are bounded (`bounds.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
+from campaigns.bounds import KEPT, MAX_DEPTH, WRITTEN, Bounds, leaves, too_much
 from campaigns.durations import parse_duration
 from notifications.contact import validate_attribute_name
 from notifications.text import unstorable
 
-MAX_DEPTH = 6
-MAX_LEAVES = 100
-MAX_NODES = 500  # leaves, and the groups and “not”s around them
 MAX_VALUES = 1_000
 MAX_TEXT = 500
 MOST_SAID = 20
@@ -70,17 +68,6 @@ def everyone() -> dict[str, Any]:
 # --- Checking -------------------------------------------------------------------------------------
 
 
-class Bounds(NamedTuple):
-    depth: int
-    leaves: int
-    nodes: int
-
-
-WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES)
-# Migration 0012 put two rules, and a group around them, where one had stood.
-KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES)
-
-
 class Broken(ValidationError):
     """Rules that are kept, and are none: of before a limit, or written past every door."""
 
@@ -96,7 +83,7 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
 
 def problems(tree: Any, bounds: Bounds = WRITTEN) -> list[str]:
     """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
-    found = _too_many_nodes(tree, bounds)
+    found = too_much(tree, bounds)
     if not found:
         _check(tree, "rules", bounds.depth, found)
     return found
@@ -106,33 +93,6 @@ def refuse_broken(tree: Any) -> None:
     """Raise Broken for a tree that nothing but `walk` may look into."""
     if found := problems(tree, KEPT):
         raise Broken({"rules": found[:MOST_SAID]})
-
-
-def _too_many_nodes(tree: Any, bounds: Bounds) -> list[str]:
-    nodes, asked = sum(1 for _ in walk(tree)), sum(1 for _ in leaves(tree))
-    if asked > bounds.leaves:
-        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
-                       "compare with a list of values.")  # fmt: skip
-        return [_refusal(said, bounds.leaves, asked)]
-    said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
-                   "hold nothing or only one rule.")  # fmt: skip
-    return [_refusal(said, bounds.nodes, nodes)] if nodes > bounds.nodes else []
-
-
-def _refusal(said: str, most: int, count: int) -> str:
-    return f"rules: {said % {'most': f'{most:,}', 'count': f'{count:,}'}}"
-
-
-def walk(tree: Any) -> Iterator[Any]:
-    """Each node, in reading order. Of any tree: it neither recurses nor trusts what it meets."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, dict):
-            groups = (node[word] for word in ("all", "any") if isinstance(node.get(word), list))
-            inner = [child for group in groups for child in group]
-            waiting += reversed([*inner, node["not"]] if "not" in node else inner)
 
 
 def _check(node: Any, path: str, levels: int, found: list[str]) -> None:
@@ -158,9 +118,9 @@ def _check(node: Any, path: str, levels: int, found: list[str]) -> None:
 
 
 def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
-    if extra := sorted(set(leaf) - {"field", "op", "value"}):
+    if extra := set(leaf) - {"field", "op", "value"}:
         said = gettext("unknown key “%(key)s”. Use all, any, not, or field, op, value.")
-        return [f": {said % {'key': str(extra[0])[:50]}}"]
+        return [f": {said % {'key': str(min(extra))[:50]}}"]
     name, op = leaf.get("field"), leaf.get("op")
     if not isinstance(name, str) or (problem := _field_problem(name)):
         known = ", ".join(["attributes.<name>", *FIELDS])
@@ -289,7 +249,3 @@ def moment(value: Any) -> datetime | date | None:
         return parsed.astimezone(UTC) if parsed.tzinfo else parsed
     except (ValueError, OverflowError):
         return None
-
-
-def leaves(tree: Any) -> Iterator[dict[str, Any]]:
-    return (node for node in walk(tree) if isinstance(node, dict) and "field" in node)

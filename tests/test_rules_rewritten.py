@@ -10,8 +10,9 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import audience, control, engine, rules
+from campaigns import audience, control, engine
 from campaigns.audience import Audience
+from campaigns.bounds import leaves
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.project import Project
@@ -103,7 +104,7 @@ def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project
     run = control.launch(make_campaign(project, audience=row), by="x", now=timezone.now())
     migrate()
     run.refresh_from_db()
-    assert len(list(rules.leaves(run.rules))) == 120
+    assert len(list(leaves(run.rules))) == 120
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     assert (run.state, run.cause) == ("finished", "")  # nobody of them has a device

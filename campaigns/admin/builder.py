@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from campaigns import vocabulary
 from campaigns.admin.words import label_of
 from campaigns.audience import Audience
-from campaigns.rules import FIELDS, MAX_DEPTH, OPERATORS
+from campaigns.bounds import MAX_DEPTH
+from campaigns.rules import FIELDS, OPERATORS
 from notifications.admin.widgets import CodeArea
 from notifications.device import Device
 

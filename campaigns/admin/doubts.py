@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from campaigns import vocabulary
-from campaigns.rules import leaves
+from campaigns.bounds import leaves
 from notifications.contact import Contact
 
 PREFIX = "attributes."

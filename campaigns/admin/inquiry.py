@@ -18,7 +18,8 @@ from campaigns.admin.doubts import doubts
 from campaigns.admin.why import verdict
 from campaigns.admin.words import label_of, sentence
 from campaigns.audience import Audience, sample, validate_rules
-from campaigns.rules import FIELDS, everyone, leaves
+from campaigns.bounds import leaves
+from campaigns.rules import FIELDS, everyone
 from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id

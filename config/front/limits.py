@@ -9,8 +9,9 @@ MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one process. `strangers`: who shows neither a session's cookie nor a key.
+    """Of one process. `body`: to the API with a key. `pages`: with a session's cookie.
 
+    `strangers`: everybody else.
     `threads`: each has a connection to PostgreSQL. `waiting`: whole requests beyond these.
     `memory`: unfinished bodies and answers, all together; it takes 16 of the largest bodies.
     `reader_seconds`: for each 64 kB of an answer.
@@ -20,6 +21,7 @@ class Limits:
     waiting: int = 2_000
     body_seconds: float = 30
     body_bytes: int = 8 * MEGABYTE
+    pages_bytes: int = MEGABYTE
     strangers_bytes: int = 64 * 1024
     memory: int = 128 * MEGABYTE
     reader_seconds: float = 60

@@ -19,6 +19,8 @@ from rest_framework.request import Request
 from notifications import exact
 from notifications.nesting import MAX_DEPTH, too_deep
 
+MAX_VALUES = 300_000  # 1,000 people and 100 attributes of each are a third of them
+
 
 class TooLarge(APIException):
     status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value
@@ -66,6 +68,7 @@ class ExactParser(OrjsonParser):
 
 
 def _read(body: bytes, loads: Callable[[bytes], Any]) -> Any:
+    _refuse_many(body)
     try:
         value = loads(body)
     except json.JSONDecodeError as error:
@@ -73,6 +76,12 @@ def _read(body: bytes, loads: Callable[[bytes], Any]) -> Any:
     if too_deep(value):
         raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
     return value
+
+
+def _refuse_many(body: bytes) -> None:
+    """Each value has a comma in front of it, or is the first in brackets. Before it takes room."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise TooLarge(f"At most {MAX_VALUES:,} values can be sent at once; send it in parts.")
 
 
 def refuse_unreadable(request: Request) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 from django.test import Client
@@ -12,6 +13,7 @@ from django.urls import reverse
 from pytest import MonkeyPatch
 from rest_framework import serializers
 
+from notifications import exact
 from notifications.api import contacts, reading
 from notifications.contact import Contact
 from notifications.project import Project
@@ -93,6 +95,39 @@ def test_of_many_that_do_not_fit_the_first_are_named(caller: Caller, judged: lis
     assert len(answer.json()["rejected"]) == 10 * 20
     assert len(judged) == 10 * (1 + 20)
     assert not Contact.objects.exists()
+
+
+def many_values(kind: str) -> bytes:
+    """More values than are taken, in a body that is far smaller than one may be."""
+    return {
+        "objects": b'{"rules":{"all":[' + b"{}," * 300_000 + b"{}]}}",
+        "numbers": b'{"rules":[' + b"1," * 300_000 + b"1]}",
+        "lists in lists": b'{"rules":[' + (b"[" * 25 + b"]" * 25 + b",") * 12_000 + b"1]}",
+        "objects in objects": b"[" + (b'{"a":' * 25 + b"1" + b"}" * 25 + b",") * 12_000 + b"1]",
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["objects", "numbers", "lists in lists", "objects in objects"])
+def test_values_are_counted_before_any_is_read(
+    caller: Caller, monkeypatch: MonkeyPatch, kind: str
+) -> None:
+    read: list[bytes] = []
+    monkeypatch.setattr(orjson, "loads", lambda body: read.append(body))
+    monkeypatch.setattr(exact, "loads", lambda body: read.append(body))
+    for path in ("audiences/estimate", "contacts/bulk"):
+        refused = caller.post(path, many_values(kind))
+        assert refused.status_code == 413
+        assert refused["Content-Type"] == "application/problem+json"
+        said = "At most 300,000 values can be sent at once; send it in parts."
+        assert refused.json()["detail"] == said
+    assert read == []
+
+
+def test_a_thousand_people_of_whom_much_is_known_are_taken_at_once(caller: Caller) -> None:
+    known = {f"k{number}": number if number % 2 else [1, 2] for number in range(100)}
+    people = [{"external_id": f"u{number}", "attributes": known} for number in range(1_000)]
+    answer = caller.post("contacts/bulk", {"contacts": people})
+    assert (answer.status_code, answer.json()["created"]) == (200, 1_000)
 
 
 LONG = {

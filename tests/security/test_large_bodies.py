@@ -55,6 +55,39 @@ def test_8_mb_with_a_key_are_taken(start: Start, project: Project) -> None:
     assert Contact.objects.get().external_id == "ada"
 
 
+COOKIE = {"Cookie": "sessionid=anything"}
+KEY = {"Authorization": "Bearer anything"}
+
+
+@pytest.mark.parametrize(
+    ("path", "shown", "most"),
+    [
+        ("/admin/login/", COOKIE, MEGABYTE),
+        ("/admin/login/", {**COOKIE, **KEY}, MEGABYTE),
+        ("/admin/login/", KEY, 65_536),
+        ("/api/v1/contacts/bulk", COOKIE, 65_536),
+    ],
+    ids=["cookie", "cookie and key", "key", "cookie, to the API"],
+)
+def test_only_the_api_takes_large_bodies_and_only_with_a_key(
+    start: Start, path: str, shown: dict[str, str], most: int
+) -> None:
+    web = start()
+    headers = {**shown, "Content-Type": "application/x-www-form-urlencoded"}
+    for size, refused in ((most, False), (most + 1, True)):
+        answer = asking.post(f"{web.url}{path}", b"a=".ljust(size, b"x"), headers=headers)
+        assert (answer.status == 413) is refused
+    assert f"at most {most:,} bytes can be sent at once" in answer.text.lower()
+
+
+def test_ten_thousand_ids_from_a_page_are_taken(start: Start) -> None:
+    web = start()
+    ids = "%0D%0A".join(f"customer-{number:08}-of-seoul-9f1c27" for number in range(10_000))
+    headers = {**COOKIE, "Content-Type": "application/x-www-form-urlencoded"}
+    answer = asking.post(f"{web.url}/admin/login/", f"ids={ids}".encode(), headers=headers)
+    assert answer.status == 403, "let in, and without a token"
+
+
 def test_a_body_in_chunks_is_taken_by_the_api(start: Start, project: Project) -> None:
     web = start()
     body = iter([b'{"contacts": [{"external', b'_id": "ada"}]}'])

@@ -40,7 +40,7 @@ def _for_ever() -> None:
 
 @bug("takes any size", fault="F65")
 def _any_size() -> None:
-    _with(body_bytes=1 << 30, strangers_bytes=1 << 30)
+    _with(body_bytes=1 << 30, pages_bytes=1 << 30, strangers_bytes=1 << 30)
 
 
 def _with(**values: Any) -> None:

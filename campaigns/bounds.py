@@ -1,0 +1,86 @@
+"""How large a tree of rules may be, found out before anything in it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext
+
+MAX_DEPTH = 6
+MAX_LEAVES = 100
+MAX_NODES = 500  # leaves, and the groups and “not”s around them
+MAX_TEXT_IN_ALL = 250_000
+FURTHER = 1_000  # nodes beyond those are counted, to say how many there are
+
+
+class Bounds(NamedTuple):
+    depth: int
+    leaves: int
+    nodes: int
+    text: int
+
+
+WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
+# Migration 0012 put two rules, and a group around them, where one had stood.
+KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
+
+
+def too_much(tree: Any, bounds: Bounds) -> list[str]:
+    """No more of it is looked at than it takes to say no."""
+    nodes = list(islice(walk(tree), bounds.nodes + FURTHER))
+    asked = [node for node in nodes if is_leaf(node)]
+    more = "+" if len(nodes) == bounds.nodes + FURTHER else ""
+    if len(asked) > bounds.leaves:
+        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
+                       "compare with a list of values.")  # fmt: skip
+        return [_refusal(said, bounds.leaves, len(asked), more)]
+    if len(nodes) > bounds.nodes:
+        said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
+                       "hold nothing or only one rule.")  # fmt: skip
+        return [_refusal(said, bounds.nodes, len(nodes), more)]
+    said = gettext("at most %(most)s characters in all texts together; there are %(count)s. "
+                   "Remove some values, or put the people on a static list.")  # fmt: skip
+    text = sum(map(_characters, asked))
+    return [_refusal(said, bounds.text, text)] if text > bounds.text else []
+
+
+def _refusal(said: str, most: int, count: int, more: str = "") -> str:
+    return f"rules: {said % {'most': f'{most:,}', 'count': f'{count:,}{more}'}}"
+
+
+def _characters(leaf: dict[str, Any]) -> int:
+    value = leaf.get("value")
+    values = value if isinstance(value, list) else [value]
+    return sum(len(one) for one in values if isinstance(one, str))
+
+
+def walk(tree: Any) -> Iterator[Any]:
+    """Each node, in reading order. Of any tree: it neither recurses nor trusts what it meets.
+
+    Nothing is copied: whoever stops early has not paid for the rest.
+    """
+    way = [iter([tree])]
+    while way:
+        for node in way[-1]:
+            yield node
+            way.append(_inner(node))
+            break
+        else:
+            way.pop()
+
+
+def _inner(node: Any) -> Iterator[Any]:
+    if not isinstance(node, dict):
+        return iter([])
+    groups = [node[word] for word in ("all", "any") if isinstance(node.get(word), list)]
+    return chain(*groups, [node["not"]] if "not" in node else [])
+
+
+def leaves(tree: Any) -> Iterator[dict[str, Any]]:
+    return filter(is_leaf, walk(tree))
+
+
+def is_leaf(node: Any) -> bool:
+    return isinstance(node, dict) and "field" in node
