@@ -103,6 +103,8 @@ def _text_problems(name: str, source: Any) -> list[str]:
         problems += filter(None, [rules.https(source)])
     if name == "link":
         problems += filter(None, [rules.link(source)])
+    if name in ("image", "link"):
+        problems += filter(None, [rules.no_user(source)])
     return problems
 
 

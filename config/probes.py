@@ -14,6 +14,7 @@ from secrets import compare_digest
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
+from django.http.request import split_domain_port, validate_host
 from django.utils import translation
 
 from config import health
@@ -65,8 +66,19 @@ def _is_at_the_keyboard(request: HttpRequest) -> bool:
         return False
     if any(name in request.headers for name in FORWARDED):
         return False
+    return _is_loopback(request.META.get("REMOTE_ADDR", "")) and _is_called_by_our_name(request)
+
+
+def _is_called_by_our_name(request: HttpRequest) -> bool:
+    """A web page elsewhere can point its own name here, and its browser calls from this machine."""
+    ours = ["localhost", *settings.ALLOWED_HOSTS]
+    name, _ = split_domain_port(request.META.get("HTTP_HOST", request.META["SERVER_NAME"]))
+    return _is_loopback(name.strip("[]")) or validate_host(name, ours)
+
+
+def _is_loopback(address: str) -> bool:
     try:
-        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+        return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
 

@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from notifications.api import problems
+from notifications.api import authentication, problems
 from notifications.origin import address_of, neighbourhood
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
@@ -111,7 +111,7 @@ class Limits:
 
 def limits_of_a_program(request: HttpRequest) -> Limits:
     """By what is shown for a key, whether it is one or not: nothing is looked up before."""
-    shown = request.headers.get("Authorization", "")
+    _, shown = authentication.shown(request.headers.get("Authorization", ""))
     key = Limit("key", settings.API_RATE_PER_KEY if shown else 0, shown)
     address = Limit("address", settings.API_RATE_PER_ADDRESS, _from(request))
     return Limits(tuple(limit for limit in (key, address) if limit.rate))

@@ -6,11 +6,12 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from config import downtime, navigation, operations, projects, search
 from notifications.admin import own_password
 from notifications.api.problems import no_such_address
+from notifications.api.reference import Reference
 from notifications.api.rendering import AlwaysTheReference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
@@ -28,11 +29,7 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("api/v1/", include("notifications.api.urls")),
     path("api/v1/", include("campaigns.api.urls")),
-    path(
-        "api/schema/",
-        SpectacularAPIView.as_view(content_negotiation_class=AlwaysTheReference),
-        name="schema",
-    ),
+    path("api/schema/", Reference.as_view(), name="schema"),
     # The split view: our Content-Security-Policy forbids the inline script of the other one.
     path(
         "api/docs/",

@@ -27,8 +27,9 @@ PAGE = html_reply(
     headers={
         "Content-Security-Policy": (
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-            "connect-src 'self'; img-src data:"
-        )
+            "connect-src 'self'; img-src data:; frame-ancestors 'none'"
+        ),
+        "X-Frame-Options": "DENY",
     },
 )
 DEFAULT_LIMIT = 100

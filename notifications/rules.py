@@ -98,6 +98,23 @@ def link(address: str) -> str:
     return https(address) if compact.startswith("https:") else ""
 
 
+# As browsers read it: a backslash ends the host as well.
+BEFORE_THE_PATH = re.compile(r"https:[/\\]*([^/\\?#]*)")
+TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+
+
+def no_user(source: str) -> str:
+    """Of a text that is saved: `https://shop.example@evil.example/` looks like the shop's.
+
+    No rule of a message: those that were launched before this was refused go on.
+    """
+    compact = re.sub(r"[\x00-\x20]", "", TAG.sub("", source)).lower()
+    found = BEFORE_THE_PATH.match(compact)
+    if found is None or "@" not in found[1]:
+        return ""
+    return gettext("names a user before “@”; write https://example.com/… without.")
+
+
 def data_key(key: str) -> str:
     lower = key.lower()
     if not key:

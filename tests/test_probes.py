@@ -17,7 +17,7 @@ BY_IP = {"host": "10.1.2.3:8000"}
 
 
 @pytest.mark.parametrize("host", ["10.1.2.3:8000", "web", "web.carillon.svc:8000", "[fd00::7]", ""])
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_a_probe_is_answered_whatever_name_it_calls(client: Client, path: str, host: str) -> None:
     assert client.get(path, headers={"host": host}).status_code in (200, 503)
 
@@ -60,6 +60,27 @@ def test_nobody_from_elsewhere_reads_the_numbers(client: Client, where: dict[str
     refusal = client.get("/metrics", **where)  # type: ignore[arg-type]
     assert refusal.status_code == 403
     assert "Set METRICS_PORT, or METRICS_TOKEN" in refusal.content.decode()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "10.1.2.3", "", "localhost.e.x"]
+)
+def test_a_page_under_a_name_of_its_own_reads_no_numbers(client: Client, host: str) -> None:
+    """Its name points to this machine now, so that a browser calls from here and lets it read."""
+    refusal = client.get("/metrics", headers={"host": host})
+    assert refusal.status_code == 403
+    assert "carillon_runs" not in refusal.content.decode()
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:8000", "LOCALHOST", "127.0.0.1:8000", "127.1.2.3", "[::1]:8000", "our.example"],
+)
+def test_at_the_keyboard_our_own_names_have_the_numbers(
+    client: Client, settings: LazySettings, host: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["our.example"]
+    assert "carillon_runs" in client.get("/metrics", headers={"host": host}).content.decode()
 
 
 def test_where_it_is_served_a_proxy_on_the_same_machine_is_nobody_special(

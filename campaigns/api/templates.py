@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +17,7 @@ from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
 from notifications import payload
+from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -175,7 +177,13 @@ class TemplatePreview(ApiView):
         template = self.find(Template, pk)
         contact = contact_named(self, self.given(ReaderSerializer)["contact"])
         message = _rendered(template, _reader(contact))
-        return Response({"message": payload.as_fcm(message)})
+        return Response({"message": payload.as_fcm(self._for_this_key(message))})
+
+    def _for_this_key(self, message: Message) -> Message:
+        """Who may not read people gets no address to push to, but enough to tell two apart."""
+        if Scope.CONTACTS in self.key.scopes:
+            return message
+        return replace(message, address=f"…{message.address[-6:]}")
 
 
 def _reader(contact: Contact) -> Reader:

@@ -26,9 +26,9 @@ class ApiKeyAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
-        kind, _, value = header.partition(" ")
+        kind, value = shown(header)
         now = timezone.now()
-        key = ApiKey.of(value.strip(), now=now) if KEY.fullmatch(value.strip()) else None
+        key = ApiKey.of(value, now=now) if KEY.fullmatch(value) else None
         if kind.lower() != "bearer" or key is None:
             # One answer for every bad key: which of them exist, or existed, is nobody's business.
             raise AuthenticationFailed("This API key is unknown, expired or revoked.")
@@ -38,6 +38,12 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="carillon"'
+
+
+def shown(header: str) -> tuple[str, str]:
+    """What kind of thing, and the thing: any number of spaces may stand between and behind."""
+    kind, _, value = header.partition(" ")
+    return kind, value.strip()
 
 
 def _note_use(key: ApiKey, now: datetime) -> None:

@@ -106,6 +106,18 @@ def test_the_preview_is_the_message_for_the_device_used_last(alice: Caller, ours
     assert message["android"]["notification"]["channel_id"] == "events"
 
 
+def test_a_key_that_may_not_read_people_sees_the_end_of_an_address_alone(ours: Project) -> None:
+    template = make_template(ours)
+    contact = make_contact(ours, attributes={"first_name": "Ada"})
+    device = make_device(contact, "a-whole-token-to-push-to-123456")
+    path = f"templates/{template.pk}/preview"
+    answer = Caller(ours, ["templates", "runs"]).post(path, {"contact": contact.external_id})
+    assert answer.json()["message"]["token"] == "…123456"
+    assert "a-whole" not in answer.content.decode()
+    whole = Caller(ours, ["templates", "contacts"]).post(path, {"contact": contact.external_id})
+    assert whole.json()["message"]["token"] == device.address
+
+
 def test_a_person_a_launch_would_skip_is_refused_with_the_reason(
     alice: Caller, ours: Project
 ) -> None:

@@ -84,5 +84,12 @@ def test_the_page_needs_nothing_from_elsewhere(emulator: RunningEmulator) -> Non
     assert not re.search(r"(?:https?:)?//[a-z]", page.text)
 
 
+def test_no_other_page_can_frame_it(emulator: RunningEmulator) -> None:
+    """Else one lays its own words over the button that resets, and lets somebody click there."""
+    page = emulator.ask("GET", "/")
+    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    assert page.headers["X-Frame-Options"] == "DENY"
+
+
 def test_only_asking_is_no_door_to_a_reset(emulator: RunningEmulator) -> None:
     assert emulator.ask("GET", "/admin/reset").status == 404

@@ -84,6 +84,17 @@ def test_a_key_that_calls_too_often_is_told_when_to_come_back(slow: None, ours: 
     assert call(a_key(ours), THERE).status_code == 200, "another key is free"
 
 
+def test_a_key_is_the_same_however_it_is_spelled(slow: None, ours: Project) -> None:
+    key = a_key(ours)
+    spellings = [f"Bearer {key}", f"Bearer   {key}", f"bearer {key}", f"BEARER {key} "]
+    calls = [spellings[number % 4] for number in range(5)]
+    found = [
+        Client().get("/api/v1/runs", headers={"Authorization": shown}, REMOTE_ADDR=HERE)
+        for shown in calls
+    ]
+    assert [reply.status_code for reply in found] == [200] * 4 + [429]
+
+
 def test_an_address_is_limited_before_anybody_looks_at_its_key(
     slow: None, ours: Project, django_assert_num_queries: Any
 ) -> None:
