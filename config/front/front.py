@@ -24,12 +24,15 @@ log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
 PROBES = ("/healthz", "/readyz", "/metrics")
 BODY = "http.response.body"
+# What the server below holds of a long answer for a caller who reads none of it.
+BELOW = 512 * 1024
 
 
 class Front:
     def __init__(self, product: Product, limits: Limits | None = None) -> None:
         self.product, self.limits = product, limits or Limits()
-        self.memory, self.scissors = Memory(self.limits.memory), Scissors()
+        self.memory = Memory(self.limits.memory, self.limits.places)
+        self.scissors = Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
         self.probes = {path: Threads(path, 1) for path in PROBES}
         self.shared = {"/readyz": Shared[tuple[Answer, bytes]]()}
@@ -124,13 +127,14 @@ class Delivery:
             share.release()
 
     async def _parts(self, part: bytes, share: Share, leaving: asyncio.Future[None]) -> None:
+        share.take(BELOW)
         while True:
             share.take(len(part))
             for at in range(0, len(part), PART):
                 if leaving.done():
                     return
                 await self._part(part[at : at + PART], share)
-            share.release()
+            share.give_back(len(part))
             if self.answer.ended:
                 break
             part = await self.threads.run(self.answer.go_on)

@@ -13,12 +13,14 @@ class Limits:
 
     `strangers`: everybody else.
     `threads`: each has a connection to PostgreSQL. `waiting`: whole requests beyond these.
+    `places`: callers who keep us waiting, of the 4,096 connections that `command.py` takes.
     `memory`: unfinished bodies and answers, all together; it takes 16 of the largest bodies.
     `reader_seconds`: for each 64 kB of an answer.
     """
 
     threads: int = 8
     waiting: int = 2_000
+    places: int = 2_000
     body_seconds: float = 30
     body_bytes: int = 8 * MEGABYTE
     pages_bytes: int = MEGABYTE

@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 
 
 class Memory:
-    def __init__(self, most: int) -> None:
-        self.most, self.held = most, 0
+    """`most`: bytes. `places`: how many may keep us waiting; each of them is a connection."""
+
+    def __init__(self, most: int, places: int) -> None:
+        self.most, self.places, self.held = most, places, 0
         self.waiting: dict[Share, None] = {}  # in the order in which they began to wait
 
 
@@ -28,6 +30,8 @@ class Share:
         """For the caller: TimeoutError when it takes longer, or others need the room."""
         async with asyncio.timeout(seconds) as self.deadline:
             self.memory.waiting[self] = None
+            if len(self.memory.waiting) > self.memory.places:
+                next(iter(self.memory.waiting)).let_go()
             try:
                 yield
             finally:
@@ -44,6 +48,10 @@ class Share:
             if not self.memory.waiting:
                 raise MemoryError
             next(iter(self.memory.waiting)).let_go()
+
+    def give_back(self, size: int) -> None:
+        self.size -= size
+        self.memory.held -= size
 
     def let_go(self) -> None:
         self.memory.waiting.pop(self)

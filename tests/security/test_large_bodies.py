@@ -137,6 +137,15 @@ def test_half_sent_bodies_give_way_to_others_when_there_is_no_room(
         assert asking.post(url, body, headers=with_key(project)).status == 200
 
 
+def test_the_slowest_give_way_to_others_when_there_is_no_place(start: Start) -> None:
+    web = start(places=20, body_seconds=600)
+    with callers(web.url, 40, post("/admin/login/", 1000)) as slow:
+        eventually("half of them gave way", lambda: waiting(slow) == 20)
+        early = next(caller for caller in slow if not waiting([caller]))
+        assert heard(early).startswith(b"HTTP/1.1 408 ")
+        assert web.answers()
+
+
 def padded(value: object, size: int) -> bytes:
     return json.dumps(value).encode().ljust(size)
 
