@@ -21,7 +21,8 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
         is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
         if is_new and not images.allowed(source, project.image_hosts):
             refusal = images.refusal(source, project.name)
-            found.setdefault(name, []).append(f"{where}{refusal} {gettext('Nothing was saved.')}")
+            nothing = gettext("Nothing was saved.")
+            found.setdefault(name, []).append(f"{where}{refusal} {nothing}")
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -35,7 +36,7 @@ class Front:
         self.scissors = Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
         self.probes = {path: Threads(path, 1) for path in PROBES}
-        self.shared = {"/readyz": Shared[tuple[Answer, bytes]]()}
+        self.shared = {"/readyz": Shared[tuple[Answer, bytes]](_is_well)}
         self.has_served = False
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -76,6 +77,10 @@ class Front:
     async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
         answer = Answer(self.product, environ)
         return answer, await threads.admit(answer.begin)
+
+
+def _is_well(told: tuple[Answer, bytes]) -> bool:
+    return told[0].status == HTTPStatus.OK
 
 
 class Delivery:

@@ -235,6 +235,25 @@ def test_later_it_is_asked_again_and_the_numbers_each_time(
     assert asked == ["/readyz", "/metrics", "/metrics", "/readyz", "/readyz"]
 
 
+def test_bad_news_of_readiness_are_given_out_to_nobody_later() -> None:
+    statuses = ["503 Service Unavailable", "200 OK"]
+
+    def product(environ: dict[str, Any], start: Any) -> list[bytes]:
+        start(statuses.pop(0), [])
+        return [b""]
+
+    async def ask() -> list[int]:
+        found = []
+        for _ in range(2):
+            start, _body = await said_by(front, {"raw_path": b"/readyz"})
+            found.append(start["status"])
+            await asyncio.sleep(0.01)
+        return found
+
+    front = Front(product)
+    assert asyncio.run(ask()) == [503, 200]
+
+
 async def said_by(front: Front, scope: dict[str, Any]) -> list[dict[str, Any]]:
     said = []
 
