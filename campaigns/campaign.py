@@ -23,7 +23,7 @@ from campaigns.template import Template
 from notifications import credentials, rules
 from notifications.project import OfProject
 from notifications.rules import MAX_TTL
-from notifications.zones import validate_zone
+from notifications.values.zones import validate_zone
 
 WHEN = ("schedule_kind", "at", "repeat", "until", "timezone")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from notifications import languages
+from notifications.values import languages
 
 TEXTS = ("title", "body", "image", "link")
 Content = Mapping[str, Any]

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from campaigns.chunk import Claim
 from campaigns.ledger import COPIES
 from campaigns.rendering import Reader
-from notifications import exact
+from notifications.values import exact
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from liquid.exceptions import LiquidError
 
 from campaigns import caps
 from campaigns.recent import Recent
-from notifications.text import unstorable
+from notifications.values.text import unstorable
 
 TAGS = frozenset(
     (

@@ -11,7 +11,7 @@ from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.run import Run
 from notifications import audit
-from notifications.moments import short
+from notifications.values.moments import short
 
 
 class NotMoved(Exception):

@@ -14,8 +14,8 @@ from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
 from campaigns.rules import Broken
 from campaigns.selection import compile_tree
-from notifications import exact
 from notifications.budget import TooSlow, within
+from notifications.values import exact
 
 LOOKING_SECONDS = 2.0
 LOOKED_AT = 200  # devices of the people with the longest values

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from campaigns import caps, liquid, options, rehearsal
 from campaigns.content import TEXTS
 from notifications import rules
-from notifications.languages import canonical, validate_locale
 from notifications.options import data_key
 from notifications.project import OfProject
+from notifications.values.languages import canonical, validate_locale
 
 
 def validate_said_once(locales: Any) -> None:

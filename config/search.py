@@ -29,7 +29,7 @@ from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, page_url
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.tails import ending_in
+from notifications.values.tails import ending_in
 
 SHOWN = 6
 LONGEST = 300  # characters

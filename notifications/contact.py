@@ -14,11 +14,11 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications.exact import Decoder, Encoder, Exact
-from notifications.languages import validate_locale
 from notifications.project import OfProject
-from notifications.text import unstorable
-from notifications.zones import validate_zone
+from notifications.values.exact import Decoder, Encoder, Exact
+from notifications.values.languages import validate_locale
+from notifications.values.text import unstorable
+from notifications.values.zones import validate_zone
 
 MAX_ATTRIBUTES = 100
 MAX_TEXT = 2_000

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.contact import Contact
 from notifications.project import OfProject, Project
-from notifications.tails import BACKWARDS
+from notifications.values.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048
 

@@ -18,7 +18,7 @@ import orjson
 from django.utils.translation import gettext
 
 from notifications import rules
-from notifications.text import unstorable
+from notifications.values.text import unstorable
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications import rules
-from notifications.text import unstorable
+from notifications.values.text import unstorable
 
 REFERENCE_KEY = "carillon_id"  # how the app, and our receipts, name this very push
 MOST_ACTIONS = 3  # browsers show two, some three

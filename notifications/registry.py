@@ -16,9 +16,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from notifications import exact
 from notifications.device import Device, hold, retire
 from notifications.project import Project
+from notifications.values import exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from notifications.moments import in_words, in_zone, seconds_of
+from notifications.values.moments import in_words, in_zone, seconds_of
 
 LOGIN = "/admin/login/"
 MOMENT = datetime(2026, 11, 21, 6, 5, 9, tzinfo=UTC)

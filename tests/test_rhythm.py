@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from campaigns.rhythm import Rhythm
-from notifications.zones import known_zones
+from notifications.values.zones import known_zones
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 

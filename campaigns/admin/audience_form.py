@@ -21,7 +21,7 @@ from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import PlainArea
 from notifications.audit import AuditEntry
-from notifications.moments import short
+from notifications.values.moments import short
 
 
 class AudienceForm(ModelForm):

@@ -26,7 +26,7 @@ from campaigns.run import Run
 from notifications.admin.dialogs import done, refused
 from notifications.admin.page import Page, actor, page_url
 from notifications.admin.widgets import ZoneInput
-from notifications.moments import CLOCK
+from notifications.values.moments import CLOCK
 
 A_YEAR = 365 * 86_400
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from notifications.admin.chosen import chosen
-from notifications.moments import DAY
-from notifications.zones import known_zones
+from notifications.values.moments import DAY
+from notifications.values.zones import known_zones
 
 COOKIE = "calendar_zone"
 WEEK = timedelta(days=7)

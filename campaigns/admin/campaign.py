@@ -28,7 +28,7 @@ from campaigns.run import Run
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import actor, page_url
 from notifications.admin.unfolded import action, display
-from notifications.moments import in_zone
+from notifications.values.moments import in_zone
 
 STATE_COLOURS = {
     "draft": "",

@@ -16,10 +16,10 @@ from campaigns.campaign import WHEN, Campaign
 from campaigns.run import POLICY, Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.widgets import WallClockInput
-from notifications.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
 from notifications.project import Project
 from notifications.rules import MAX_TTL
-from notifications.zones import known_zones
+from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
+from notifications.values.zones import known_zones
 
 NEW = Campaign()  # for the defaults of fields that are typed in other words than they are kept
 

@@ -34,8 +34,8 @@ from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, keep_as_stored, page_url
 from notifications.budget import TooSlow, within
 from notifications.contact import Contact
-from notifications.moments import in_zone
 from notifications.project import Project
+from notifications.values.moments import in_zone
 
 SHOWN_PEOPLE = 10
 RUN_STEPS: dict[str, Any] = {

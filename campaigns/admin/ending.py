@@ -14,7 +14,7 @@ from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE
 from campaigns.run import Run
 from notifications.admin.dialogs import Dialog
-from notifications.moments import in_zone
+from notifications.values.moments import in_zone
 
 
 class CancelDialog(Dialog):

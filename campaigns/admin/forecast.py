@@ -19,9 +19,9 @@ from campaigns.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.budget import TooSlow, within
 from notifications.device import Device
-from notifications.moments import in_words
 from notifications.pacing import cold_rate, full_rate
 from notifications.project import Project
+from notifications.values.moments import in_words
 
 EXACT_SECONDS = 5.0  # of a web thread
 

@@ -18,8 +18,8 @@ from campaigns.admin import calendar_span, forecast
 from campaigns.admin.campaign_form import WallClock
 from campaigns.run import Run
 from notifications.admin.dialogs import Dialog
-from notifications.moments import NoSuchTime, in_words, on_the_clock, short
-from notifications.zones import known_zones
+from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
+from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
 NAMED = 3

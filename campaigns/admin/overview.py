@@ -24,8 +24,8 @@ from notifications.admin.chosen import chosen
 from notifications.admin.keyset import size_in_words
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import in_words, in_zone
 from notifications.project import Project
+from notifications.values.moments import in_words, in_zone
 
 SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)

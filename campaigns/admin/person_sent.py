@@ -16,7 +16,7 @@ from campaigns.run import Run
 from campaigns.sent import Sent, sent_to
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
+from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 
 RUNS = 10  # looked through at once, newest first
 

@@ -10,7 +10,13 @@ from django.utils.translation import gettext as _
 from campaigns.pace import number
 from campaigns.run import Run
 from campaigns.timeline import Timeline, timeline
-from notifications.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, in_words, local
+from notifications.values.moments import (
+    CLOCK,
+    CLOCK_AND_SECOND,
+    SHORT_DAY_AND_CLOCK,
+    in_words,
+    local,
+)
 
 WIDTH, HEIGHT = 600.0, 140.0
 NICE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # their halves read well too

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE
 from campaigns.run import Run
-from notifications.moments import CLOCK, DAY, local
+from notifications.values.moments import CLOCK, DAY, local
 
 EACH = {
     Campaign.Repeat.DAILY: gettext_lazy("Repeats every day at %(time)s"),

@@ -23,7 +23,7 @@ from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.budget import TooSlow, within
 from notifications.contact import Contact
-from notifications.moments import in_words
+from notifications.values.moments import in_words
 
 SAMPLES = 3
 SAMPLING_SECONDS = 2.0

@@ -28,7 +28,7 @@ from notifications.actors import who
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import actor, page_url
 from notifications.admin.unfolded import action, display
-from notifications.moments import in_zone
+from notifications.values.moments import in_zone
 
 # Not "campaigns.change_run": Unfold looks dotted names up in the database in its system check, and
 # `migrate` runs the checks before there is one.

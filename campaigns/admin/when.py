@@ -14,8 +14,8 @@ from campaigns.admin import forecast
 from campaigns.admin.campaign_form import WallClock
 from campaigns.campaign import Campaign
 from campaigns.rhythm import Rhythm
-from notifications.moments import NoSuchTime, comes_twice, on_the_clock
-from notifications.zones import known_zones
+from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
+from notifications.values.zones import known_zones
 
 SHOWN = 4
 

@@ -13,7 +13,7 @@ from campaigns.audience import explain, selected_devices
 from campaigns.rules import field_of
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import short
+from notifications.values.moments import short
 
 
 @dataclass(frozen=True)

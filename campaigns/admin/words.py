@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audience import Audience
 from campaigns.durations import parse_duration
 from campaigns.rules import lists_named, problems
-from notifications.moments import in_words
+from notifications.values.moments import in_words
 
 SAID = {
     "eq": gettext_lazy("{field} is {value}"),

@@ -12,8 +12,8 @@ from rest_framework import serializers
 
 from campaigns.campaign import Campaign
 from notifications.api.fields import StrictSerializer
-from notifications.moments import YEARS
-from notifications.zones import validate_zone
+from notifications.values.moments import YEARS
+from notifications.values.zones import validate_zone
 
 Found = TypeVar("Found")
 

@@ -18,7 +18,7 @@ from notifications.access import ApiKey, Scope
 from notifications.admin.dialogs import Dialog, Final, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
-from notifications.moments import in_zone, validate_year
+from notifications.values.moments import in_zone, validate_year
 
 
 class ApiKeyForm(ModelForm):

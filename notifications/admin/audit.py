@@ -17,7 +17,7 @@ from notifications.admin.page import ReadOnlyPage
 from notifications.admin.unfolded import display
 from notifications.audit import AuditEntry
 from notifications.audit_words import called, changes_in_words, detail_in_words, in_words
-from notifications.moments import in_zone
+from notifications.values.moments import in_zone
 
 SHOWN = 120  # characters in the list; the entry's own page has all of it
 

@@ -22,7 +22,7 @@ from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
 from notifications.contact import Contact, stay
 from notifications.device import Device
-from notifications.moments import CLOCK, DAY, DAY_AND_CLOCK, local
+from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 
 SHOWN_ATTRIBUTES = 4
 NOTHING: tuple[Any, ...] = (None, "", [])

@@ -22,8 +22,8 @@ from notifications.admin.unfolded import ModelForm, action, display
 from notifications.admin.widgets import CodeArea, LineInput
 from notifications.contact import Contact
 from notifications.device import Device
-from notifications.moments import in_zone
-from notifications.tails import ending_in
+from notifications.values.moments import in_zone
+from notifications.values.tails import ending_in
 
 BY_HAND = "by hand"
 WHY = {

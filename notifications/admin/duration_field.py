@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from notifications.admin.widgets import LineInput
-from notifications.moments import in_words, seconds_of
+from notifications.values.moments import in_words, seconds_of
 
 
 class DurationText(forms.CharField):

@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 from django.utils.translation import gettext as _
 
-from notifications import exact
 from notifications.admin.widgets import CodeArea
-from notifications.nesting import MAX_DEPTH, too_deep
+from notifications.values import exact
+from notifications.values.nesting import MAX_DEPTH, too_deep
 
 MOST_SAID = 20  # digits of a number that is refused
 

@@ -31,8 +31,8 @@ from notifications.admin.chosen import chosen
 from notifications.admin.dialogs import Dialog, Final, ask, done
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
-from notifications.moments import in_zone
 from notifications.team import Role, TeamMember, owners, role_of
+from notifications.values.moments import in_zone
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])

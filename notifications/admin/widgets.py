@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
-from notifications.zones import known_zones
+from notifications.values.zones import known_zones
 
 
 class CodeArea(forms.Textarea):

@@ -17,7 +17,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications import audit, exact
+from notifications import audit
 from notifications.api import pages, tags
 from notifications.api.fields import CountedList, StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -32,6 +32,7 @@ from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.registry import TOLD, Person, replace_one, upsert
+from notifications.values import exact
 
 AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."

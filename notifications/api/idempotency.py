@@ -13,11 +13,11 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications import exact
 from notifications.api.problems import Problem
 from notifications.api.rendering import as_json
 from notifications.api.view import ApiView
 from notifications.idempotency import Answer, IdempotencyKey, once
+from notifications.values import exact
 
 MAX_LENGTH = 255
 SAID_AGAIN = ("Location", "ETag")

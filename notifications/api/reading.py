@@ -19,9 +19,9 @@ from notifications.api.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.contact import Contact, validate_attributes
 from notifications.device import Device, validate_address
-from notifications.languages import validate_locale
 from notifications.registry import Address, Person
-from notifications.zones import validate_zone
+from notifications.values.languages import validate_locale
+from notifications.values.zones import validate_zone
 
 Reader = Callable[[Any], Any]
 MAX_PROBLEMS = 20  # of one row: the rest would only repeat them

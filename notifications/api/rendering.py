@@ -16,8 +16,8 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from notifications import exact
-from notifications.nesting import MAX_DEPTH, too_deep
+from notifications.values import exact
+from notifications.values.nesting import MAX_DEPTH, too_deep
 
 MAX_VALUES = 300_000  # 1,000 people and 100 attributes of each are a third of them
 

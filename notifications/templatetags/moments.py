@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django import template
 
-from notifications import moments
+from notifications.values import moments
 
 register = template.Library()
 

@@ -17,9 +17,9 @@ from campaigns import control, engine, filing
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.moments import in_zone
 from notifications.project import Project
 from notifications.team import Role
+from notifications.values.moments import in_zone
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people, make_project, make_run
 from tests.roles.people import logged_in

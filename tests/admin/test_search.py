@@ -12,8 +12,8 @@ from django.urls import reverse
 from notifications.contact import Contact
 from notifications.device import Device
 from notifications.project import Project
-from notifications.tails import ending_in
 from notifications.team import Role
+from notifications.values.tails import ending_in
 from tests.admin.desk import Desk
 from tests.builders import (
     make_audience,

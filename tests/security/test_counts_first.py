@@ -13,10 +13,10 @@ from django.urls import reverse
 from pytest import MonkeyPatch
 from rest_framework import serializers
 
-from notifications import exact
 from notifications.api import contacts, reading
 from notifications.contact import Contact
 from notifications.project import Project
+from notifications.values import exact
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_audience, make_campaign, make_contact, make_run

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from notifications.nesting import too_deep
+from notifications.values.nesting import too_deep
 
 READABLE_DIGITS = 4_300  # of a whole number, by Python
 # Some of them orjson refuses. Digits inside a text may look like one.

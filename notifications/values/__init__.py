@@ -1,0 +1,4 @@
+"""Values every room reads: text, JSON whose numbers stay, languages, zones, moments.
+
+Knows no row; all may enter.
+"""
