@@ -13,7 +13,7 @@ from campaigns.chunk import Chunk, free_lapsed
 from campaigns.ledger import COPIES
 from campaigns.reasons import Reason
 from campaigns.run import Run
-from notifications import clock
+from notifications.postgres import clock
 
 AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.run import Run
 from campaigns.tick import LONG, Tick
-from notifications import clock
+from notifications.postgres import clock
 
 SIZE = 1_000
 WINDOW = 200

@@ -14,7 +14,7 @@ from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
 from campaigns.rules import Broken
 from campaigns.selection import compile_tree
-from notifications.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact
 
 LOOKING_SECONDS = 2.0

@@ -11,7 +11,7 @@ from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.device import Device
 from notifications.gateway import Outcome, Verdict
-from notifications.outage import patiently
+from notifications.postgres.outage import patiently
 
 ALL_REFUSED = 10
 

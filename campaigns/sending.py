@@ -35,7 +35,7 @@ from campaigns.run import Run
 from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.

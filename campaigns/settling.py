@@ -23,7 +23,7 @@ from campaigns.left import Left
 from campaigns.run import Run
 from notifications import device
 from notifications.gateway import Arrived, Outcome, Verdict
-from notifications.outage import patiently
+from notifications.postgres.outage import patiently
 
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 

@@ -21,8 +21,8 @@ from campaigns.chunk import Chunk, Fenced, lapses_soon
 from campaigns.failpoints import hit
 from campaigns.tick import Tick
 from campaigns.wave import Wave
-from notifications import clock
-from notifications.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres import clock
+from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from django.db import connection
 
 from campaigns.rules import FIELDS
 from campaigns.selection import folded, is_time
-from notifications.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, within
 
 LOOKED_AT = 10_000
 LOOKING_SECONDS = 2.0

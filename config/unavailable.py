@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.views.defaults import bad_request, server_error
 
 from notifications.api import problems
-from notifications.outage import DATABASE_TROUBLE
+from notifications.postgres.outage import DATABASE_TROUBLE
 
 AGAIN_IN = "5"  # seconds
 FOR_PROGRAMS = "/api/"

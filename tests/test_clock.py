@@ -13,7 +13,7 @@ from campaigns.ledger import Retry
 from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
-from notifications import clock
+from notifications.postgres import clock
 from notifications.project import Project
 from tests.builders import make_people, make_run, make_scheduled_run
 from tests.fcm import Fcm

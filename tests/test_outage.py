@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling, tasks
 from campaigns.ledger import Delivery, Window
-from notifications import outage
+from notifications.postgres import outage
 from notifications.project import Project
 from tests import beside
 from tests.builders import make_people, make_run

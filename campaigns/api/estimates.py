@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns import audience, sampling
-from notifications.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, within
 
 
 @dataclass(frozen=True)

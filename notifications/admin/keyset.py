@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from notifications.admin.unfolded import ChangeList, Paginator
-from notifications.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, within
 
 COUNTED_EXACTLY = 10_000
 COUNTING_SECONDS = 0.15  # few rows among very many are counted only by reading them all

@@ -28,9 +28,9 @@ from notifications.api.reading import read_person
 from notifications.api.rendering import ExactParser
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
-from notifications.budget import TooSlow, within
 from notifications.contact import Contact
 from notifications.device import Device
+from notifications.postgres.budget import TooSlow, within
 from notifications.registry import TOLD, Person, replace_one, upsert
 from notifications.values import exact
 

@@ -8,7 +8,7 @@ from typing import ParamSpec
 
 from rest_framework.response import Response
 
-from notifications.outage import patiently
+from notifications.postgres.outage import patiently
 
 P = ParamSpec("P")
 

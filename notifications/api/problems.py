@@ -21,7 +21,7 @@ from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
 from notifications.api.rendering import OrjsonRenderer, as_json
-from notifications.outage import DATABASE_TROUBLE
+from notifications.postgres.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)
 

@@ -79,7 +79,7 @@ def _a_crash() -> None:
 def _one_try() -> None:
     """A step that PostgreSQL refused once makes the run stop for a person."""
     from campaigns import tasks
-    from notifications import outage
+    from notifications.postgres import outage
 
     patch(outage, "COLLISIONS", ())
     patch(tasks, "DATABASE_TROUBLE", ())

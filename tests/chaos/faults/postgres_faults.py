@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.chunk import IN_FLIGHT, WINDOW
-from notifications.outage import PATIENCE_SECONDS
+from notifications.postgres.outage import PATIENCE_SECONDS
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
