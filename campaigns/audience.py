@@ -13,9 +13,9 @@ from campaigns import recurrence, rules
 from campaigns.bounds import leaves
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
-from notifications.contact import Contact, stay
-from notifications.device import Device
-from notifications.project import OfProject
+from notifications.people.contact import Contact, stay
+from notifications.people.device import Device
+from notifications.people.project import OfProject
 
 MAX_ID = 2**63 - 1
 

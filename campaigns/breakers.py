@@ -20,8 +20,8 @@ from campaigns.judging import Final
 from campaigns.left import Left
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
-from notifications import device
 from notifications.gateway import Outcome, Verdict
+from notifications.people import device
 
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)

@@ -21,7 +21,7 @@ from campaigns.rendering import Renderer
 from campaigns.run import HOLDS, POLICY, Run
 from campaigns.template import Template
 from notifications import credentials, rules
-from notifications.project import OfProject
+from notifications.people.project import OfProject
 from notifications.rules import MAX_TTL
 from notifications.values.zones import validate_zone
 

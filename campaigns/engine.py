@@ -25,7 +25,7 @@ from campaigns.run import Run
 from campaigns.schedule import plan_series, start_due
 from campaigns.wave import Wave
 from notifications import pacing
-from notifications.device import Device
+from notifications.people.device import Device
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis

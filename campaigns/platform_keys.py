@@ -9,8 +9,8 @@ from campaigns.ledger import Delivery
 from campaigns.left import Left
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.device import Device
 from notifications.gateway import Outcome, Verdict
+from notifications.people.device import Device
 from notifications.postgres.outage import patiently
 
 ALL_REFUSED = 10

@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from campaigns.bounds import KEPT, MAX_DEPTH, WRITTEN, Bounds, leaves, too_much
 from campaigns.durations import parse_duration
-from notifications.contact import validate_attribute_name
+from notifications.people.contact import validate_attribute_name
 from notifications.values.text import unstorable
 
 MAX_VALUES = 1_000

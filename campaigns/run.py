@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns import details
 from campaigns.reasons import Cause
-from notifications.project import OfProject
+from notifications.people.project import OfProject
 
 # How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,
 # shows it or asks whether it changed reads this list.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 
 # Counted exactly when that takes no longer. A page has half a second, and the part takes the rest.
 BUDGET_SECONDS = 0.2

@@ -11,7 +11,7 @@ from django.db import connection
 
 from campaigns.ledger import PERSON_INDEX
 from campaigns.run import Run
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 
 MOST_DEVICES = 1_000  # of one person; a test phone may collect many
 

@@ -21,8 +21,8 @@ from campaigns.judging import Final, judge
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import Left
 from campaigns.run import Run
-from notifications import device
 from notifications.gateway import Arrived, Outcome, Verdict
+from notifications.people import device
 from notifications.postgres.outage import patiently
 
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}

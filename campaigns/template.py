@@ -13,7 +13,7 @@ from campaigns import caps, liquid, options, rehearsal
 from campaigns.content import TEXTS
 from notifications import rules
 from notifications.options import data_key
-from notifications.project import OfProject
+from notifications.people.project import OfProject
 from notifications.values.languages import canonical, validate_locale
 
 

@@ -27,7 +27,7 @@ from notifications import audit
 from notifications.access import ApiKey
 from notifications.admin.chosen import within
 from notifications.admin.page import actor
-from notifications.project import Project
+from notifications.people.project import Project
 
 DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there

@@ -24,8 +24,8 @@ from campaigns.run import Run
 from config.security import policy
 from notifications.admin import chosen, onward
 from notifications.admin.keyset import row_id
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 
 SAID = ("project", "settled_project")  # in a form, or in an address
 GO = "go_to_project"  # in a POST: switch, then do what it asks

@@ -27,8 +27,8 @@ from config.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, page_url
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.values.tails import ending_in
 
 SHOWN = 6

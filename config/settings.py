@@ -252,7 +252,7 @@ SPECTACULAR_SETTINGS = {
         "Operator": "campaigns.rules.OPERATORS",
         "OnUnknown": "campaigns.run.Run.OnUnknown",
         "PaceLimit": "notifications.pacing.Limit",
-        "Platform": "notifications.device.Device.Platform",
+        "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.campaign.Campaign.Repeat",
         "RunState": "campaigns.run.Run.State",
         "ScheduleKind": "campaigns.campaign.Campaign.Schedule",

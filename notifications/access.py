@@ -10,7 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from notifications.project import OfProject, Project
+from notifications.people.project import OfProject, Project
 
 PREFIX_LENGTH = 12
 

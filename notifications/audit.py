@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from notifications import origin, request_id
-from notifications.project import Project
+from notifications.people.project import Project
 
 # The trail keeps English; the pages say these in the reader's language.
 ACTIONS = (

@@ -19,7 +19,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from notifications import sealing
 from notifications.gateway import WrongKey
-from notifications.project import Project
+from notifications.people.project import Project
 
 MAX_TEXT = 10_000
 MAX_BYTES = 64 * 1024  # a service account has 2.4 kB

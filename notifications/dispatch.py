@@ -20,7 +20,7 @@ from notifications.credentials import ServiceAccount
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
 from notifications.minting import AccountKey, MachineKey, Minter
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.tokens import AccessTokens
 
 # By project: what it was connected with, and the connection.

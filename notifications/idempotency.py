@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection, models, transaction
 
-from notifications.project import OfProject, Project
+from notifications.people.project import OfProject, Project
 
 KEPT = timedelta(days=30)
 FORGOTTEN_AT_ONCE = 100

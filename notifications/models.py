@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from notifications.access import ApiKey as ApiKey
 from notifications.audit import AuditEntry as AuditEntry
-from notifications.contact import Contact as Contact
 from notifications.credentials import ServiceAccount as ServiceAccount
-from notifications.device import Device as Device
 from notifications.guessing import Guesses as Guesses
 from notifications.idempotency import IdempotencyKey as IdempotencyKey
-from notifications.project import Project as Project
+from notifications.people.contact import Contact as Contact
+from notifications.people.device import Device as Device
+from notifications.people.project import Project as Project
 from notifications.team import TeamMember as TeamMember

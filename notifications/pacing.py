@@ -26,7 +26,7 @@ from redis.commands.core import Script
 from redis.retry import Retry
 
 from notifications.pacing_alone import share_of
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.rules import MAX_TTL
 
 COLD = 0.05  # of the full rate: where a ramp begins

@@ -20,7 +20,7 @@ from notifications.credentials import ServiceAccount
 from notifications.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Permit
 from notifications.minting import Minter, TokenUnavailable
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.tokens import AccessTokens
 
 SECONDS = 45.0

@@ -13,9 +13,9 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 
 numbers = count(1)
 

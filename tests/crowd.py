@@ -17,10 +17,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.audience import Audience
-from notifications import device
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people import device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 
 PEOPLE = [f"crowd-{number}" for number in range(50)]
 TOKENS = [f"crowd{number}:APA91b" for number in range(60)]

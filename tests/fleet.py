@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from notifications import pacing, pacing_alone
 from notifications.pacing import Gate, Grant, Heard
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.forgetting import flush_gate
 
 START = 1_000_000.0

@@ -17,7 +17,7 @@ from campaigns.reasons import Reason
 from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

@@ -15,7 +15,7 @@ from django.utils import timezone
 from campaigns import chunk, control, reports, tasks
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

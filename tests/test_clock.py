@@ -13,8 +13,8 @@ from campaigns.ledger import Retry
 from campaigns.run import Run
 from campaigns.tick import Tick
 from campaigns.wave import Wave
+from notifications.people.project import Project
 from notifications.postgres import clock
-from notifications.project import Project
 from tests.builders import make_people, make_run, make_scheduled_run
 from tests.fcm import Fcm
 

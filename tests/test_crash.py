@@ -15,7 +15,7 @@ from campaigns.judging import Final, Status
 from campaigns.ledger import Delivery, Window
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from notifications import credentials, dispatch, sealing
 from notifications.credentials import ServiceAccount
 from notifications.gateway import BadCredentials
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
 

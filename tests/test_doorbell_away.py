@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 
 from campaigns import tasks
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_people, make_run
 

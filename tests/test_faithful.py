@@ -12,8 +12,8 @@ from campaigns import control, reports, tasks
 from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.credentials import ServiceAccount
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
 from tests.waiting import eventually

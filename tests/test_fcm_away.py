@@ -15,7 +15,7 @@ from campaigns.ledger import Retry, Window
 from campaigns.run import Run
 from notifications import pacing
 from notifications.pacing import Gate, Heard, Limit, pace_of
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import work
 from tests.fcm import Fcm

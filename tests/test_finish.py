@@ -12,7 +12,7 @@ from campaigns import engine, sending
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
 

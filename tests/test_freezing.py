@@ -12,8 +12,8 @@ from campaigns import control, engine, freezing, reports, tasks
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Recipient
 from campaigns.run import Run
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.builders import make_audience, make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db

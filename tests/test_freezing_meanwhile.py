@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import control, engine, freezing, reports, tasks
 from campaigns.ledger import Recipient
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns.chunk import claim
 from campaigns.run import Run
 from campaigns.tick import Tick
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.forgetting import flush
 from tests.test_send import send_everything

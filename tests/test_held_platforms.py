@@ -15,8 +15,8 @@ from campaigns.ledger import Delivery
 from campaigns.left import Left, left_to_send
 from campaigns.parting import GATHERING, hand_back
 from campaigns.reasons import Reason
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests import beside
 from tests.builders import addresses, make_people, make_run
 from tests.by_hand import work

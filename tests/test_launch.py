@@ -14,7 +14,7 @@ from campaigns.campaign import Campaign
 from campaigns.ledger import Delivery, Recipient
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import (
     make_audience,
     make_campaign,

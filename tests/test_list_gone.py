@@ -9,7 +9,7 @@ from campaigns import control, details, engine
 from campaigns.audience import Audience
 from campaigns.ledger import Recipient
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_audience, make_people, make_run
 
 pytestmark = pytest.mark.django_db

@@ -12,8 +12,8 @@ from campaigns.chunk import Claim
 from campaigns.ledger import Delivery, Recipient, Window
 from campaigns.left import Left
 from campaigns.run import Run
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_audience, make_contact, make_people, make_run
 from tests.by_hand import work

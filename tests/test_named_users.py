@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from campaigns.template import Template
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_project, make_template
 from tests.test_rendering import content, reader, rendered

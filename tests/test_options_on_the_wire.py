@@ -9,7 +9,7 @@ import pytest
 from notifications import options, payload, validation
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Message, Outcome, Permit, Verdict
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.every_option import EVERYTHING
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from campaigns import chunk, engine, reports, sending, settling, tasks
 from campaigns.ledger import Delivery, Window
+from notifications.people.project import Project
 from notifications.postgres import outage
-from notifications.project import Project
 from tests import beside
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse

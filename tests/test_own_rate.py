@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
 from tests.waiting import eventually

@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from notifications.pacing import Heard, Limit, Pace, pace_of
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 
 NOTHING = Heard()

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from notifications.pacing import Heard
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 from tests.forgetting import flush_gate
 

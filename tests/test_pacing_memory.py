@@ -8,7 +8,7 @@ from django.conf import settings
 
 from notifications import pacing
 from notifications.pacing import Heard, Limit
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.fleet import Fleet
 
 ONE_FIELD_LESS = """

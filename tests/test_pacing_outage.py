@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from notifications.pacing import Gate, Heard, Limit, Pace, pace_of
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 from tests.forgetting import flush_gate
 

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from campaigns import reports
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.bouncer import PROGRAM, Bouncer
 from tests.builders import make_campaign, make_people
 from tests.chaos.door import Door

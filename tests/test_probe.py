@@ -18,8 +18,8 @@ from notifications import dispatch, probe
 from notifications.credentials import ServiceAccount
 from notifications.gateway import Message, Permit, Verdict
 from notifications.minting import AccountKey
+from notifications.people.project import Project
 from notifications.probe import in_plain_words
-from notifications.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
 from tests.test_tokens import another_private_key

@@ -14,7 +14,7 @@ from campaigns.run import Run
 from config.redis_address import redis_address
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.chaos.door import Door
 from tests.fcm import Fcm

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from notifications import audit
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller

@@ -16,7 +16,7 @@ from django.db import connection
 from psycopg import sql
 
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.test_absence import NIGHT, age, tick
 from tests.test_send import send_everything

@@ -18,7 +18,7 @@ from django.db import connection
 
 from campaigns import reports
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests import previous_release
 from tests.builders import make_campaign, make_people
 from tests.chaos.door import Door

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from campaigns import audience, rules
 from campaigns.selection import compile_tree
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.builders import make_audience, make_contact, make_device, make_project
 
 

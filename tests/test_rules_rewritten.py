@@ -15,7 +15,7 @@ from campaigns.audience import Audience
 from campaigns.bounds import leaves
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_audience, make_campaign, make_contact, make_project
 
 pytestmark = pytest.mark.django_db

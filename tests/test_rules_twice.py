@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from campaigns import audience, rules
 from campaigns.durations import parse_duration
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project
 
 NOW = timezone.now()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns import control, engine, tasks
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_project
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from notifications import dispatch, probe
 from notifications.credentials import ServiceAccount
 from notifications.gateway import BadCredentials, Message, Outcome, Permit
 from notifications.minting import AccountKey
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.tokens import AccessTokens
 from tests.fcm import Fcm
 from tests.test_tokens import another_private_key

@@ -13,8 +13,8 @@ from campaigns.ledger import Delivery, Retry, Window
 from campaigns.parting import GATHERING
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.values import exact
 from tests.builders import make_contact, make_device, make_people, make_run
 from tests.fcm import Fcm

@@ -13,7 +13,7 @@ from campaigns.judging import Final
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import left_to_send
 from campaigns.reasons import Reason
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse, work
 from tests.fcm import Fcm

@@ -17,7 +17,7 @@ from campaigns.left import Left, left_to_send
 from campaigns.reasons import Reason
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

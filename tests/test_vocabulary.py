@@ -8,7 +8,7 @@ import pytest
 
 from campaigns import vocabulary
 from campaigns.vocabulary import Attribute, Value
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project
 
 pytestmark = pytest.mark.django_db

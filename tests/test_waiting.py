@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import engine, reports, sending
 from campaigns.ledger import Retry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm
 from tests.forgetting import flush_gate

@@ -19,7 +19,7 @@ from campaigns.run import Run
 from config import startup
 from notifications import sealing
 from notifications.credentials import ServiceAccount
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_project, make_run
 from tests.fcm import Fcm
 from tests.ports import free_ports

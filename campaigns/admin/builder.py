@@ -15,7 +15,7 @@ from campaigns.audience import Audience
 from campaigns.bounds import MAX_DEPTH
 from campaigns.rules import FIELDS, OPERATORS
 from notifications.admin.widgets import CodeArea
-from notifications.device import Device
+from notifications.people.device import Device
 
 PREFIX = "attributes."
 SAME, THERE = ("eq", "ne", "in", "not_in"), ("exists", "not_exists")

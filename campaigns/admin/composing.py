@@ -32,9 +32,9 @@ from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
 from notifications.admin.page import Page, keep_as_stored, page_url
-from notifications.contact import Contact
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
-from notifications.project import Project
 from notifications.values.moments import in_zone
 
 SHOWN_PEOPLE = 10

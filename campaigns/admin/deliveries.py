@@ -15,7 +15,7 @@ from campaigns.ledger import Delivery
 from campaigns.reasons import Reason, in_words
 from campaigns.recipients import WAITING, Filters, Row
 from campaigns.run import Run
-from notifications.device import Device, shortened
+from notifications.people.device import Device, shortened
 
 PAGE = 100
 

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from campaigns.admin.live import share
-from notifications.device import Device
+from notifications.people.device import Device
 
 KEPT_SECONDS = 60
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)

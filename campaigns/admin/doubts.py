@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from campaigns import vocabulary
 from campaigns.bounds import leaves
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 
 PREFIX = "attributes."
 # What these compare; a value of another type is simply never more, never before, never in it.

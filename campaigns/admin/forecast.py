@@ -17,10 +17,10 @@ from campaigns import sampling
 from campaigns.engine import ONE_WORKER
 from campaigns.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
-from notifications.device import Device
 from notifications.pacing import cold_rate, full_rate
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
-from notifications.project import Project
 from notifications.values.moments import in_words
 
 EXACT_SECONDS = 5.0  # of a web thread

@@ -23,7 +23,7 @@ from campaigns.rules import everyone
 from campaigns.template import Template
 from notifications.admin.unfolded import ModelAdmin, ModelForm
 from notifications.admin.widgets import LineInput, PlainArea
-from notifications.project import Project
+from notifications.people.project import Project
 
 PICK, MAKE = "pick", "make"
 LONGEST_NAME = 100

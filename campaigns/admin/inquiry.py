@@ -23,9 +23,9 @@ from campaigns.rules import FIELDS, everyone
 from notifications.admin.chosen import named
 from notifications.admin.json_field import JSONText
 from notifications.admin.keyset import row_id
-from notifications.contact import Contact
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
-from notifications.project import Project
 
 About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3

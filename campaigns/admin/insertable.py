@@ -7,8 +7,8 @@ from typing import Any
 
 from campaigns import vocabulary
 from campaigns.admin import preview
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 
 # A list or an object reads in no sentence.
 READABLE = ("text", "number", "time", "boolean")

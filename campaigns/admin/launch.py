@@ -22,7 +22,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.admin.dialogs import Dialog
 from notifications.admin.widgets import LineInput
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough

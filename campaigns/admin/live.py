@@ -22,8 +22,8 @@ from campaigns.breakers import DEAD
 from campaigns.chunk import Chunk
 from campaigns.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.run import Run
-from notifications import device
-from notifications.device import Device
+from notifications.people import device
+from notifications.people.device import Device
 
 # Words of the totals; the templates translate them where they stand.
 BARS = (

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audience import Audience, Member
-from notifications.contact import Contact, stay
+from notifications.people.contact import Contact, stay
 
 MAX_LINES = 100_000
 AT_ONCE = 5_000

@@ -22,9 +22,9 @@ from campaigns.template import Template
 from campaigns.tick import Tick
 from notifications.admin.chosen import chosen
 from notifications.admin.keyset import size_in_words
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
 
 SHOWN = 8

@@ -14,8 +14,8 @@ from campaigns.ledger import Delivery
 from campaigns.reasons import in_words
 from campaigns.run import Run
 from campaigns.sent import Sent, sent_to
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 
 RUNS = 10  # looked through at once, newest first

@@ -8,8 +8,9 @@ from typing import Any
 from django.utils.translation import gettext
 
 from campaigns.template import Template
-from notifications import images, rules
-from notifications.project import Project
+from notifications import rules
+from notifications.people import images
+from notifications.people.project import Project
 
 
 def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.comparison import Change, Path, Piece
-from notifications.device import Device
 from notifications.options import PLATFORMS
+from notifications.people.device import Device
 
 WORDS = {
     "name": gettext_lazy("Name"),

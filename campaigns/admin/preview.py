@@ -18,12 +18,12 @@ from campaigns import liquid, vocabulary
 from campaigns.content import Content, on_platform
 from campaigns.rendering import Reader, Unrenderable, render
 from notifications import payload, sizes
-from notifications.contact import Contact
-from notifications.device import Device
 from notifications.gateway import Message
 from notifications.options import PLATFORMS
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
-from notifications.project import Project
 
 LOOKED_AT = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
 OWN = {"external_id": "c.external_id", "locale": "c.locale", "timezone": "c.timezone"}

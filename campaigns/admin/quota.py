@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from campaigns.admin.live import share
-from notifications.project import Project
+from notifications.people.project import Project
 
 MINUTE = timedelta(minutes=1)
 SHOWN = 6

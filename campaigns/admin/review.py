@@ -21,7 +21,7 @@ from campaigns.campaign import Campaign
 from campaigns.chunk import IN_FLIGHT, WINDOW
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 from notifications.values.moments import in_words
 

@@ -28,7 +28,7 @@ from notifications.admin.chosen import chosen
 from notifications.admin.keyset import row_id
 from notifications.admin.page import ReadOnlyPage
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
+from notifications.people.contact import Contact
 
 
 class RunViews(ReadOnlyPage):

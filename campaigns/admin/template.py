@@ -21,13 +21,13 @@ from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
 from campaigns.comparison import changes
 from campaigns.revision import content_of
 from campaigns.template import Template
-from notifications import images
 from notifications.admin.chosen import named
 from notifications.admin.page import actor
 from notifications.admin.unfolded import display
-from notifications.device import Device
 from notifications.options import PLATFORMS
-from notifications.project import Project
+from notifications.people import images
+from notifications.people.device import Device
+from notifications.people.project import Project
 
 MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
 

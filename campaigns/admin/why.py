@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from campaigns.admin.words import clause
 from campaigns.audience import explain, selected_devices
 from campaigns.rules import field_of
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.values.moments import short
 
 

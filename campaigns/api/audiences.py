@@ -26,7 +26,7 @@ from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, save
-from notifications.contact import Contact, stay
+from notifications.people.contact import Contact, stay
 from notifications.postgres.budget import TooSlow, within
 
 MAX_LISTED = 10_000

@@ -25,8 +25,8 @@ from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, save
-from notifications.contact import Contact
 from notifications.gateway import Message
+from notifications.people.contact import Contact
 
 A_DAY = 86_400
 EXAMPLE = OpenApiExample(

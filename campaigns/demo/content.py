@@ -7,7 +7,7 @@ from typing import Any
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
-from notifications.project import Project
+from notifications.people.project import Project
 
 AUDIENCES = {
     "Everyone": {"all": []},

@@ -15,7 +15,7 @@ import orjson
 from django.db import connection
 from django.utils import timezone
 
-from notifications.project import Project
+from notifications.people.project import Project
 
 # locale: weight, zone, cities, first names
 PLACES: dict[str, tuple[int, str, list[str], list[str]]] = {

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from notifications.project import Project
+from notifications.people.project import Project
 
 SESSION = "project"
 KEPT = "_projects_found"

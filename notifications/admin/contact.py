@@ -20,8 +20,8 @@ from notifications.admin.json_field import ExactJSONText
 from notifications.admin.page import Page
 from notifications.admin.unfolded import ModelForm, display
 from notifications.admin.widgets import CodeArea
-from notifications.contact import Contact, stay
-from notifications.device import Device
+from notifications.people.contact import Contact, stay
+from notifications.people.device import Device
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 
 SHOWN_ATTRIBUTES = 4

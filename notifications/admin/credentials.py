@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 from notifications import credentials
 from notifications.admin.dialogs import Dialog
 from notifications.admin.widgets import CodeArea
-from notifications.project import Project
+from notifications.people.project import Project
 
 
 class SecretArea(CodeArea):

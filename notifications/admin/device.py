@@ -20,8 +20,8 @@ from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
 from notifications.admin.widgets import CodeArea, LineInput
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.values.moments import in_zone
 from notifications.values.tails import ending_in
 

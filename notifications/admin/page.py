@@ -24,8 +24,8 @@ from notifications.admin.dialogs import gone
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
+from notifications.people.project import Project
 from notifications.postgres.outage import patiently
-from notifications.project import Project
 
 MOST_WORDS, LONGEST_SEARCH = 10, 200
 

@@ -18,8 +18,8 @@ from notifications.admin.dialogs import Dialog, ask, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
 from notifications.admin.widgets import LineInput
+from notifications.people.project import Project
 from notifications.probe import Probe, probe
-from notifications.project import Project
 from notifications.values.moments import in_zone
 
 

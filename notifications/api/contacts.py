@@ -28,10 +28,10 @@ from notifications.api.reading import read_person
 from notifications.api.rendering import ExactParser
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.view import ApiView
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow, within
-from notifications.registry import TOLD, Person, replace_one, upsert
 from notifications.values import exact
 
 AT_ONCE = 1_000

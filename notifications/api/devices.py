@@ -15,9 +15,9 @@ from notifications.api.patience import patient
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.api.view import ApiView
-from notifications.contact import Contact
-from notifications.device import Device, unregister
-from notifications.registry import register
+from notifications.people.contact import Contact
+from notifications.people.device import Device, unregister
+from notifications.people.registry import register
 
 
 class Devices(ApiView):

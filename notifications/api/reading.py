@@ -17,9 +17,9 @@ from rest_framework.serializers import ValidationError
 
 from notifications.api.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
-from notifications.contact import Contact, validate_attributes
-from notifications.device import Device, validate_address
-from notifications.registry import Address, Person
+from notifications.people.contact import Contact, validate_attributes
+from notifications.people.device import Device, validate_address
+from notifications.people.registry import Address, Person
 from notifications.values.languages import validate_locale
 from notifications.values.zones import validate_zone
 

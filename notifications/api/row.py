@@ -15,7 +15,7 @@ from notifications.api import tags
 from notifications.api.patience import patient
 from notifications.api.rendering import as_json
 from notifications.api.view import ApiView, delete
-from notifications.project import OfProject
+from notifications.people.project import OfProject
 
 Row = TypeVar("Row", bound=OfProject)
 

@@ -10,8 +10,8 @@ from typing import Any
 from rest_framework import serializers
 
 from notifications.api.fields import JsonObject
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 
 MAX_DEVICES = 100
 

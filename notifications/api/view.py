@@ -22,7 +22,7 @@ from notifications.api import tags
 from notifications.api.problems import Problem
 from notifications.api.query import refuse_unknown
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
-from notifications.project import OfProject, Project
+from notifications.people.project import OfProject, Project
 
 Row = TypeVar("Row", bound=OfProject)
 

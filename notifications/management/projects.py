@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.management.base import CommandError
 
-from notifications.project import Project
+from notifications.people.project import Project
 
 
 def project_named(slug: str) -> Project:

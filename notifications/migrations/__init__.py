@@ -3,9 +3,10 @@
 import sys
 
 import notifications
+from notifications.people import contact, device
 from notifications.values import exact, zones
 
-for moved in (exact, zones):
+for moved in (contact, device, exact, zones):
     name = moved.__name__.rpartition(".")[2]
     sys.modules[f"notifications.{name}"] = moved
     setattr(notifications, name, moved)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from notifications import images
-from notifications.project import Project
+from notifications.people import images
+from notifications.people.project import Project
 
 register = template.Library()
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_project
 

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from notifications.project import Project
+from notifications.people.project import Project
 
 
 @dataclass

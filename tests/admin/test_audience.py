@@ -12,7 +12,7 @@ from campaigns import control
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_contact, make_people, make_project

@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns import sampling
 from campaigns.admin import forecast
 from campaigns.selection import PEOPLE_AND_DEVICES
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

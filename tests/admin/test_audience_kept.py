@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from campaigns.audience import Audience, Member
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
 from tests.builders import (

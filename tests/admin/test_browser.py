@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.browser.settled import wait_until_settled
 from tests.builders import make_people, make_run
 

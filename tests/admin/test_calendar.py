@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
 

@@ -16,7 +16,7 @@ from campaigns import control, engine, moving
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people, make_project, make_scheduled_run

@@ -11,7 +11,7 @@ from campaigns.admin import launch
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

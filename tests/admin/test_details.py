@@ -8,7 +8,7 @@ import pytest
 from django.utils import translation
 
 from campaigns import control, details
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run
 

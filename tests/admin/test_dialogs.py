@@ -15,8 +15,8 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.access import ApiKey
 from notifications.admin.dialogs import Dialog
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_people, make_run
 

@@ -19,7 +19,7 @@ from campaigns.run import Run
 from campaigns.tick import Tick
 from config import downtime
 from notifications import pacing
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_project, make_run

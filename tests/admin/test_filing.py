@@ -17,7 +17,7 @@ from campaigns import control, engine, filing
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from notifications.values.moments import in_zone
 from tests.admin.desk import Desk, messages_of, text_of

@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from campaigns.audience import Audience
 from notifications.admin import keyset
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

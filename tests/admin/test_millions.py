@@ -16,9 +16,9 @@ from campaigns.recipients import Filters
 from campaigns.run import Run
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.tick import Tick
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people, make_run
 

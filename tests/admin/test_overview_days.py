@@ -14,8 +14,8 @@ from campaigns.admin.days import days_of
 from campaigns.chunk import Chunk
 from campaigns.ledger import Window
 from campaigns.run import Run
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_contact, make_device, make_people, make_run
 

@@ -12,7 +12,7 @@ from campaigns.admin import forecast
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.pacing import Gate, Heard, Limit, cold_rate, full_rate
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run
 from tests.fleet import Fleet, redis_away

@@ -10,9 +10,9 @@ from django.utils import timezone
 from notifications.access import ApiKey
 from notifications.admin.contact import ContactPage
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_people, make_project

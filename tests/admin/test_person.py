@@ -14,9 +14,9 @@ from campaigns.ledger import PERSON_INDEX, Delivery, Recipient
 from campaigns.recipients import Filters, Row, page
 from campaigns.run import Run
 from campaigns.sent import sent_to
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import (
     make_audience,

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 
 from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm

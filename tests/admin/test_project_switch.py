@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.audience import Audience
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.roles.people import logged_in

@@ -24,7 +24,7 @@ from config import projects
 from notifications import audit
 from notifications.access import ApiKey
 from notifications.admin.page import Page
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

@@ -10,7 +10,7 @@ from campaigns.chunk import claim
 from campaigns.run import Run
 from campaigns.sending import Sending
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_people, make_run
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from campaigns.template import Template
 from notifications.credentials import ServiceAccount
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_campaign import form
 from tests.builders import make_campaign, make_template

@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.admin import freshness
 from campaigns.campaign import Campaign
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people
 

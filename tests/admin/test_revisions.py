@@ -10,7 +10,7 @@ from django.test import Client
 
 from campaigns.template import Template
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of
 from tests.builders import make_template
 

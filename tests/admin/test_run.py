@@ -16,8 +16,8 @@ from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_people, make_run
 

@@ -22,7 +22,7 @@ from campaigns.ledger import Delivery, Window
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_device, make_people, make_run
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns import engine, freezing
 from campaigns.reasons import Cause
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.admin.test_run_course import cells_of, settle
 from tests.builders import make_people, make_run

@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.ledger import Delivery
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_run import settle
 from tests.builders import make_people, make_run

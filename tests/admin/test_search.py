@@ -9,9 +9,9 @@ from django.conf import LazySettings
 from django.db import connection
 from django.urls import reverse
 
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.team import Role
 from notifications.values.tails import ending_in
 from tests.admin.desk import Desk

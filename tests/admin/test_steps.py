@@ -15,7 +15,7 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (

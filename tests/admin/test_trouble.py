@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.defaults import server_error
 from pytest_django import DjangoAssertNumQueries
 
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_run
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns.campaign import WHEN, Campaign
 from campaigns.run import POLICY, Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_people
 

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk
 from tests.builders import make_audience, make_people, make_run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.test import Client
 
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api import promised
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications.contact import Contact
-from notifications.device import Device
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_device
 

@@ -10,8 +10,8 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from notifications.contact import Contact
-from notifications.device import Device, retire
+from notifications.people.contact import Contact
+from notifications.people.device import Device, retire
 from tests.api.caller import Caller
 from tests.builders import make_project
 

@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.campaign import Campaign
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import (
     make_audience,

@@ -9,8 +9,8 @@ import pytest
 from django.db import connections, transaction
 
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
-from notifications.device import Device
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from tests.api.caller import Caller
 from tests.builders import make_contact, make_project
 from tests.crowd import PEOPLE, TOKENS, Crowd

@@ -16,8 +16,8 @@ from django.utils import timezone
 from campaigns import engine, recipients
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_device, make_people, make_run
 

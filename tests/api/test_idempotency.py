@@ -16,7 +16,7 @@ from campaigns.run import Run
 from notifications import idempotency
 from notifications.api.idempotency import SAID_AGAIN
 from notifications.idempotency import Answer, IdempotencyKey, once
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_campaign, make_contact, make_project, make_run
 

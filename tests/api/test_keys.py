@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications.access import ApiKey, Scope
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_run
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_contact, make_device, make_template
 

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 
 from campaigns.audience import Audience
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_audience
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from campaigns.audience import Audience
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_run
 

@@ -13,7 +13,7 @@ from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
 from notifications.pacing import Gate, Heard
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run
 

@@ -16,7 +16,7 @@ from django.urls import URLPattern
 
 import campaigns.api.urls
 import notifications.api.urls
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_audience, make_template
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import engine
 from campaigns.campaign import Campaign
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_campaign
 

@@ -13,8 +13,8 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import (
     make_audience,

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.template import Template
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_device, make_template
 

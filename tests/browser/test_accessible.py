@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns import control, engine
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.test_run import settle
 from tests.browser.settled import wait_until_settled

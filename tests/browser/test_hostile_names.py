@@ -16,7 +16,7 @@ from campaigns import control, engine
 from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import browser  # noqa: F401
 from tests.builders import (

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.campaign import Campaign
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.browser.test_walk import CHROMIUM, QUIET
 from tests.builders import make_people
 

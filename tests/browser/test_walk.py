@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm
 from tests.workers import Workers

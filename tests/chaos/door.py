@@ -15,7 +15,7 @@ from django.test import Client
 
 from campaigns.campaign import Campaign
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 
 PATIENCE = 60.0
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from notifications.access import ApiKey, Scope
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from campaigns.chunk import Chunk
 from campaigns.run import Run
 from campaigns.tick import Tick
 from config.celery import app
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_people, make_project, make_run
 

@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from notifications import sealing, second_factor
 from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
 

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 
 from notifications.audit import AuditEntry
 from notifications.credentials import ServiceAccount
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm
 

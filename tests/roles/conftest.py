@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_project
 
 

@@ -16,8 +16,8 @@ from django.urls import reverse
 from notifications import audit, origin
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller

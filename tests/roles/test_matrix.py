@@ -20,7 +20,7 @@ from config.entry import may
 from config.security import POLICY
 from notifications import audit
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role, scopes_of
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run

@@ -13,7 +13,7 @@ from campaigns.chunk import Chunk
 from campaigns.tick import Tick
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_run

@@ -19,8 +19,8 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.ledger import Recipient
 from campaigns.run import Run
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.builders import make_audience, make_campaign, make_people, make_run

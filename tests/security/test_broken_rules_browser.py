@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.test_browser import browser, log_in  # noqa: F401
 from tests.builders import make_audience
 from tests.security.test_broken_rules import BROKEN, LEAF

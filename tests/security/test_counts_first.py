@@ -14,8 +14,8 @@ from pytest import MonkeyPatch
 from rest_framework import serializers
 
 from notifications.api import contacts, reading
-from notifications.contact import Contact
-from notifications.project import Project
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault

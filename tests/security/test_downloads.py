@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns import engine
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.security import asking
 from tests.security.conftest import Start

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.builders import make_project
 from tests.roles.people import logged_in

@@ -18,7 +18,7 @@ from django.utils import timezone
 from campaigns import control, engine, tasks
 from campaigns.run import Run
 from config.celery import app
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.waiting import eventually
 from tests.workers import Workers

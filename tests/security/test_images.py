@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.template import Template
-from notifications import images
-from notifications.project import Project
+from notifications.people import images
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller

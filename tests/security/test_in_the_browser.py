@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import engine
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_accessible import log_in, logged_in_again, whole_pages

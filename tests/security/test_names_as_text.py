@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns import control, engine
 from notifications import audit
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.builders import (
     make_audience,

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from notifications.admin import onward
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.api.caller import Caller
 from tests.api.conftest import alice as alice

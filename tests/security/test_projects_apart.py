@@ -11,7 +11,7 @@ from django.urls import reverse
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (

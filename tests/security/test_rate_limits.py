@@ -18,7 +18,7 @@ from django.urls import reverse
 from config import rate_limits
 from config.rate_limits import Limit, Limits
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from notifications.team import Role
 from tests.api import promised
 from tests.api.caller import Caller

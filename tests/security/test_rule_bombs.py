@@ -14,7 +14,7 @@ from campaigns import control, engine, rules
 from campaigns.audience import Audience
 from campaigns.bounds import KEPT
 from campaigns.run import Run
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_audience, make_campaign

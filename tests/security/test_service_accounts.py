@@ -21,7 +21,7 @@ from django.urls import reverse
 from notifications import credentials
 from notifications.credentials import ServiceAccount
 from notifications.minting import AccountKey
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.fcm import Fcm
 
 GOOGLES = "https://oauth2.googleapis.com/token"

@@ -13,9 +13,9 @@ from campaigns.api import audiences
 from campaigns.audience import Audience
 from campaigns.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, Sql
-from notifications.contact import Contact
+from notifications.people.contact import Contact
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
-from notifications.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_audience, make_campaign, make_people

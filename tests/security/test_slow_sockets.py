@@ -9,7 +9,7 @@ from campaigns import engine
 from campaigns.ledger import Delivery
 from campaigns.run import Run
 from notifications.access import ApiKey
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.security import asking
 from tests.security.conftest import Start

@@ -13,7 +13,7 @@ from campaigns import liquid, rehearsal
 from campaigns.reasons import Reason
 from campaigns.recent import Recent
 from campaigns.template import Template
-from notifications.project import Project
+from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_device, make_template

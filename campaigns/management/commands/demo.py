@@ -14,7 +14,7 @@ from django.db import transaction
 
 from campaigns.demo import content, people
 from notifications import credentials
-from notifications.project import Project
+from notifications.people.project import Project
 
 KEY_FILE = "FCM_SERVICE_ACCOUNT_FILE"
 

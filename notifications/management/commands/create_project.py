@@ -10,7 +10,7 @@ from django.db import transaction
 
 from notifications import audit
 from notifications.management.projects import refuse_if_there
-from notifications.project import Project
+from notifications.people.project import Project
 
 OPTIONS = {
     "firebase_project_id": "--firebase-project",

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from notifications import audit, credentials
 from notifications.management.projects import project_named
+from notifications.people.project import Project
 from notifications.probe import Probe, probe
-from notifications.project import Project
 
 
 class Command(BaseCommand):

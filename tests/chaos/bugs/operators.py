@@ -70,7 +70,7 @@ def _retire_whoever() -> None:
     """Also those that registered again since."""
     from datetime import timedelta
 
-    from notifications import device
+    from notifications.people import device
 
     retire = device.retire
 
@@ -122,6 +122,6 @@ def _erases_before_it_looks() -> None:
     """A device that arrives between the look at a person's devices and the end keeps them both."""
     from django.db.models import Model
 
-    from notifications.contact import Contact
+    from notifications.people.contact import Contact
 
     patch(Contact, "delete", Model.delete)

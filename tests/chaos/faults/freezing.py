@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.failpoints import NAP_SECONDS
-from notifications.device import Device
+from notifications.people.device import Device
 from tests.chaos.door import Answer, Door
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query

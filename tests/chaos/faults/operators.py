@@ -14,7 +14,7 @@ from campaigns import control, tasks
 from campaigns.campaign import Campaign
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.device import Device, retire
+from notifications.people.device import Device, retire
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault

@@ -10,7 +10,7 @@ from campaigns import control, tasks
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.sending import TRIAL
-from notifications.device import Device
+from notifications.people.device import Device
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene

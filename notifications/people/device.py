@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications.contact import Contact
-from notifications.project import OfProject, Project
+from notifications.people.contact import Contact
+from notifications.people.project import OfProject, Project
 from notifications.values.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048

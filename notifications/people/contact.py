@@ -14,7 +14,7 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications.project import OfProject
+from notifications.people.project import OfProject
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
 from notifications.values.text import unstorable
@@ -120,7 +120,7 @@ class Contact(OfProject):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """With their devices. Who was erased meanwhile is no error: nobody is deleted, then."""
-        from notifications import device  # it stands on this one
+        from notifications.people import device  # it stands on this one
 
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
