@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from config.wsgi import application as product
-from notifications.origin import INSIDE
+from notifications.requests.origin import INSIDE
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

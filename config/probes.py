@@ -18,7 +18,7 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import translation
 
 from config import health
-from notifications.origin import INSIDE
+from notifications.requests.origin import INSIDE
 
 FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")
 

@@ -25,7 +25,7 @@ from redis.commands.core import Script
 from redis.retry import Retry
 
 from notifications.api import authentication, problems
-from notifications.origin import address_of, neighbourhood
+from notifications.requests.origin import address_of, neighbourhood
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 BURST = 2  # seconds of a program's rate that may come at once

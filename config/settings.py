@@ -72,13 +72,13 @@ INSTALLED_APPS = [
     "django.contrib.auth",  # behind ours, whose createsuperuser is found first
 ]
 MIDDLEWARE = [
-    "notifications.request_id.RequestId",
+    "notifications.requests.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "config.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.probes.Probes",
-    "notifications.origin.Origin",
+    "notifications.requests.origin.Origin",
     "config.rate_limits.Programs",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.language.Language",
@@ -280,7 +280,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "notifications.request_id.Line",
+            "()": "notifications.requests.request_id.Line",
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },

@@ -11,8 +11,8 @@ from django.db import models
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from notifications import origin, request_id
 from notifications.people.project import Project
+from notifications.requests import origin, request_id
 
 # The trail keeps English; the pages say these in the reader's language.
 ACTIONS = (

@@ -6,8 +6,8 @@ from notifications.access import ApiKey as ApiKey
 from notifications.audit import AuditEntry as AuditEntry
 from notifications.credentials import ServiceAccount as ServiceAccount
 from notifications.guessing import Guesses as Guesses
-from notifications.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
 from notifications.people.project import Project as Project
+from notifications.requests.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.team import TeamMember as TeamMember

@@ -10,7 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from notifications.origin import INSIDE
+from notifications.requests.origin import INSIDE
 
 pytestmark = pytest.mark.django_db
 BY_IP = {"host": "10.1.2.3:8000"}

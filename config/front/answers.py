@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import close_old_connections
 
-from notifications.request_id import HEADER
+from notifications.requests.request_id import HEADER
 
 NAME = HEADER.lower().encode()
 PART = 64 * 1024

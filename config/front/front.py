@@ -19,7 +19,7 @@ from config.front.refusals import Failed, NoText, Refused
 from config.front.shared import Shared
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.threads import Threads
-from notifications.request_id import name_of
+from notifications.requests.request_id import name_of
 
 log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.

@@ -19,8 +19,8 @@ from config.language import Language
 from config.security import SecurityHeaders
 from config.unavailable import FOR_PROGRAMS
 from notifications.api import problems
-from notifications.origin import address_of
-from notifications.request_id import RequestId
+from notifications.requests.origin import address_of
+from notifications.requests.request_id import RequestId
 
 log = logging.getLogger(__name__)
 Answering = Callable[[HttpRequest], HttpResponse]

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from notifications.api.problems import Problem
 from notifications.api.rendering import as_json
 from notifications.api.view import ApiView
-from notifications.idempotency import Answer, IdempotencyKey, once
+from notifications.requests.idempotency import Answer, IdempotencyKey, once
 from notifications.values import exact
 
 MAX_LENGTH = 255

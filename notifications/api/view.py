@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from notifications import audit, changes, origin
+from notifications import audit, changes
 from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
 from notifications.api import tags
@@ -23,6 +23,7 @@ from notifications.api.problems import Problem
 from notifications.api.query import refuse_unknown
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
+from notifications.requests import origin
 
 Row = TypeVar("Row", bound=OfProject)
 

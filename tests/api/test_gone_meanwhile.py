@@ -14,8 +14,8 @@ from campaigns import audience, control
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.idempotency import IdempotencyKey
 from notifications.people.contact import Contact
+from notifications.requests.idempotency import IdempotencyKey
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import (
     make_audience,

@@ -13,10 +13,10 @@ from django.db import connections, transaction
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications import idempotency
 from notifications.api.idempotency import SAID_AGAIN
-from notifications.idempotency import Answer, IdempotencyKey, once
 from notifications.people.project import Project
+from notifications.requests import idempotency
+from notifications.requests.idempotency import Answer, IdempotencyKey, once
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_campaign, make_contact, make_project, make_run
 

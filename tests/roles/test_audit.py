@@ -13,11 +13,12 @@ from django.db.models import ProtectedError
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from notifications import audit, origin
+from notifications import audit
 from notifications.access import ApiKey
 from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.requests import origin
 from notifications.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
