@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext
 
 from campaigns.run import Run
-from notifications.rules import LONGEST_LABEL
+from notifications.fcm.rules import LONGEST_LABEL
 
 REPORTED_A_DAY = 100
 WARNED_FROM = 90

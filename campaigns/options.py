@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from campaigns import liquid
 from campaigns.content import is_personal
-from notifications.options import PLATFORMS, Unreadable, read
+from notifications.fcm.options import PLATFORMS, Unreadable, read
 
 EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
 

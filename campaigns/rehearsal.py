@@ -13,10 +13,10 @@ from campaigns import liquid
 from campaigns.content import Content, is_personal, on_platform
 from campaigns.options import without_variables
 from campaigns.recent import Recent
-from notifications import options, payload, validation
-from notifications.discovery import Problem
+from notifications.fcm import options, payload, validation
+from notifications.fcm.discovery import Problem
+from notifications.fcm.sizes import TooBig
 from notifications.gateway import Message
-from notifications.sizes import TooBig
 
 
 def problems_of(content: Content) -> dict[str, list[str]]:

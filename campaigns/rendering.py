@@ -13,10 +13,10 @@ from liquid.exceptions import OutputStreamLimitError, UndefinedError
 from campaigns import filling, liquid
 from campaigns.content import Content, is_personal, on_platform
 from campaigns.reasons import Reason
-from notifications import options, payload, rules, validation
-from notifications.discovery import Problem
+from notifications.fcm import options, payload, rules, validation
+from notifications.fcm.discovery import Problem
+from notifications.fcm.sizes import TooBig
 from notifications.gateway import Message
-from notifications.sizes import TooBig
 
 
 @dataclass(slots=True)

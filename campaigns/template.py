@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns import caps, liquid, options, rehearsal
 from campaigns.content import TEXTS
-from notifications import rules
-from notifications.options import data_key
+from notifications.fcm import rules
+from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
 from notifications.values.languages import canonical, validate_locale
 

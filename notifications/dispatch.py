@@ -17,7 +17,7 @@ import uvloop
 from django.conf import settings
 
 from notifications.credentials import ServiceAccount
-from notifications.fcm import FcmGateway
+from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
 from notifications.minting import AccountKey, MachineKey, Minter
 from notifications.people.project import Project

@@ -25,9 +25,9 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from notifications.fcm.rules import MAX_TTL
 from notifications.pacing_alone import share_of
 from notifications.people.project import Project
-from notifications.rules import MAX_TTL
 
 COLD = 0.05  # of the full rate: where a ramp begins
 HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours

@@ -15,9 +15,10 @@ import aiohttp
 import orjson
 from django.utils.translation import gettext, gettext_lazy
 
-from notifications import dispatch, payload
+from notifications import dispatch
 from notifications.credentials import ServiceAccount
-from notifications.fcm import FcmGateway
+from notifications.fcm import payload
+from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Permit
 from notifications.minting import Minter, TokenUnavailable
 from notifications.people.project import Project

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from notifications import shared_token
-from notifications.fcm import FcmGateway
+from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Permit
 from notifications.minting import AccountKey, TokenUnavailable
 from notifications.tokens import AccessTokens

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import aiohttp
 import pytest
 
-from notifications import fcm as gateway_module
-from notifications.fcm import FcmGateway
+from notifications.fcm import fcm as gateway_module
+from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.minting import AccountKey, Minted, TokenUnavailable
 from notifications.tokens import AccessTokens

@@ -26,8 +26,7 @@ from campaigns.chunk import Chunk, Fenced
 from campaigns.ledger import Delivery, Recipient, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import MOVES, Run
-from notifications.gateway import Arrived, Message, Outcome, Permit, Verdict
-from notifications.verdicts import (
+from notifications.fcm.verdicts import (
     ACCEPTED,
     NEVER_LEFT,
     NO_ANSWER,
@@ -35,6 +34,7 @@ from notifications.verdicts import (
     Ruling,
     classify,
 )
+from notifications.gateway import Arrived, Message, Outcome, Permit, Verdict
 from tests.builders import make_people, make_project, make_run
 from tests.by_hand import let_leases_lapse
 from tests.forgetting import flush_gate

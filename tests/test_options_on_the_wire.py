@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from notifications import options, payload, validation
 from notifications.dispatch import dispatch, gateway_of
+from notifications.fcm import options, payload, validation
 from notifications.gateway import Message, Outcome, Permit, Verdict
 from notifications.people.project import Project
 from tests.every_option import EVERYTHING

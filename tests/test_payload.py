@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from notifications import options, payload, validation
+from notifications.fcm import options, payload, validation
 from notifications.gateway import Message
 from tests.every_option import ANDROID, EVERYTHING, IOS, WEB
 

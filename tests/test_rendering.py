@@ -14,7 +14,7 @@ from campaigns import liquid
 from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable, render
 from campaigns.template import Template
-from notifications import payload, sizes, validation
+from notifications.fcm import payload, sizes, validation
 from notifications.gateway import Message
 
 

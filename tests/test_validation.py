@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifications import sizes
-from notifications.validation import validate
+from notifications.fcm import sizes
+from notifications.fcm.validation import validate
 
 TO = {"token": "live1:APA91b"}
 

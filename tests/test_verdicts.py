@@ -10,9 +10,8 @@ import pytest
 from campaigns.judging import AGAIN, REFUSED
 from campaigns.reasons import Reason
 from campaigns.settling import RETIRES
-from notifications.gateway import Arrived, Verdict
-from notifications.rules import MAX_TTL
-from notifications.verdicts import (
+from notifications.fcm.rules import MAX_TTL
+from notifications.fcm.verdicts import (
     NEVER_LEFT,
     NO_ANSWER,
     NOT_ENCODED,
@@ -21,6 +20,7 @@ from notifications.verdicts import (
     classify,
     retry_after,
 )
+from notifications.gateway import Arrived, Verdict
 
 FCM_ERROR = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
 APNS_ERROR = "type.googleapis.com/google.firebase.fcm.v1.ApnsError"

@@ -16,8 +16,8 @@ from campaigns.campaign import WHEN, Campaign
 from campaigns.run import POLICY, Run
 from notifications.admin.duration_field import DurationText
 from notifications.admin.widgets import WallClockInput
+from notifications.fcm.rules import MAX_TTL
 from notifications.people.project import Project
-from notifications.rules import MAX_TTL
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
 from notifications.values.zones import known_zones
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from campaigns.template import Template
-from notifications import rules
+from notifications.fcm import rules
 from notifications.people import images
 from notifications.people.project import Project
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.comparison import Change, Path, Piece
-from notifications.options import PLATFORMS
+from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
 
 WORDS = {

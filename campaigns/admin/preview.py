@@ -17,9 +17,9 @@ from liquid.exceptions import LiquidError
 from campaigns import liquid, vocabulary
 from campaigns.content import Content, on_platform
 from campaigns.rendering import Reader, Unrenderable, render
-from notifications import payload, sizes
+from notifications.fcm import payload, sizes
+from notifications.fcm.options import PLATFORMS
 from notifications.gateway import Message
-from notifications.options import PLATFORMS
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -24,7 +24,7 @@ from campaigns.template import Template
 from notifications.admin.chosen import named
 from notifications.admin.page import actor
 from notifications.admin.unfolded import display
-from notifications.options import PLATFORMS
+from notifications.fcm.options import PLATFORMS
 from notifications.people import images
 from notifications.people.device import Device
 from notifications.people.project import Project

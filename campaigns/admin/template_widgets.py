@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
 from notifications.admin.widgets import CodeArea
-from notifications.options import PLATFORMS
+from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
 
 # Tags people look for; any other can be typed.

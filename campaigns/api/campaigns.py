@@ -28,8 +28,8 @@ from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, save
+from notifications.fcm.rules import LONGEST_LABEL, MAX_TTL
 from notifications.people.project import OfProject
-from notifications.rules import LONGEST_LABEL, MAX_TTL
 
 Chosen = TypeVar("Chosen", bound=OfProject)
 

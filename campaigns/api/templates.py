@@ -16,7 +16,6 @@ from campaigns import revision
 from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
-from notifications import payload
 from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
@@ -25,6 +24,7 @@ from notifications.api.problems import Problem, refuses
 from notifications.api.query import takes
 from notifications.api.row import RowView
 from notifications.api.view import ApiView, save
+from notifications.fcm import payload
 from notifications.gateway import Message
 from notifications.people.contact import Contact
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from campaigns.template import Template
-from notifications.options import PLATFORMS
+from notifications.fcm.options import PLATFORMS
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_contact, make_template

@@ -19,7 +19,7 @@ def _each_its_own() -> None:
 @bug("deaf to Retry-After", fault="F37 F37n")
 def _deaf_to_retry_after() -> None:
     """Whatever FCM says, the next request leaves at once."""
-    from notifications import verdicts
+    from notifications.fcm import verdicts
     from notifications.pacing import Heard
 
     patch(verdicts, "retry_after", lambda *args, **more: 0.0)
@@ -73,7 +73,7 @@ def _sends_again() -> None:
 @bug("only a 503 may have arrived", fault="F66 F66h")
 def _only_a_503() -> None:
     """Every other failure is taken for proof that nothing arrived."""
-    from notifications import verdicts
+    from notifications.fcm import verdicts
     from notifications.gateway import Arrived
 
     rows = [(*row[:3], row[3] if row[2] == "unavailable" else Arrived.NO) for row in verdicts.TABLE]

@@ -35,7 +35,7 @@ def _tried_again() -> None:
 
 @bug("every 400 is the address's fault", fault="F47")
 def _the_address() -> None:
-    from notifications import verdicts
+    from notifications.fcm import verdicts
     from notifications.gateway import Verdict
 
     row = (lambda answer: answer.http == 400, Verdict.BAD_ADDRESS, "malformed_address")
@@ -44,7 +44,7 @@ def _the_address() -> None:
 
 @bug("every 400 is the text's fault", fault="F47t")
 def _the_text() -> None:
-    from notifications import verdicts
+    from notifications.fcm import verdicts
     from notifications.gateway import Verdict
 
     row = (lambda answer: answer.http == 400, Verdict.BAD_MESSAGE, "refused_message")
@@ -54,7 +54,7 @@ def _the_text() -> None:
 @bug("keeps every answer", fault="F41")
 def _keeps_every_answer() -> None:
     """A worker's memory grows with what it has sent."""
-    from notifications import fcm
+    from notifications.fcm import fcm
 
     accepted = fcm._accepted
     kept: list[bytes] = []
@@ -69,7 +69,7 @@ def _keeps_every_answer() -> None:
 @bug("a 200 needs its name", fault="F43")
 def _needs_its_name() -> None:
     """An acceptance that cannot be read is none."""
-    from notifications import fcm
+    from notifications.fcm import fcm
     from notifications.gateway import Arrived, Outcome, Verdict
 
     accepted = fcm._accepted
@@ -98,6 +98,6 @@ def _any_certificate() -> None:
 @bug("every failure is in doubt", fault="F44 F45")
 def _in_doubt() -> None:
     """As if a request had left before there was a connection for it."""
-    from notifications import fcm
+    from notifications.fcm import fcm
 
     patch(fcm, "NEVER_LEFT", ())

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Arrived, Verdict
-from notifications.rules import MAX_TTL
 
 LOOKED_AT, SHOWN = 4_096, 200  # bytes, and letters, of a body that is not FCM's
 NOT_WORDS = re.compile(

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext
 
-from notifications import rules
+from notifications.fcm import rules
 from notifications.values.text import unstorable
 
 

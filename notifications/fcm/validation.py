@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext
 
-from notifications import rules, sizes
-from notifications.discovery import Problem, compile_schema
+from notifications.fcm import rules, sizes
+from notifications.fcm.discovery import Problem, compile_schema
 
 DEVICE_TARGETS = ("token", "fid")
 TARGETS = (*DEVICE_TARGETS, "topic", "condition")

@@ -20,10 +20,10 @@ from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
-from notifications import payload, verdicts
+from notifications.fcm import payload, verdicts
+from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.minting import TokenUnavailable
-from notifications.rules import MAX_TTL
 from notifications.tokens import AccessTokens
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.

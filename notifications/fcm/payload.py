@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
+from notifications.fcm.options import PLATFORMS as OPTIONS
+from notifications.fcm.options import REFERENCE_KEY
+from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Message
-from notifications.options import PLATFORMS as OPTIONS
-from notifications.options import REFERENCE_KEY
-from notifications.rules import MAX_TTL
 
 LINK_KEY = "link"
 

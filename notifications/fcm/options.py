@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications import rules
+from notifications.fcm import rules
 from notifications.values.text import unstorable
 
 REFERENCE_KEY = "carillon_id"  # how the app, and our receipts, name this very push
