@@ -24,7 +24,7 @@ from campaigns.reasons import Cause
 from campaigns.run import Run
 from campaigns.schedule import plan_series, start_due
 from campaigns.wave import Wave
-from notifications import pacing
+from notifications.pace import pacing
 from notifications.people.device import Device
 from notifications.postgres import clock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaigns.reasons import Reason
 from notifications.gateway import Outcome, Verdict
-from notifications.pacing import Heard
+from notifications.pace.pacing import Heard
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 

@@ -32,9 +32,9 @@ from campaigns.parting import hand_back
 from campaigns.reasons import Cause, Reason
 from campaigns.rendering import Renderer, Unrenderable
 from campaigns.run import Run
-from notifications import pacing
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.pace import pacing
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave

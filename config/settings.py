@@ -251,7 +251,7 @@ SPECTACULAR_SETTINGS = {
         "DeliveryStatus": "campaigns.ledger.Delivery.Status",
         "Operator": "campaigns.rules.OPERATORS",
         "OnUnknown": "campaigns.run.Run.OnUnknown",
-        "PaceLimit": "notifications.pacing.Limit",
+        "PaceLimit": "notifications.pace.pacing.Limit",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.campaign.Campaign.Repeat",
         "RunState": "campaigns.run.Run.State",

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.test import override_settings
 
-from notifications import pacing, pacing_alone
-from notifications.pacing import Gate, Grant, Heard
+from notifications.pace import pacing, pacing_alone
+from notifications.pace.pacing import Gate, Grant, Heard
 from notifications.people.project import Project
 from tests.forgetting import flush_gate
 

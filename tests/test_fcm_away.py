@@ -13,8 +13,8 @@ from django.utils import timezone
 from campaigns import engine, reports, sending
 from campaigns.ledger import Retry, Window
 from campaigns.run import Run
-from notifications import pacing
-from notifications.pacing import Gate, Heard, Limit, pace_of
+from notifications.pace import pacing
+from notifications.pace.pacing import Gate, Heard, Limit, pace_of
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import work

@@ -16,7 +16,7 @@ from campaigns import engine, reports, sending
 from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.run import Run
-from notifications import pacing
+from notifications.pace import pacing
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm

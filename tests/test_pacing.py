@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from notifications.pacing import Gate, Heard, Limit
+from notifications.pace.pacing import Gate, Heard, Limit
 from notifications.people.project import Project
 from tests.fleet import Fleet
 from tests.forgetting import flush_gate

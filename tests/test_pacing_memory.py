@@ -6,8 +6,8 @@ import pytest
 import redis
 from django.conf import settings
 
-from notifications import pacing
-from notifications.pacing import Heard, Limit
+from notifications.pace import pacing
+from notifications.pace.pacing import Heard, Limit
 from notifications.people.project import Project
 from tests.fleet import Fleet
 

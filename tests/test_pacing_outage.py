@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from notifications.pacing import Gate, Heard, Limit, Pace, pace_of
+from notifications.pace.pacing import Gate, Heard, Limit, Pace, pace_of
 from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 from tests.forgetting import flush_gate

@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.admin import forecast
-from notifications.pacing import Gate, Heard, Limit, full_rate, pace_of
+from notifications.pace.pacing import Gate, Heard, Limit, full_rate, pace_of
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fleet import Fleet, redis_away

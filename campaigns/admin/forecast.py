@@ -17,7 +17,7 @@ from campaigns import sampling
 from campaigns.engine import ONE_WORKER
 from campaigns.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
-from notifications.pacing import cold_rate, full_rate
+from notifications.pace.pacing import cold_rate, full_rate
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within

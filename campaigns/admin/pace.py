@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from campaigns import pace
 from campaigns.admin import forecast
 from campaigns.run import Run
-from notifications.pacing import Limit
+from notifications.pace.pacing import Limit
 
 
 @dataclass(frozen=True)

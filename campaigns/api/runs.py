@@ -22,7 +22,7 @@ from notifications.api.idempotency import idempotent
 from notifications.api.problems import Problem
 from notifications.api.query import takes
 from notifications.api.view import ApiView
-from notifications.pacing import Limit
+from notifications.pace.pacing import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}

@@ -18,7 +18,7 @@ from django.utils import timezone
 from campaigns.run import Run
 from campaigns.tick import Tick
 from config import downtime
-from notifications import pacing
+from notifications.pace import pacing
 from notifications.people.project import Project
 from notifications.team import Role
 from tests.admin.desk import Desk, text_of

@@ -11,7 +11,7 @@ from campaigns import pace
 from campaigns.admin import forecast
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.pacing import Gate, Heard, Limit, cold_rate, full_rate
+from notifications.pace.pacing import Gate, Heard, Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run

@@ -12,7 +12,7 @@ from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from notifications.audit import AuditEntry
-from notifications.pacing import Gate, Heard
+from notifications.pace.pacing import Gate, Heard
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run

@@ -26,7 +26,7 @@ from redis.commands.core import Script
 from redis.retry import Retry
 
 from notifications.fcm.rules import MAX_TTL
-from notifications.pacing_alone import share_of
+from notifications.pace.pacing_alone import share_of
 from notifications.people.project import Project
 
 COLD = 0.05  # of the full rate: where a ramp begins

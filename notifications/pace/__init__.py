@@ -1,0 +1,1 @@
+"""How fast: one gate per Firebase project for all processes, and what each may do without it."""
