@@ -20,9 +20,9 @@ from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
 from campaigns.run import HOLDS, POLICY, Run
 from campaigns.template import Template
-from notifications import credentials
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
+from notifications.keys import credentials
 from notifications.people.project import OfProject
 from notifications.values.zones import validate_zone
 

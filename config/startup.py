@@ -104,8 +104,8 @@ def _locks() -> str:
 
 def wrong_key() -> str:
     """One account whose key was lost is its project's trouble; all of them are ours."""
-    from notifications import sealing  # it needs the applications
-    from notifications.credentials import ServiceAccount
+    from notifications.keys import sealing  # it needs the applications
+    from notifications.keys.credentials import ServiceAccount
 
     if settings.WITHOUT_KEYS:
         return ""

@@ -16,12 +16,12 @@ from typing import Any
 import uvloop
 from django.conf import settings
 
-from notifications.credentials import ServiceAccount
 from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
-from notifications.minting import AccountKey, MachineKey, Minter
+from notifications.keys.credentials import ServiceAccount
+from notifications.keys.minting import AccountKey, MachineKey, Minter
+from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
-from notifications.tokens import AccessTokens
 
 # By project: what it was connected with, and the connection.
 _gateways: dict[int, tuple[tuple[object, ...], FcmGateway]] = {}

@@ -16,13 +16,13 @@ import orjson
 from django.utils.translation import gettext, gettext_lazy
 
 from notifications import dispatch
-from notifications.credentials import ServiceAccount
 from notifications.fcm import payload
 from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Permit
-from notifications.minting import Minter, TokenUnavailable
+from notifications.keys.credentials import ServiceAccount
+from notifications.keys.minting import Minter, TokenUnavailable
+from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
-from notifications.tokens import AccessTokens
 
 SECONDS = 45.0
 # FCM takes no address of this form, and its stand-in knows it for one that it does not take.

@@ -23,7 +23,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import sealing
+from notifications.keys import sealing
 
 CODES = 10
 SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from config.celery import app
 from notifications import dispatch
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm

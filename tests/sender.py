@@ -11,11 +11,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from notifications import shared_token
 from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Permit
-from notifications.minting import AccountKey, TokenUnavailable
-from notifications.tokens import AccessTokens
+from notifications.keys import shared_token
+from notifications.keys.minting import AccountKey, TokenUnavailable
+from notifications.keys.tokens import AccessTokens
 from tests.fcm import Fcm
 
 ROOT = Path(__file__).resolve().parent.parent

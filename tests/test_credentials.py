@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import LazySettings
 from django.core.exceptions import ValidationError
 
-from notifications import credentials, dispatch, sealing
-from notifications.credentials import ServiceAccount
+from notifications import dispatch
 from notifications.gateway import BadCredentials
+from notifications.keys import credentials, sealing
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm

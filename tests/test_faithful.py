@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns import control, reports, tasks
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people

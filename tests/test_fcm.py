@@ -11,8 +11,8 @@ import pytest
 from notifications.fcm import fcm as gateway_module
 from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.minting import AccountKey, Minted, TokenUnavailable
-from notifications.tokens import AccessTokens
+from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
+from notifications.keys.tokens import AccessTokens
 from tests.fcm import Fcm
 
 

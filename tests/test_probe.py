@@ -15,9 +15,9 @@ import pytest
 from django.conf import LazySettings
 
 from notifications import dispatch, probe
-from notifications.credentials import ServiceAccount
 from notifications.gateway import Message, Permit, Verdict
-from notifications.minting import AccountKey
+from notifications.keys.credentials import ServiceAccount
+from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
 from notifications.probe import in_plain_words
 from tests.builders import make_project

@@ -22,11 +22,11 @@ from django.urls import reverse
 from time_machine import travel
 
 from notifications import dispatch, probe
-from notifications.credentials import ServiceAccount
 from notifications.gateway import BadCredentials, Message, Outcome, Permit
-from notifications.minting import AccountKey
+from notifications.keys.credentials import ServiceAccount
+from notifications.keys.minting import AccountKey
+from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
-from notifications.tokens import AccessTokens
 from tests.fcm import Fcm
 from tests.test_tokens import another_private_key
 

@@ -16,8 +16,8 @@ from django.conf import LazySettings
 from time_machine import travel
 
 from notifications.gateway import BadCredentials
-from notifications.minting import AccountKey, TokenUnavailable
-from notifications.tokens import MOST_REJECTIONS, AccessTokens
+from notifications.keys.minting import AccountKey, TokenUnavailable
+from notifications.keys.tokens import MOST_REJECTIONS, AccessTokens
 from tests.fcm import Fcm
 from tests.forgetting import flush_all
 from tests.relay import Relay

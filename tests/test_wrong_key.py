@@ -17,8 +17,8 @@ from campaigns.chunk import Chunk
 from campaigns.ledger import Window
 from campaigns.run import Run
 from config import startup
-from notifications import sealing
-from notifications.credentials import ServiceAccount
+from notifications.keys import sealing
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.builders import make_people, make_project, make_run
 from tests.fcm import Fcm

@@ -23,8 +23,8 @@ from yarl import URL
 from notifications.fcm import payload, verdicts
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.minting import TokenUnavailable
-from notifications.tokens import AccessTokens
+from notifications.keys.minting import TokenUnavailable
+from notifications.keys.tokens import AccessTokens
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
 # Before `total`: a name that is never resolved shall not look like an answer that never came.

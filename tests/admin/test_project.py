@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 
 from notifications.audit import AuditEntry
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from campaigns.template import Template
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_campaign import form

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import control, reports, tasks
 from campaigns.run import Run
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project
 from tests.chaos.door import Door
 from tests.chaos.fault import DidNotHappen, Fault

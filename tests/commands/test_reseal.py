@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import sealing, second_factor
+from notifications import second_factor
 from notifications.audit import AuditEntry
-from notifications.credentials import ServiceAccount
+from notifications.keys import sealing
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm

@@ -16,7 +16,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
 from notifications.audit import AuditEntry
-from notifications.credentials import ServiceAccount
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fcm import Fcm

@@ -18,9 +18,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from notifications import credentials
-from notifications.credentials import ServiceAccount
-from notifications.minting import AccountKey
+from notifications.keys import credentials
+from notifications.keys.credentials import ServiceAccount
+from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
 from tests.fcm import Fcm
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from campaigns.demo import content, people
-from notifications import credentials
+from notifications.keys import credentials
 from notifications.people.project import Project
 
 KEY_FILE = "FCM_SERVICE_ACCOUNT_FILE"

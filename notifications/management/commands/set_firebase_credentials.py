@@ -9,7 +9,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from notifications import audit, credentials
+from notifications import audit
+from notifications.keys import credentials
 from notifications.management.projects import project_named
 from notifications.people.project import Project
 from notifications.probe import Probe, probe

@@ -11,7 +11,7 @@ from tests.chaos.bug import bug, patch
 @bug("each its own token", fault="F34")
 def _each_its_own() -> None:
     """Processes do not share tokens: each asks for its own, and again for each refused request."""
-    from notifications.tokens import AccessTokens
+    from notifications.keys.tokens import AccessTokens
 
     patch(AccessTokens, "_renew_with_the_others", AccessTokens._renew_alone)
 

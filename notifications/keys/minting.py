@@ -18,9 +18,9 @@ import google.auth
 from google.auth import exceptions
 from google.oauth2 import service_account
 
-from notifications.attached_account import AttachedAccount
 from notifications.gateway import BadCredentials
-from notifications.token_endpoint import TokenEndpoint
+from notifications.keys.attached_account import AttachedAccount
+from notifications.keys.token_endpoint import TokenEndpoint
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
 LIFE_SECONDS = 3_600.0  # of a token that does not say how long it lives

@@ -17,8 +17,8 @@ from contextlib import suppress
 import redis
 
 from notifications.gateway import BadCredentials
-from notifications.minting import Minted, Minter, TokenUnavailable
-from notifications.shared_token import (
+from notifications.keys.minting import Minted, Minter, TokenUnavailable
+from notifications.keys.shared_token import (
     LOCK_SECONDS,
     REFRESH_AT,
     TROUBLE_SECONDS,

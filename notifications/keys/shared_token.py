@@ -17,8 +17,8 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from notifications import sealing
-from notifications.minting import Minted
+from notifications.keys import sealing
+from notifications.keys.minting import Minted
 
 REFRESH_AT = 0.8  # of a token's life: the old one still works while the new one is fetched
 LOCK_SECONDS = 8.0  # a mint takes well under one; the longest it may wait for an answer is 5

@@ -17,8 +17,8 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils.translation import gettext, gettext_lazy
 
-from notifications import sealing
 from notifications.gateway import WrongKey
+from notifications.keys import sealing
 from notifications.people.project import Project
 
 MAX_TEXT = 10_000

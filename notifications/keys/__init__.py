@@ -1,0 +1,3 @@
+"""Service accounts and their tokens: checked, sealed, opened to send, minted by one process and
+used by all.
+"""
