@@ -19,8 +19,8 @@ from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.recurrence import ONCE
 from campaigns.run import Run
-from notifications import audit
 from notifications.people import device
+from notifications.staff import audit
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:

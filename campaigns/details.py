@@ -13,7 +13,7 @@ from functools import cache
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
-from notifications.actors import who
+from notifications.staff.actors import who
 
 UNREADABLE = _("{count} requests of one window did not fit FCM's schema.")
 FOREIGN = _("{count} of {answered} addresses are of another project.")

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications import audit
+from notifications.staff import audit
 
 LONGEST_TAG = 30
 MOST_TAGS = 10

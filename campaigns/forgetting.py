@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from campaigns.ledger import drop_partition
 from campaigns.run import Run
-from notifications import audit
+from notifications.staff import audit
 
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:

@@ -24,7 +24,7 @@ from campaigns.recurrence import (
     stopped,
 )
 from campaigns.run import Run
-from notifications import audit
+from notifications.staff import audit
 
 log = logging.getLogger(__name__)
 

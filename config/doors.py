@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from notifications.access import Scope
-from notifications.team import Role
+from notifications.staff.access import Scope
+from notifications.staff.team import Role
 
 VIEWER, EDITOR, SENDER, OPERATOR, OWNER = Role
 LOOKING = {"GET", "HEAD", "OPTIONS"}

@@ -15,10 +15,10 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config import doors
-from notifications.access import ApiKey
 from notifications.admin import onward
-from notifications.second_factor import device_of
-from notifications.team import Role, owners, role_of
+from notifications.staff.access import ApiKey
+from notifications.staff.second_factor import device_of
+from notifications.staff.team import Role, owners, role_of
 
 if TYPE_CHECKING:  # it loads this very module, to have its default settings
     from rest_framework.views import APIView

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from notifications import known_browser
 from notifications.admin import locked_out
-from notifications.guessing import LockedOut
+from notifications.staff import known_browser
+from notifications.staff.guessing import LockedOut
 
 
 class Guard:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin import onward
-from notifications.entering import BEGAN
+from notifications.staff.entering import BEGAN
 
 SEEN = "seen_at"
 NOTED_EVERY = 60  # seconds: one write of the session a minute, not one a click

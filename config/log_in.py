@@ -13,7 +13,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
 
-from notifications.guessing import Kind, Try
+from notifications.staff.guessing import Kind, Try
 
 # As long as one can be: nothing longer is looked for, or kept.
 LONGEST = User._meta.get_field("username").max_length or 0

@@ -23,11 +23,11 @@ from campaigns import tasks
 from campaigns.repairs import repairs
 from campaigns.run import Run
 from config import celery, health, metrics
-from notifications import audit
-from notifications.access import ApiKey
 from notifications.admin.chosen import within
 from notifications.admin.page import actor
 from notifications.people.project import Project
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
 
 DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there

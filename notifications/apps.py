@@ -9,6 +9,7 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("People")
 
     def ready(self) -> None:
-        from notifications import entering, naming  # noqa: F401  # the first listens from now on
+        from notifications import naming
+        from notifications.staff import entering  # noqa: F401  # the first listens from now on
 
         naming.name(self, naming.FIELDS, naming.ROWS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from notifications.access import ApiKey as ApiKey
-from notifications.audit import AuditEntry as AuditEntry
-from notifications.guessing import Guesses as Guesses
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
 from notifications.people.project import Project as Project
 from notifications.requests.idempotency import IdempotencyKey as IdempotencyKey
-from notifications.team import TeamMember as TeamMember
+from notifications.staff.access import ApiKey as ApiKey
+from notifications.staff.audit import AuditEntry as AuditEntry
+from notifications.staff.guessing import Guesses as Guesses
+from notifications.staff.team import TeamMember as TeamMember

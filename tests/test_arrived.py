@@ -12,9 +12,9 @@ from campaigns import chunk, control, engine, reports, sending, unknowns
 from campaigns.ledger import Delivery, Retry, Window
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

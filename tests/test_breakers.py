@@ -11,9 +11,9 @@ from campaigns import control, engine, reports, sending
 from campaigns.ledger import Retry
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import addresses, make_people, make_run
 from tests.by_hand import work
 from tests.fcm import Fcm

@@ -13,8 +13,8 @@ from campaigns import control, engine
 from campaigns.campaign import Campaign
 from campaigns.ledger import Delivery, Recipient
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import (
     make_audience,
     make_campaign,

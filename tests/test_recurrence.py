@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import control, details, engine, moving, schedule
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.audit import AuditEntry
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_campaign, make_people, make_project
 
 DAY = timedelta(days=1)

@@ -13,10 +13,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from notifications import audit
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff import audit
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_project

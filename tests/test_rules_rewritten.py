@@ -14,8 +14,8 @@ from campaigns import audience, control, engine
 from campaigns.audience import Audience
 from campaigns.bounds import leaves
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_audience, make_campaign, make_contact, make_project
 
 pytestmark = pytest.mark.django_db

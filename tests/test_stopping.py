@@ -9,7 +9,7 @@ import pytest
 from campaigns import control, engine, moving
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.audit import AuditEntry
+from notifications.staff.audit import AuditEntry
 from tests.test_recurrence import DAY, first, launch, runs, series
 
 first, series = first, series  # fixtures, used here too

@@ -16,8 +16,8 @@ from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import Left, left_to_send
 from campaigns.reasons import Reason
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse
 from tests.fcm import Fcm

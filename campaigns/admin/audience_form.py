@@ -20,7 +20,7 @@ from campaigns.audience import Audience
 from notifications.admin.json_field import JSONText
 from notifications.admin.unfolded import ModelForm
 from notifications.admin.widgets import PlainArea
-from notifications.audit import AuditEntry
+from notifications.staff.audit import AuditEntry
 from notifications.values.moments import short
 
 

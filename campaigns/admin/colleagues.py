@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from campaigns.campaign import WHEN, Campaign
 from campaigns.content import TEXTS
 from campaigns.run import POLICY
-from notifications.audit import AuditEntry
+from notifications.staff.audit import AuditEntry
 
 GUARDED = ("name", "audience", "template", *WHEN, *POLICY)
 

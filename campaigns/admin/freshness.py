@@ -11,7 +11,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import WHEN, Campaign
-from notifications.audit import AuditEntry
+from notifications.staff.audit import AuditEntry
 
 
 def marks(campaign: Campaign) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.comparison import Change, Merged, changes, merge
 from campaigns.revision import KEPT, TemplateRevision
 from campaigns.template import Template
-from notifications import actors
+from notifications.staff import actors
 
 
 class Seen(forms.IntegerField):

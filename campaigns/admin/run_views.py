@@ -27,8 +27,8 @@ from campaigns.run import Run
 from notifications.admin.chosen import chosen
 from notifications.admin.keyset import row_id
 from notifications.admin.page import ReadOnlyPage
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
+from notifications.staff.audit import AuditEntry
 
 
 class RunViews(ReadOnlyPage):

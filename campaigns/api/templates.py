@@ -16,7 +16,6 @@ from campaigns import revision
 from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
-from notifications.access import Scope
 from notifications.api import pages
 from notifications.api.fields import JsonObject, StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -27,6 +26,7 @@ from notifications.api.view import ApiView, save
 from notifications.fcm import payload
 from notifications.gateway import Message
 from notifications.people.contact import Contact
+from notifications.staff.access import Scope
 
 A_DAY = 86_400
 EXAMPLE = OpenApiExample(

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from notifications.admin.chosen import chosen
 from notifications.admin.page import ReadOnlyPage
 from notifications.admin.unfolded import display
-from notifications.audit import AuditEntry
-from notifications.audit_words import called, changes_in_words, detail_in_words, in_words
+from notifications.staff.audit import AuditEntry
+from notifications.staff.audit_words import called, changes_in_words, detail_in_words, in_words
 from notifications.values.moments import in_zone
 
 SHOWN = 120  # characters in the list; the entry's own page has all of it

@@ -15,13 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.actors import who
 from notifications.admin.dialogs import Dialog, ask, done, refused
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import ModelForm, action, display
 from notifications.admin.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.staff.actors import who
 from notifications.values.moments import in_zone
 from notifications.values.tails import ending_in
 

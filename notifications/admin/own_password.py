@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from notifications import audit, known_browser, proof, second_factor
 from notifications.admin.page import actor
 from notifications.admin.second_factor import UNREADABLE, WRONG
 from notifications.keys import sealing
+from notifications.staff import audit, known_browser, proof, second_factor
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]

@@ -18,7 +18,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from notifications import audit, changes
 from notifications.admin.chosen import chosen, within
 from notifications.admin.dialogs import gone
 from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
@@ -26,6 +25,7 @@ from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.widgets import ZoneInput
 from notifications.people.project import Project
 from notifications.postgres.outage import patiently
+from notifications.staff import audit, changes
 
 MOST_WORDS, LONGEST_SEARCH = 10, 200
 

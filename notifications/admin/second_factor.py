@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications import audit, entering, known_browser, proof, second_factor
 from notifications.admin import onward
 from notifications.admin.page import actor
 from notifications.keys import sealing
+from notifications.staff import audit, entering, known_browser, proof, second_factor
 
 WRONG = gettext_lazy(
     "The code is not right. Each works for half a minute; is the phone's clock right?"

@@ -25,13 +25,13 @@ from unfold.forms import (
 )
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from notifications import second_factor
 from notifications.admin import second_factor as second_factor_pages
 from notifications.admin.chosen import chosen
 from notifications.admin.dialogs import Dialog, Final, ask, done
 from notifications.admin.page import Page, page_url
 from notifications.admin.unfolded import action, display
-from notifications.team import Role, TeamMember, owners, role_of
+from notifications.staff import second_factor
+from notifications.staff.team import Role, TeamMember, owners, role_of
 from notifications.values.moments import in_zone
 
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.

@@ -12,8 +12,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from notifications.access import ApiKey
 from notifications.requests import origin
+from notifications.staff.access import ApiKey
 
 KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
 USE_NOTED_EVERY = timedelta(minutes=1)

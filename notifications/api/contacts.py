@@ -17,7 +17,6 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications import audit
 from notifications.api import pages, tags
 from notifications.api.fields import CountedList, StrictSerializer
 from notifications.api.idempotency import idempotent
@@ -32,6 +31,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow, within
+from notifications.staff import audit
 from notifications.values import exact
 
 AT_ONCE = 1_000

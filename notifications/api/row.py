@@ -10,12 +10,12 @@ from django.db import transaction
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from notifications import audit
 from notifications.api import tags
 from notifications.api.patience import patient
 from notifications.api.rendering import as_json
 from notifications.api.view import ApiView, delete
 from notifications.people.project import OfProject
+from notifications.staff import audit
 
 Row = TypeVar("Row", bound=OfProject)
 

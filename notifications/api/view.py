@@ -15,8 +15,6 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from notifications import audit, changes
-from notifications.access import ApiKey
 from notifications.api import schema as schema  # registers itself
 from notifications.api import tags
 from notifications.api.problems import Problem
@@ -24,6 +22,8 @@ from notifications.api.query import refuse_unknown
 from notifications.api.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
 from notifications.requests import origin
+from notifications.staff import audit, changes
+from notifications.staff.access import ApiKey
 
 Row = TypeVar("Row", bound=OfProject)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from notifications import actors
-from notifications.audit_words import only_changed
+from notifications.staff import actors
+from notifications.staff.audit_words import only_changed
 
 register = template.Library()
 register.filter("who", actors.who)

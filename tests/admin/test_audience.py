@@ -11,9 +11,9 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, Member
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_contact, make_people, make_project
 from tests.roles.people import logged_in

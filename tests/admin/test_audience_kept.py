@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.audience import Audience, Member
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role, TeamMember
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

@@ -10,8 +10,8 @@ import pytest
 from campaigns.admin import launch
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.access import ApiKey
 from notifications.admin.dialogs import Dialog
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_people, make_run
 

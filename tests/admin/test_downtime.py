@@ -20,7 +20,7 @@ from campaigns.tick import Tick
 from config import downtime
 from notifications.pace import pacing
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_project, make_run
 from tests.roles.people import logged_in

@@ -16,9 +16,9 @@ from django.utils import timezone
 from campaigns import control, engine, filing
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from notifications.values.moments import in_zone
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people, make_project, make_run

@@ -16,8 +16,8 @@ from django.utils import timezone, translation
 
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications import audit
-from notifications.access import ApiKey
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk
 from tests.builders import (
     make_audience,

@@ -14,11 +14,11 @@ from campaigns import recipients
 from campaigns.ledger import Delivery, Recipient
 from campaigns.recipients import Filters
 from campaigns.run import Run
-from notifications.access import ApiKey
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run
 

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.campaign import Campaign
-from notifications.guessing import Guesses
 from notifications.people.project import Project
+from notifications.staff.guessing import Guesses
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_contact, make_run
 

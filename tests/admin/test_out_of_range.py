@@ -11,8 +11,8 @@ from django.utils import timezone
 from campaigns.admin import launch
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.access import ApiKey
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
 from tests.admin.test_calendar_moves import move
 from tests.admin.test_steps import form

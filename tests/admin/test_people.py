@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from notifications.access import ApiKey
 from notifications.admin.contact import ContactPage
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
+from notifications.staff.audit import AuditEntry
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_people, make_project

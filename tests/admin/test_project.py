@@ -10,9 +10,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 
-from notifications.audit import AuditEntry
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm

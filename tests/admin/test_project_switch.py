@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from campaigns.audience import Audience
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.roles.people import logged_in
 

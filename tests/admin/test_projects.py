@@ -21,10 +21,10 @@ from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from config import projects
-from notifications import audit
-from notifications.access import ApiKey
 from notifications.admin.page import Page
 from notifications.people.project import Project
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

@@ -9,8 +9,8 @@ from campaigns import control
 from campaigns.chunk import claim
 from campaigns.run import Run
 from campaigns.sending import Sending
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.builders import make_people, make_run
 

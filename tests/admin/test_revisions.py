@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from campaigns.template import Template
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of
 from tests.builders import make_template
 

@@ -21,8 +21,8 @@ from campaigns.chunk import Chunk
 from campaigns.ledger import Delivery, Window
 from campaigns.reasons import Cause, Reason
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_device, make_people, make_run
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from notifications.values.tails import ending_in
 from tests.admin.desk import Desk
 from tests.builders import (

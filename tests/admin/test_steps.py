@@ -14,9 +14,9 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

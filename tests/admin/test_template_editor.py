@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from notifications.people.project import Project
-from notifications.team import Role, TeamMember
+from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_contact, make_project, make_template
 

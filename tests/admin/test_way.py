@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.builders import make_audience, make_people, make_run
 from tests.roles.people import logged_in

@@ -10,8 +10,8 @@ from django.db import connection
 from campaigns import sampling
 from campaigns.api import estimates
 from campaigns.audience import Audience
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_audience, make_campaign, make_contact, make_device, make_people
 

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import pytest
 
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_contact, make_device
 

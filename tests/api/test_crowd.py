@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections, transaction
 
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.builders import make_contact, make_project
 from tests.crowd import PEOPLE, TOKENS, Crowd

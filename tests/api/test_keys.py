@@ -10,8 +10,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from notifications.access import ApiKey, Scope
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey, Scope
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_run
 

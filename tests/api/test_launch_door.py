@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from campaigns import engine
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_campaign, make_people, make_project, make_template
 

@@ -14,8 +14,8 @@ from campaigns import control, engine
 from campaigns.audience import Audience, hold_lists
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.builders import make_audience, make_campaign, make_contact, make_project
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from campaigns.campaign import Campaign
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import (
     make_audience,

@@ -11,9 +11,9 @@ from campaigns import engine
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.pace.pacing import Gate, Heard
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run
 

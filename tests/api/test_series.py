@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from campaigns import engine
 from campaigns.campaign import Campaign
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.builders import make_campaign
 

@@ -12,9 +12,9 @@ from django.db import connection, connections
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import (
     make_audience,

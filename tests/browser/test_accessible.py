@@ -17,7 +17,7 @@ from campaigns import control, engine
 from campaigns.chunk import Chunk
 from campaigns.reasons import Cause
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import CHROMIUM, QUIET

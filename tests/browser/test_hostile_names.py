@@ -15,8 +15,8 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns import control, engine
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.access import ApiKey
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import browser  # noqa: F401
 from tests.builders import (

@@ -20,10 +20,10 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications import second_factor
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.team import Role
 from tests.browser.test_walk import browser  # noqa: F401
 from tests.builders import make_campaign, make_contact, make_device, make_people
 from tests.fcm import Fcm

@@ -14,8 +14,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from campaigns.campaign import Campaign
-from notifications.access import ApiKey
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 
 PATIENCE = 60.0
 

@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from notifications.access import ApiKey, Scope
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey, Scope
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_project
 
 

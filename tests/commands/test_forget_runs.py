@@ -13,9 +13,9 @@ from django.utils import timezone
 from campaigns import control, engine, forgetting, reports, sending
 from campaigns.ledger import Delivery, Recipient, Window
 from campaigns.run import Run
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_project, make_run
 from tests.fcm import Fcm

@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import second_factor
-from notifications.audit import AuditEntry
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
+from notifications.staff import second_factor
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_project
 from tests.fcm import Fcm
 

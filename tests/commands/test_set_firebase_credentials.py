@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from notifications.audit import AuditEntry
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.builders import make_project
 from tests.fcm import Fcm
 

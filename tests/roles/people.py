@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.test import Client
 
-from notifications.team import Role, TeamMember
+from notifications.staff.team import Role, TeamMember
 
 
 def somebody(role: Role | None, name: str = "") -> User:

@@ -13,13 +13,13 @@ from django.db.models import ProtectedError
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from notifications import audit
-from notifications.access import ApiKey
-from notifications.audit import AuditEntry
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests import origin
-from notifications.team import Role
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_contact, make_people

@@ -18,10 +18,10 @@ from campaigns.template import Template
 from config import doors
 from config.entry import may
 from config.security import POLICY
-from notifications import audit
-from notifications.access import ApiKey
 from notifications.people.project import Project
-from notifications.team import Role, scopes_of
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
+from notifications.staff.team import Role, scopes_of
 from tests.api.caller import Caller
 from tests.builders import make_people, make_run
 from tests.roles.people import logged_in, somebody

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from campaigns.chunk import Chunk
 from campaigns.tick import Tick
-from notifications.access import ApiKey
-from notifications.audit import AuditEntry
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.access import ApiKey
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_people, make_run
 from tests.forgetting import flush

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.access import ApiKey
 from notifications.people.project import Project
-from notifications.team import Role, TeamMember, role_of
+from notifications.staff.access import ApiKey
+from notifications.staff.team import Role, TeamMember, role_of
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_contact, make_people, make_run, make_template
 from tests.roles.people import logged_in, somebody

@@ -13,9 +13,9 @@ from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import second_factor
-from notifications.audit import AuditEntry
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.roles.people import logged_in, somebody
 

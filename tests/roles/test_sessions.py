@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from config.idle import SEEN
-from notifications.audit import AuditEntry
-from notifications.team import Role
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import logged_in, somebody
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.oath import totp
 
-from notifications import second_factor
+from notifications.staff import second_factor
 
 PASSWORD = "a long pass phrase"
 HERE, THERE = "203.0.113.9", "198.51.100.7"

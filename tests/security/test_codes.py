@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import second_factor
-from notifications.audit import AuditEntry
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.roles.people import somebody
 from tests.security.at_the_door import (

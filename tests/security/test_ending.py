@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.roles.people import logged_in, somebody
 from tests.security.at_the_door import browser, is_let_in

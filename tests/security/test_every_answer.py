@@ -11,9 +11,9 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from notifications.access import ApiKey
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.access import ApiKey
+from notifications.staff.team import Role
 from tests.builders import make_project
 from tests.roles.people import logged_in
 from tests.roles.test_matrix import HEADERS

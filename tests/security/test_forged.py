@@ -10,7 +10,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.roles.people import somebody
 from tests.roles.test_matrix import address, endpoints, methods_of, pages
 from tests.roles.test_matrix import rows as rows

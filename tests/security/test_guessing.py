@@ -13,10 +13,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from notifications import guessing
-from notifications.audit import AuditEntry
-from notifications.guessing import Guesses
-from notifications.team import Role
+from notifications.staff import guessing
+from notifications.staff.audit import AuditEntry
+from notifications.staff.guessing import Guesses
+from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import somebody
 from tests.security.at_the_door import (

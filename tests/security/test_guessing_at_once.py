@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from config import log_in
-from notifications.guessing import Guesses
-from notifications.team import Role
+from notifications.staff.guessing import Guesses
+from notifications.staff.team import Role
 from tests.roles.people import somebody
 from tests.security.at_the_door import THERE, browser, is_let_in, knock
 

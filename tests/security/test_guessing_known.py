@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from notifications import second_factor
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.team import Role
 from tests.roles.people import somebody
 from tests.security.at_the_door import (
     HERE,

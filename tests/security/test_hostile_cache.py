@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.builders import make_people, make_project
 from tests.roles.people import logged_in
 

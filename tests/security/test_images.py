@@ -11,7 +11,7 @@ from django.urls import reverse
 from campaigns.template import Template
 from notifications.people import images
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_contact, make_project, make_template

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from notifications.access import ApiKey
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 from tests.security import asking
 from tests.security.conftest import Start, Web
 from tests.security.slow import callers, heard, memory_of, post, waiting

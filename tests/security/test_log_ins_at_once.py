@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from config import log_in
-from notifications.guessing import Guesses
-from notifications.team import Role
+from notifications.staff.guessing import Guesses
+from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import somebody
 

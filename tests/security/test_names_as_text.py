@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control, engine
-from notifications import audit
-from notifications.access import ApiKey
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff import audit
+from notifications.staff.access import ApiKey
+from notifications.staff.team import Role
 from tests.builders import (
     make_audience,
     make_campaign,

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from notifications.admin import onward
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.api.caller import Caller
 from tests.api.conftest import alice as alice
 from tests.api.conftest import ours as ours

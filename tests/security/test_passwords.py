@@ -11,7 +11,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.management import CommandError, call_command
 
 from config.stack.secret_values import GENERATORS
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.roles.people import logged_in, somebody
 

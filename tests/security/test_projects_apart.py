@@ -12,7 +12,7 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.template import Template
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.builders import (
     make_audience,

@@ -17,9 +17,9 @@ from django.urls import reverse
 
 from config import rate_limits
 from config.rate_limits import Limit, Limits
-from notifications.access import ApiKey
 from notifications.people.project import Project
-from notifications.team import Role
+from notifications.staff.access import ApiKey
+from notifications.staff.team import Role
 from tests.api import promised
 from tests.api.caller import Caller
 from tests.builders import make_project

@@ -13,8 +13,8 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import second_factor
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.team import Role
 from tests import previous_release
 from tests.fcm import Fcm
 from tests.roles.people import somebody

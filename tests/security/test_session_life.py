@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from notifications.team import Role
+from notifications.staff.team import Role
 from tests.roles.people import somebody
 
 PASSWORD = "a long pass phrase"

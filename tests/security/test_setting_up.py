@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications import second_factor
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.roles.people import somebody
 from tests.security.at_the_door import THERE, browser, code_of, is_let_in

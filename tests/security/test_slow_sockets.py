@@ -8,8 +8,8 @@ from django.utils import timezone
 from campaigns import engine
 from campaigns.ledger import Delivery
 from campaigns.run import Run
-from notifications.access import ApiKey
 from notifications.people.project import Project
+from notifications.staff.access import ApiKey
 from tests.builders import make_people, make_run
 from tests.security import asking
 from tests.security.conftest import Start

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
-from notifications import second_factor
-from notifications.team import Role
+from notifications.staff import second_factor
+from notifications.staff.team import Role
 from tests.browser.test_accessible import AXE, complaints
 from tests.browser.test_accessible import browser as browser
 from tests.roles.people import somebody

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from notifications import audit
-from notifications.access import ApiKey, Scope
 from notifications.management.projects import project_named
+from notifications.staff import audit
+from notifications.staff.access import ApiKey, Scope
 
 
 class Command(BaseCommand):

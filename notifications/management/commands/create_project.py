@@ -8,9 +8,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from notifications import audit
 from notifications.management.projects import refuse_if_there
 from notifications.people.project import Project
+from notifications.staff import audit
 
 OPTIONS = {
     "firebase_project_id": "--firebase-project",

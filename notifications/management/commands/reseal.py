@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from notifications import audit, second_factor
 from notifications.gateway import WrongKey
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount
+from notifications.staff import audit, second_factor
 
 
 class Command(BaseCommand):

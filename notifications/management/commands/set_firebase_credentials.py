@@ -9,11 +9,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from notifications import audit
 from notifications.keys import credentials
 from notifications.management.projects import project_named
 from notifications.people.project import Project
 from notifications.probe import Probe, probe
+from notifications.staff import audit
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from notifications.guessing import Guesses
+from notifications.staff.guessing import Guesses
 
 
 class Command(BaseCommand):

@@ -14,8 +14,8 @@ from django.contrib.sessions.models import Session
 from django.dispatch import receiver
 from django.utils import timezone
 
-from notifications import audit, known_browser, second_factor
 from notifications.requests import origin
+from notifications.staff import audit, known_browser, second_factor
 
 BEGAN = "began_at"  # in the session: when its person logged in
 

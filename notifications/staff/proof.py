@@ -6,8 +6,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from notifications import second_factor
-from notifications.guessing import Kind, Try
+from notifications.staff import second_factor
+from notifications.staff.guessing import Kind, Try
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from notifications import second_factor
+from notifications.staff import second_factor
 
 COOKIE = "browser"
 AGE = 365 * 24 * 3600

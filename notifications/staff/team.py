@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from notifications.access import Scope
+from notifications.staff.access import Scope
 
 
 class Role(models.TextChoices):

@@ -19,8 +19,8 @@ from django.db import connection, models, transaction
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from notifications import audit, known_browser
 from notifications.requests import origin
+from notifications.staff import audit, known_browser
 
 log = logging.getLogger(__name__)
 
