@@ -23,7 +23,7 @@ from campaigns.run import Run
 from campaigns.tick import Tick
 from config import celery, health
 from config.celery_settings import QUEUES
-from notifications.admin.chosen import chosen
+from notifications.admin.furniture.chosen import chosen
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
 AGAIN = "every 30s"

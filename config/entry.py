@@ -15,7 +15,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config import doors
-from notifications.admin import onward
+from notifications.admin.furniture import onward
 from notifications.staff.access import ApiKey
 from notifications.staff.second_factor import device_of
 from notifications.staff.team import Role, owners, role_of

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin import overview
 from config import doors
-from notifications.admin.chosen import chosen
+from notifications.admin.furniture.chosen import chosen
 from notifications.staff.team import Role, role_of
 
 # Where Django would list an app's tables.

@@ -23,8 +23,8 @@ from campaigns import tasks
 from campaigns.repairs import repairs
 from campaigns.run import Run
 from config import celery, health, metrics
-from notifications.admin.chosen import within
-from notifications.admin.page import actor
+from notifications.admin.furniture.chosen import within
+from notifications.admin.furniture.page import actor
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey

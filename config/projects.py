@@ -22,8 +22,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from campaigns.campaign import Campaign
 from campaigns.run import Run
 from config.security import policy
-from notifications.admin import chosen, onward
-from notifications.admin.keyset import row_id
+from notifications.admin.furniture import chosen, onward
+from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 

@@ -25,8 +25,8 @@ from campaigns.run import Run
 from campaigns.template import Template
 from config.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
-from notifications.admin.keyset import row_id
-from notifications.admin.page import Page, page_url
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, page_url
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.tails import ending_in

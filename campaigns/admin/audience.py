@@ -21,10 +21,10 @@ from campaigns.admin.words import broken, sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field
 from campaigns.run import Run
-from notifications.admin.chosen import named
-from notifications.admin.dialogs import Dialog, ask, done
-from notifications.admin.page import Page, actor, page_url
-from notifications.admin.unfolded import action, display
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.dialogs import Dialog, ask, done
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.furniture.unfolded import action, display
 
 SHOWN_MEMBERS = 20
 MOST_ASKED = 100

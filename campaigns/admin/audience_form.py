@@ -17,9 +17,9 @@ from campaigns.admin.builder import RulesBuilder
 from campaigns.admin.inquiry import problems
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience
-from notifications.admin.json_field import JSONText
-from notifications.admin.unfolded import ModelForm
-from notifications.admin.widgets import PlainArea
+from notifications.admin.furniture.json_field import JSONText
+from notifications.admin.furniture.unfolded import ModelForm
+from notifications.admin.furniture.widgets import PlainArea
 from notifications.staff.audit import AuditEntry
 from notifications.values.moments import short
 

@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 
 from campaigns.admin.words import names_of_lists, sentence
 from campaigns.audience import Audience, Member
-from notifications.admin.chosen import chosen
-from notifications.admin.keyset import PlainChangeList
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.keyset import PlainChangeList
 
 MOST_SAID = 110  # letters of an audience's rules: two lines
 

@@ -14,7 +14,7 @@ from campaigns.admin.words import label_of
 from campaigns.audience import Audience
 from campaigns.bounds import MAX_DEPTH
 from campaigns.rules import FIELDS, OPERATORS
-from notifications.admin.widgets import CodeArea
+from notifications.admin.furniture.widgets import CodeArea
 from notifications.people.device import Device
 
 PREFIX = "attributes."

@@ -23,9 +23,9 @@ from campaigns.admin.calendar_span import COOKIE, Span
 from campaigns.admin.move import MoveDialog
 from campaigns.calendar import DRAFT, EXPECTED, Entry
 from campaigns.run import Run
-from notifications.admin.dialogs import done, refused
-from notifications.admin.page import Page, actor, page_url
-from notifications.admin.widgets import ZoneInput
+from notifications.admin.furniture.dialogs import done, refused
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.furniture.widgets import ZoneInput
 from notifications.values.moments import CLOCK
 
 A_YEAR = 365 * 86_400

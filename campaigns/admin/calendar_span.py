@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from notifications.admin.chosen import chosen
+from notifications.admin.furniture.chosen import chosen
 from notifications.values.moments import DAY
 from notifications.values.zones import known_zones
 

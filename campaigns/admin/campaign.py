@@ -25,9 +25,9 @@ from campaigns.admin.filing import FILING, FilingPages
 from campaigns.admin.launch import LaunchDialog
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import actor, page_url
-from notifications.admin.unfolded import action, display
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
+from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
 
 STATE_COLOURS = {

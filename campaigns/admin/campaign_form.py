@@ -14,8 +14,8 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from campaigns.admin import colleagues, in_place
 from campaigns.campaign import WHEN, Campaign
 from campaigns.run import POLICY, Run
-from notifications.admin.duration_field import DurationText
-from notifications.admin.widgets import WallClockInput
+from notifications.admin.furniture.duration_field import DurationText
+from notifications.admin.furniture.widgets import WallClockInput
 from notifications.fcm.rules import MAX_TTL
 from notifications.people.project import Project
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year

@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from campaigns.admin import forecast
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.pacing import full_rate
 
 MAX_RATE = 100_000

@@ -28,10 +28,10 @@ from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
 from campaigns.run import Run
 from campaigns.template import Template
-from notifications.admin.chosen import named
-from notifications.admin.json_field import JSONText
-from notifications.admin.keyset import row_id
-from notifications.admin.page import Page, keep_as_stored, page_url
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.json_field import JSONText
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, keep_as_stored, page_url
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within

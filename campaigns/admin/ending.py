@@ -13,7 +13,7 @@ from campaigns import recurrence, reports
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone
 
 

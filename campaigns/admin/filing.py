@@ -20,11 +20,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import filing, recurrence
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin.chosen import chosen
-from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import Page, actor, page_url
-from notifications.admin.unfolded import action, display
-from notifications.admin.widgets import LineInput
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.furniture.widgets import LineInput
 
 FILING = ("tag", "archive", "bring_back")
 HOW_TO_TAG = gettext_lazy("A comma between them. At most ten, e.g. shop, spring.")

@@ -21,8 +21,8 @@ from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
 from campaigns.rules import everyone
 from campaigns.template import Template
-from notifications.admin.unfolded import ModelAdmin, ModelForm
-from notifications.admin.widgets import LineInput, PlainArea
+from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
+from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project
 
 PICK, MAKE = "pick", "make"

@@ -20,9 +20,9 @@ from campaigns.admin.words import label_of, sentence
 from campaigns.audience import Audience, sample, validate_rules
 from campaigns.bounds import leaves
 from campaigns.rules import FIELDS, everyone
-from notifications.admin.chosen import named
-from notifications.admin.json_field import JSONText
-from notifications.admin.keyset import row_id
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.json_field import JSONText
+from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within

@@ -20,8 +20,8 @@ from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog
-from notifications.admin.widgets import LineInput
+from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.furniture.widgets import LineInput
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 

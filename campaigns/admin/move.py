@@ -17,7 +17,7 @@ from campaigns import moving
 from campaigns.admin import calendar_span, forecast
 from campaigns.admin.campaign_form import WallClock
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
 from notifications.values.zones import known_zones
 

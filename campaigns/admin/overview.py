@@ -20,8 +20,8 @@ from campaigns.campaign import Campaign
 from campaigns.run import Run
 from campaigns.template import Template
 from campaigns.tick import Tick
-from notifications.admin.chosen import chosen
-from notifications.admin.keyset import size_in_words
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.keyset import size_in_words
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -18,8 +18,8 @@ from campaigns.admin.places import place, shown
 from campaigns.comparison import Change, changes
 from campaigns.revision import KEPT, TemplateRevision
 from campaigns.template import Template
-from notifications.admin.keyset import row_id
-from notifications.admin.page import Page, actor, page_url
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, actor, page_url
 
 BESIDE_THE_FORM, LISTED = 5, 200
 

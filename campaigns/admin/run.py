@@ -23,9 +23,9 @@ from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
 from campaigns.reasons import Cause
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import actor, page_url
-from notifications.admin.unfolded import action, display
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
+from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.furniture.unfolded import action, display
 from notifications.people import device
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone

@@ -24,9 +24,9 @@ from campaigns.admin import (
 )
 from campaigns.admin.words import sentence
 from campaigns.run import Run
-from notifications.admin.chosen import chosen
-from notifications.admin.keyset import row_id
-from notifications.admin.page import ReadOnlyPage
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import ReadOnlyPage
 from notifications.people.contact import Contact
 from notifications.staff.audit import AuditEntry
 

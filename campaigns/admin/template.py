@@ -21,9 +21,9 @@ from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
 from campaigns.comparison import changes
 from campaigns.revision import content_of
 from campaigns.template import Template
-from notifications.admin.chosen import named
-from notifications.admin.page import actor
-from notifications.admin.unfolded import display
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.page import actor
+from notifications.admin.furniture.unfolded import display
 from notifications.fcm.options import PLATFORMS
 from notifications.people import images
 from notifications.people.device import Device

@@ -15,9 +15,9 @@ from campaigns.admin.meanwhile import Meanwhile, Seen
 from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
 from campaigns.content import TEXTS
 from campaigns.template import Template
-from notifications.admin.json_field import JSONText
-from notifications.admin.unfolded import ModelForm
-from notifications.admin.widgets import LineInput, PlainArea
+from notifications.admin.furniture.json_field import JSONText
+from notifications.admin.furniture.unfolded import ModelForm
+from notifications.admin.furniture.widgets import LineInput, PlainArea
 
 INSIDE_JSON = ("data", "options", "locales")
 COUNTED: dict[str, Any] = {"data-counted": True}

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from notifications.admin.dialogs import Dialog, Final, ask, done, refused
-from notifications.admin.page import Page, page_url
-from notifications.admin.unfolded import ModelForm, action, display
+from notifications.admin.furniture.dialogs import Dialog, Final, ask, done, refused
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.staff.access import ApiKey, Scope
 from notifications.values.moments import in_zone, validate_year
 

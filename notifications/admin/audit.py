@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.chosen import chosen
-from notifications.admin.page import ReadOnlyPage
-from notifications.admin.unfolded import display
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.page import ReadOnlyPage
+from notifications.admin.furniture.unfolded import display
 from notifications.staff.audit import AuditEntry
 from notifications.staff.audit_words import called, changes_in_words, detail_in_words, in_words
 from notifications.values.moments import in_zone

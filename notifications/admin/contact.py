@@ -14,12 +14,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notifications.admin.chosen import within
 from notifications.admin.device import LEAST_TAIL, addressed, why
-from notifications.admin.json_field import ExactJSONText
-from notifications.admin.page import Page
-from notifications.admin.unfolded import ModelForm, display
-from notifications.admin.widgets import CodeArea
+from notifications.admin.furniture.chosen import within
+from notifications.admin.furniture.json_field import ExactJSONText
+from notifications.admin.furniture.page import Page
+from notifications.admin.furniture.unfolded import ModelForm, display
+from notifications.admin.furniture.widgets import CodeArea
 from notifications.people.contact import Contact, stay
 from notifications.people.device import Device
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local

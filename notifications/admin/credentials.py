@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from notifications.admin.dialogs import Dialog
-from notifications.admin.widgets import CodeArea
+from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.furniture.widgets import CodeArea
 from notifications.keys import credentials
 from notifications.people.project import Project
 

@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.dialogs import Dialog, ask, done, refused
-from notifications.admin.page import Page, page_url
-from notifications.admin.unfolded import ModelForm, action, display
-from notifications.admin.widgets import CodeArea, LineInput
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import ModelForm, action, display
+from notifications.admin.furniture.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.staff.actors import who

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from notifications.admin.page import actor
+from notifications.admin.furniture.page import actor
 from notifications.admin.second_factor import UNREADABLE, WRONG
 from notifications.keys import sealing
 from notifications.staff import audit, known_browser, proof, second_factor

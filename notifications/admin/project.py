@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
-from notifications.admin.dialogs import Dialog, ask, refused
-from notifications.admin.page import Page, page_url
-from notifications.admin.unfolded import action, display
-from notifications.admin.widgets import LineInput
+from notifications.admin.furniture.dialogs import Dialog, ask, refused
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.furniture.widgets import LineInput
 from notifications.keys import credentials, sealing
 from notifications.people.project import Project
 from notifications.probe import Probe, probe

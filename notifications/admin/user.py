@@ -26,10 +26,10 @@ from unfold.forms import (
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
-from notifications.admin.chosen import chosen
-from notifications.admin.dialogs import Dialog, Final, ask, done
-from notifications.admin.page import Page, page_url
-from notifications.admin.unfolded import action, display
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.dialogs import Dialog, Final, ask, done
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import action, display
 from notifications.staff import second_factor
 from notifications.staff.team import Role, TeamMember, owners, role_of
 from notifications.values.moments import in_zone

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.admin.dialogs import Dialog
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey

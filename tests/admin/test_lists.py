@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from campaigns.audience import Audience
-from notifications.admin import keyset
+from notifications.admin.furniture import keyset
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of

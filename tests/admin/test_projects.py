@@ -21,7 +21,7 @@ from campaigns.campaign import Campaign
 from campaigns.reasons import Cause
 from campaigns.run import Run
 from config import projects
-from notifications.admin.page import Page
+from notifications.admin.furniture.page import Page
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey

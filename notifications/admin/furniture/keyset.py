@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from notifications.admin.unfolded import ChangeList, Paginator
+from notifications.admin.furniture.unfolded import ChangeList, Paginator
 from notifications.postgres.budget import TooSlow, within
 
 COUNTED_EXACTLY = 10_000

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from notifications.admin.unfolded import BaseDialogForm
+from notifications.admin.furniture.unfolded import BaseDialogForm
 
 DRAWN = "unfold/helpers/dialog.html"
 

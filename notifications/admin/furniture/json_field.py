@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 from django.utils.translation import gettext as _
 
-from notifications.admin.widgets import CodeArea
+from notifications.admin.furniture.widgets import CodeArea
 from notifications.values import exact
 from notifications.values.nesting import MAX_DEPTH, too_deep
 

@@ -18,11 +18,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from notifications.admin.chosen import chosen, within
-from notifications.admin.dialogs import gone
-from notifications.admin.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
-from notifications.admin.unfolded import ChangeList, ModelAdmin, ModelForm
-from notifications.admin.widgets import ZoneInput
+from notifications.admin.furniture.chosen import chosen, within
+from notifications.admin.furniture.dialogs import gone
+from notifications.admin.furniture.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
+from notifications.admin.furniture.unfolded import ChangeList, ModelAdmin, ModelForm
+from notifications.admin.furniture.widgets import ZoneInput
 from notifications.people.project import Project
 from notifications.postgres.outage import patiently
 from notifications.staff import audit, changes

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from notifications.admin.widgets import LineInput
+from notifications.admin.furniture.widgets import LineInput
 from notifications.values.moments import in_words, seconds_of
 
 
