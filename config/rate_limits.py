@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from notifications.api import authentication, problems
+from notifications.api.ground import authentication, problems
 from notifications.requests.origin import address_of, neighbourhood
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()

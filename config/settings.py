@@ -221,12 +221,14 @@ API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
 PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["notifications.api.authentication.ApiKeyAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "notifications.api.ground.authentication.ApiKeyAuthentication"
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["config.entry.ApiDoor"],
-    "DEFAULT_RENDERER_CLASSES": ["notifications.api.rendering.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["notifications.api.rendering.OrjsonParser"],
-    "DEFAULT_SCHEMA_CLASS": "notifications.api.schema.Schema",
-    "EXCEPTION_HANDLER": "notifications.api.problems.answer",
+    "DEFAULT_RENDERER_CLASSES": ["notifications.api.ground.rendering.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["notifications.api.ground.rendering.OrjsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "notifications.api.ground.schema.Schema",
+    "EXCEPTION_HANDLER": "notifications.api.ground.problems.answer",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Carillon",

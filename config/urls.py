@@ -10,9 +10,9 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from config import downtime, navigation, operations, projects, search
 from notifications.admin import own_password
-from notifications.api.problems import no_such_address
+from notifications.api.ground.problems import no_such_address
+from notifications.api.ground.rendering import AlwaysTheReference
 from notifications.api.reference import Reference
-from notifications.api.rendering import AlwaysTheReference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime.urls()]  # type: ignore[attr-defined]

@@ -18,14 +18,14 @@ from campaigns import rules
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audience import Audience, Member, validate_rules
-from notifications.api import pages
-from notifications.api.fields import CountedList, StrictSerializer
-from notifications.api.idempotency import idempotent
-from notifications.api.patience import patient
-from notifications.api.problems import Problem, refuses
-from notifications.api.query import takes
-from notifications.api.row import RowView
-from notifications.api.view import ApiView, save
+from notifications.api.ground import pages
+from notifications.api.ground.fields import CountedList, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.patience import patient
+from notifications.api.ground.problems import Problem, refuses
+from notifications.api.ground.query import takes
+from notifications.api.ground.row import RowView
+from notifications.api.ground.view import ApiView, save
 from notifications.people.contact import Contact, stay
 from notifications.postgres.budget import TooSlow, within
 

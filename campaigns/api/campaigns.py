@@ -21,13 +21,13 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.run import POLICY, Run
 from campaigns.template import Template
-from notifications.api import pages
-from notifications.api.fields import Nothing, StrictSerializer
-from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem, refuses
-from notifications.api.query import takes
-from notifications.api.row import RowView
-from notifications.api.view import ApiView, save
+from notifications.api.ground import pages
+from notifications.api.ground.fields import Nothing, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem, refuses
+from notifications.api.ground.query import takes
+from notifications.api.ground.row import RowView
+from notifications.api.ground.view import ApiView, save
 from notifications.fcm.rules import LONGEST_LABEL, MAX_TTL
 from notifications.people.project import OfProject
 

@@ -16,9 +16,9 @@ from campaigns.ledger import Delivery
 from campaigns.reasons import Reason
 from campaigns.recipients import Filters, Row
 from campaigns.run import Run
-from notifications.api import pages
-from notifications.api.query import takes
-from notifications.api.view import ApiView
+from notifications.api.ground import pages
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import ApiView
 
 FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),

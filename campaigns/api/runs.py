@@ -16,12 +16,12 @@ from campaigns import control, pace, reports, tasks
 from campaigns.reasons import Cause, cause_in_words
 from campaigns.reports import Totals
 from campaigns.run import Run
-from notifications.api import pages
-from notifications.api.fields import Nothing
-from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem
-from notifications.api.query import takes
-from notifications.api.view import ApiView
+from notifications.api.ground import pages
+from notifications.api.ground.fields import Nothing
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import ApiView
 from notifications.pace.pacing import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)

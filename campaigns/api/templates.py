@@ -16,13 +16,13 @@ from campaigns import revision
 from campaigns.api.audiences import contact_named
 from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.template import Template
-from notifications.api import pages
-from notifications.api.fields import JsonObject, StrictSerializer
-from notifications.api.idempotency import idempotent
-from notifications.api.problems import Problem, refuses
-from notifications.api.query import takes
-from notifications.api.row import RowView
-from notifications.api.view import ApiView, save
+from notifications.api.ground import pages
+from notifications.api.ground.fields import JsonObject, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem, refuses
+from notifications.api.ground.query import takes
+from notifications.api.ground.row import RowView
+from notifications.api.ground.view import ApiView, save
 from notifications.fcm import payload
 from notifications.gateway import Message
 from notifications.people.contact import Contact

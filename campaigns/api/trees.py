@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from campaigns.rules import FIELDS, MANY, OPERATORS
-from notifications.api.fields import JsonObject
+from notifications.api.ground.fields import JsonObject
 
 FIELD = f"attributes.<name>, {', '.join(FIELDS)}."
 LISTS = ", ".join(op for op in OPERATORS if op in MANY)

@@ -18,7 +18,7 @@ from config.front.environ import with_body
 from config.language import Language
 from config.security import SecurityHeaders
 from config.unavailable import FOR_PROGRAMS
-from notifications.api import problems
+from notifications.api.ground import problems
 from notifications.requests.origin import address_of
 from notifications.requests.request_id import RequestId
 

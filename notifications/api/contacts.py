@@ -17,16 +17,16 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api import pages, tags
-from notifications.api.fields import CountedList, StrictSerializer
-from notifications.api.idempotency import idempotent
-from notifications.api.patience import patient
-from notifications.api.problems import flattened
-from notifications.api.query import takes
+from notifications.api.ground import pages, tags
+from notifications.api.ground.fields import CountedList, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.patience import patient
+from notifications.api.ground.problems import flattened
+from notifications.api.ground.query import takes
+from notifications.api.ground.rendering import ExactParser
+from notifications.api.ground.view import ApiView
 from notifications.api.reading import read_person
-from notifications.api.rendering import ExactParser
 from notifications.api.shapes import ContactSerializer, PersonSerializer
-from notifications.api.view import ApiView
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert

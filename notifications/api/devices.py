@@ -10,11 +10,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.idempotency import idempotent
-from notifications.api.patience import patient
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.patience import patient
+from notifications.api.ground.view import ApiView
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
-from notifications.api.view import ApiView
 from notifications.people.contact import Contact
 from notifications.people.device import Device, unregister
 from notifications.people.registry import register

@@ -15,7 +15,7 @@ from unicodedata import category
 from django.core.exceptions import ValidationError as Invalid
 from rest_framework.serializers import ValidationError
 
-from notifications.api.fields import holds_nul
+from notifications.api.ground.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.people.contact import Contact, validate_attributes
 from notifications.people.device import Device, validate_address

@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from notifications.api.fields import JsonObject
+from notifications.api.ground.fields import JsonObject
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 

@@ -13,7 +13,7 @@ from django.db import connections, transaction
 
 from campaigns.campaign import Campaign
 from campaigns.run import Run
-from notifications.api.idempotency import SAID_AGAIN
+from notifications.api.ground.idempotency import SAID_AGAIN
 from notifications.people.project import Project
 from notifications.requests import idempotency
 from notifications.requests.idempotency import Answer, IdempotencyKey, once

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from campaigns import reports
 from campaigns.api.runs import RunSerializer
 from campaigns.run import Run
-from notifications.api.rendering import as_json
+from notifications.api.ground.rendering import as_json
 
 
 class Command(BaseCommand):

@@ -20,7 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
-from notifications.api.rendering import OrjsonRenderer, as_json
+from notifications.api.ground.rendering import OrjsonRenderer, as_json
 from notifications.postgres.outage import DATABASE_TROUBLE
 
 log = logging.getLogger(__name__)

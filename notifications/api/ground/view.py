@@ -15,11 +15,12 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from notifications.api import schema as schema  # registers itself
-from notifications.api import tags
-from notifications.api.problems import Problem
-from notifications.api.query import refuse_unknown
-from notifications.api.rendering import AlwaysJson, refuse_unreadable
+from notifications.api.ground import (
+    tags,
+)
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.query import refuse_unknown
+from notifications.api.ground.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
 from notifications.requests import origin
 from notifications.staff import audit, changes

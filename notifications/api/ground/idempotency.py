@@ -13,9 +13,9 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.problems import Problem
-from notifications.api.rendering import as_json
-from notifications.api.view import ApiView
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.rendering import as_json
+from notifications.api.ground.view import ApiView
 from notifications.requests.idempotency import Answer, IdempotencyKey, once
 from notifications.values import exact
 

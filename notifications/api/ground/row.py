@@ -10,10 +10,10 @@ from django.db import transaction
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from notifications.api import tags
-from notifications.api.patience import patient
-from notifications.api.rendering import as_json
-from notifications.api.view import ApiView, delete
+from notifications.api.ground import tags
+from notifications.api.ground.patience import patient
+from notifications.api.ground.rendering import as_json
+from notifications.api.ground.view import ApiView, delete
 from notifications.people.project import OfProject
 from notifications.staff import audit
 

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
-from notifications.api.problems import Problem
-from notifications.api.rendering import as_json
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.rendering import as_json
 
 
 def tag_of(shown: Any) -> str:

@@ -10,8 +10,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from notifications.api.authentication import ApiKeyAuthentication
-from notifications.api.problems import CONTENT_TYPE, ProblemSerializer
+from notifications.api.ground.authentication import ApiKeyAuthentication
+from notifications.api.ground.problems import CONTENT_TYPE, ProblemSerializer
 
 WITH_A_BODY = {"POST", "PUT", "PATCH"}
 CHANGES_ONE = {"PUT", "PATCH", "DELETE"}
