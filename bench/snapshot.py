@@ -17,8 +17,8 @@ from django.utils import timezone  # noqa: E402
 
 from campaigns import audience, control, forgetting, freezing  # noqa: E402
 from campaigns.campaign import Campaign  # noqa: E402
-from campaigns.reasons import Cause  # noqa: E402
-from campaigns.run import Run  # noqa: E402
+from campaigns.runs.reasons import Cause  # noqa: E402
+from campaigns.runs.run import Run  # noqa: E402
 
 TABLES = ("campaigns_recipient", "campaigns_delivery")
 # As a finished run of that size leaves them.

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns import recurrence, rules
 from campaigns.bounds import leaves
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from notifications.people.contact import Contact, stay
 from notifications.people.device import Device

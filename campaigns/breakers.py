@@ -14,12 +14,12 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
-from campaigns import details
-from campaigns.chunk import IN_FLIGHT, WINDOW, Claim
 from campaigns.judging import Final
 from campaigns.left import Left
-from campaigns.reasons import Cause, Reason
-from campaigns.run import Run
+from campaigns.runs import details
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim
+from campaigns.runs.reasons import Cause, Reason
+from campaigns.runs.run import Run
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE, instant_of, rhythm_of
-from campaigns.run import WAITS, Run
+from campaigns.runs.run import WAITS, Run
 
 MOST = 500  # of each kind in one view; a page of more could not be read
 EXPECTED = "expected"

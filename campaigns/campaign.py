@@ -18,7 +18,7 @@ from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
 from campaigns.recurrence import ONCE
 from campaigns.rendering import Renderer
-from campaigns.run import HOLDS, POLICY, Run
+from campaigns.runs.run import HOLDS, POLICY, Run
 from campaigns.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL

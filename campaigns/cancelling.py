@@ -9,10 +9,10 @@ from django.db import connection
 from django.db.models import F
 
 from campaigns import reports
-from campaigns.chunk import Chunk, free_lapsed
-from campaigns.ledger import COPIES
-from campaigns.reasons import Reason
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk, free_lapsed
+from campaigns.runs.ledger import COPIES
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 from notifications.postgres import clock
 
 AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock

@@ -13,12 +13,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns import details, recurrence, schedule, unknowns
+from campaigns import recurrence, schedule, unknowns
 from campaigns.campaign import Campaign
-from campaigns.chunk import Chunk
-from campaigns.reasons import Cause
 from campaigns.recurrence import ONCE
-from campaigns.run import Run
+from campaigns.runs import details
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people import device
 from notifications.staff import audit
 

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.staff import audit
 
 LONGEST_TAG = 30

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils.translation import gettext
 
-from campaigns.ledger import drop_partition
-from campaigns.run import Run
+from campaigns.runs.ledger import drop_partition
+from campaigns.runs.run import Run
 from notifications.staff import audit
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.reasons import Reason
+from campaigns.runs.reasons import Reason
 from notifications.gateway import Outcome, Verdict
 from notifications.pace.pacing import Heard
 

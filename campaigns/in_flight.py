@@ -7,10 +7,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from campaigns.judging import Final, unsent
-from campaigns.ledger import Window
 from campaigns.left import Left
-from campaigns.reasons import Reason
 from campaigns.rendering import Unrenderable
+from campaigns.runs.ledger import Window
+from campaigns.runs.reasons import Reason
 from notifications.gateway import Message, Outcome
 
 

@@ -11,11 +11,11 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from campaigns.ledger import Delivery, Retry
 from campaigns.left import Left
-from campaigns.reasons import NOBODY_KNOWS, Reason
 from campaigns.rendering import Unrenderable
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery, Retry
+from campaigns.runs.reasons import NOBODY_KNOWS, Reason
+from campaigns.runs.run import Run
 from notifications.gateway import Arrived, Outcome, Verdict
 
 Status = Delivery.Status

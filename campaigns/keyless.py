@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from campaigns.ledger import Window
-from campaigns.run import Run
+from campaigns.runs.ledger import Window
+from campaigns.runs.run import Run
 from notifications.gateway import BadCredentials, WrongKey
 
 log = logging.getLogger(__name__)

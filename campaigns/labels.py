@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.fcm.rules import LONGEST_LABEL
 
 REPORTED_A_DAY = 100

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from campaigns.chunk import Claim
-from campaigns.ledger import COPIES
 from campaigns.rendering import Reader
+from campaigns.runs.chunk import Claim
+from campaigns.runs.ledger import COPIES
 from notifications.values import exact
 
 

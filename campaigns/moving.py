@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE, instant_of, rhythm_of
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.staff import audit
 from notifications.values.moments import short
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext
 
-from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable
 from campaigns.rules import Broken
+from campaigns.runs.reasons import Reason
 from campaigns.selection import compile_tree
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from campaigns.ledger import Delivery
 from campaigns.left import Left
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.gateway import Outcome, Verdict
 from notifications.people.device import Device
 from notifications.postgres.outage import patiently

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.sent import seqs_in
 
 ROWS_AT_ONCE = 2_000

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from campaigns.rhythm import Rhythm
-from campaigns.run import HOLDS, POLICY, WAITS, Run
+from campaigns.runs.run import HOLDS, POLICY, WAITS, Run
 
 if TYPE_CHECKING:
     from campaigns.campaign import Campaign

@@ -12,7 +12,7 @@ from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns import filling, liquid
 from campaigns.content import Content, is_personal, on_platform
-from campaigns.reasons import Reason
+from campaigns.runs.reasons import Reason
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import Problem
 from notifications.fcm.sizes import TooBig

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from campaigns.chunk import Chunk
-from campaigns.run import Run
-from campaigns.wave import Wave
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.run import Run
+from campaigns.runs.wave import Wave
 
 DAY = timedelta(days=1)
 STANDS_STILL = timedelta(seconds=60)

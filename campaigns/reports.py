@@ -11,10 +11,10 @@ from django.db import connection
 from django.db.models import Count, F, Min, Q, Sum
 from django.utils import timezone
 
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Window
-from campaigns.reasons import in_words
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.reasons import in_words
+from campaigns.runs.run import Run
 
 RATE_OVER = timedelta(seconds=5)
 STATUSES = Delivery.Status.values

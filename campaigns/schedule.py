@@ -10,9 +10,7 @@ from itertools import islice, takewhile
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
-from campaigns import absence, details
 from campaigns.campaign import Campaign
-from campaigns.reasons import Cause
 from campaigns.recurrence import (
     ONCE,
     following,
@@ -23,7 +21,9 @@ from campaigns.recurrence import (
     rhythm_of,
     stopped,
 )
-from campaigns.run import Run
+from campaigns.runs import absence, details
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.staff import audit
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.ledger import PERSON_INDEX
-from campaigns.run import Run
+from campaigns.runs.ledger import PERSON_INDEX
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 
 MOST_DEVICES = 1_000  # of one person; a test phone may collect many

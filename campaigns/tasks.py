@@ -17,10 +17,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns import engine, schedule, sending
-from campaigns.chunk import Chunk, Fenced, lapses_soon
-from campaigns.failpoints import hit
-from campaigns.tick import Tick
-from campaigns.wave import Wave
+from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
+from campaigns.runs.failpoints import hit
+from campaigns.runs.tick import Tick
+from campaigns.runs.wave import Wave
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Max
 
-from campaigns.ledger import Window
-from campaigns.run import Run
+from campaigns.runs.ledger import Window
+from campaigns.runs.run import Run
 
 MOST_POINTS = 120  # wider than that a line tells no more, on a screen of any width
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)

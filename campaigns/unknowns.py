@@ -14,11 +14,11 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns.chunk import Chunk
 from campaigns.judging import MOST_COPIES
-from campaigns.ledger import Delivery
-from campaigns.reasons import OF_THE_MOMENT, Reason
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import OF_THE_MOMENT, Reason
+from campaigns.runs.run import Run
 
 
 def undecided(run: Run) -> int:

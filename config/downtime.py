@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from campaigns.admin.live import COMING_BACK
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from config import celery, health
 from config.celery_settings import QUEUES
 from notifications.admin.furniture.chosen import chosen

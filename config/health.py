@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from prometheus_client import CollectorRegistry, generate_latest
 
-from campaigns.tick import Tick
+from campaigns.runs.tick import Tick
 from config.metrics import Metrics
 from config.prerequisites import missing_databases, old_postgresql
 

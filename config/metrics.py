@@ -13,11 +13,11 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from campaigns.chunk import LEASE, Chunk
-from campaigns.ledger import Delivery
 from campaigns.repairs import repairs, stalled
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.chunk import LEASE, Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from config.broker import PRIORITY_STEPS
 from config.celery_settings import QUEUES
 

@@ -21,7 +21,7 @@ from kombu.exceptions import OperationalError
 
 from campaigns import tasks
 from campaigns.repairs import repairs
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from config import celery, health, metrics
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.page import actor

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from config.security import policy
 from notifications.admin.furniture import chosen, onward
 from notifications.admin.furniture.keyset import row_id

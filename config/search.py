@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from config.navigation import navigation
 from notifications.admin.device import LEAST_TAIL

@@ -249,14 +249,14 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "AudienceKind": "campaigns.audience.Audience.Kind",
-        "CauseCode": "campaigns.reasons.Cause",
-        "DeliveryStatus": "campaigns.ledger.Delivery.Status",
+        "CauseCode": "campaigns.runs.reasons.Cause",
+        "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",
         "Operator": "campaigns.rules.OPERATORS",
-        "OnUnknown": "campaigns.run.Run.OnUnknown",
+        "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pace.pacing.Limit",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.campaign.Campaign.Repeat",
-        "RunState": "campaigns.run.Run.State",
+        "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.campaign.Campaign.Schedule",
     },
 }

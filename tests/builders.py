@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns import control, engine
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from notifications.people.contact import Contact
 from notifications.people.device import Device

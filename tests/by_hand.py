@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from campaigns import engine, sending
-from campaigns.chunk import Chunk
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.run import Run
 
 
 def let_leases_lapse() -> None:

@@ -8,15 +8,16 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, settling, tasks
-from campaigns.chunk import Chunk
+from campaigns import control, engine, settling, tasks
 from campaigns.judging import Final
-from campaigns.ledger import Delivery, Window
 from campaigns.left import left_to_send
-from campaigns.reasons import Reason
-from campaigns.run import Run
-from campaigns.tick import Tick
-from campaigns.wave import Wave
+from campaigns.runs import chunk
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
+from campaigns.runs.wave import Wave
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
 

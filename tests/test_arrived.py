@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, reports, sending, unknowns
-from campaigns.ledger import Delivery, Retry, Window
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns import control, engine, reports, sending, unknowns
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, engine, reports, sending
-from campaigns.ledger import Retry
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.ledger import Retry
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

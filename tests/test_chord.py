@@ -12,9 +12,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import chunk, control, reports, tasks
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns import control, reports, tasks
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_run
 from tests.by_hand import let_leases_lapse

@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine, sending, tasks
-from campaigns.ledger import Retry
-from campaigns.run import Run
-from campaigns.tick import Tick
-from campaigns.wave import Wave
+from campaigns.runs.ledger import Retry
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
+from campaigns.runs.wave import Wave
 from notifications.people.project import Project
 from notifications.postgres import clock
 from tests.builders import make_people, make_run, make_scheduled_run

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from campaigns import tasks
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_people, make_run

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, reports, tasks
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -11,8 +11,8 @@ from django.conf import LazySettings
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.ledger import Retry, Window
-from campaigns.run import Run
+from campaigns.runs.ledger import Retry, Window
+from campaigns.runs.run import Run
 from notifications.pace import pacing
 from notifications.pace.pacing import Gate, Heard, Limit, pace_of
 from notifications.people.project import Project

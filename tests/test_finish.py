@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import engine, sending
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm

@@ -9,9 +9,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns import control, engine, freezing, reports, tasks
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Recipient
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.builders import make_audience, make_contact, make_device, make_people, make_run

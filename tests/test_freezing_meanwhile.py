@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import control, engine, freezing, reports, tasks
-from campaigns.ledger import Recipient
-from campaigns.run import Run
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 

@@ -13,9 +13,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.chunk import claim
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.chunk import claim
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.forgetting import flush

@@ -9,12 +9,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import chunk, control, reports, sending, settling
+from campaigns import control, reports, sending, settling
 from campaigns.judging import Final
-from campaigns.ledger import Delivery
 from campaigns.left import Left, left_to_send
 from campaigns.parting import GATHERING, hand_back
-from campaigns.reasons import Reason
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Reason
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests import beside

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import labels
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_project, make_run

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from campaigns import control, engine
 from campaigns.campaign import Campaign
-from campaigns.ledger import Delivery, Recipient
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.builders import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from campaigns import control, details, engine
+from campaigns import control, engine
 from campaigns.audience import Audience
-from campaigns.ledger import Recipient
-from campaigns.run import Run
+from campaigns.runs import details
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_audience, make_people, make_run
 

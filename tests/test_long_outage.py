@@ -13,9 +13,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Retry, Window
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.run import Run
 from notifications.pace import pacing
 from notifications.people.project import Project
 from tests.builders import make_people, make_run

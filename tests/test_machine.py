@@ -21,11 +21,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import chunk, control, engine, freezing, reports, sending
-from campaigns.chunk import Chunk, Fenced
-from campaigns.ledger import Delivery, Recipient, Retry, Window
-from campaigns.reasons import Cause
-from campaigns.run import MOVES, Run
+from campaigns import control, engine, freezing, reports, sending
+from campaigns.runs import chunk
+from campaigns.runs.chunk import Chunk, Fenced
+from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import MOVES, Run
 from notifications.fcm.verdicts import (
     ACCEPTED,
     NEVER_LEFT,

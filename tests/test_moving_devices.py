@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine, freezing, sending
-from campaigns.chunk import Claim
-from campaigns.ledger import Delivery, Recipient, Window
 from campaigns.left import Left
-from campaigns.run import Run
+from campaigns.runs.chunk import Claim
+from campaigns.runs.ledger import Delivery, Recipient, Window
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller

@@ -13,8 +13,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from campaigns import chunk, engine, reports, sending, settling, tasks
-from campaigns.ledger import Delivery, Window
+from campaigns import engine, reports, sending, settling, tasks
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery, Window
 from notifications.people.project import Project
 from notifications.postgres import outage
 from tests import beside

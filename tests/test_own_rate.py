@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm

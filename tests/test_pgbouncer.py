@@ -14,7 +14,7 @@ from django.db import connection
 from psycopg import sql
 
 from campaigns import reports
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.bouncer import PROGRAM, Bouncer
 from tests.builders import make_campaign, make_people

@@ -13,7 +13,7 @@ from campaigns.admin.campaign_form import CampaignForm
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.campaign import WHEN, Campaign
 from campaigns.recurrence import repeated
-from campaigns.run import POLICY, Run
+from campaigns.runs.run import POLICY, Run
 from tests.builders import make_campaign, make_project
 
 OTHERWISE: dict[str, Any] = {

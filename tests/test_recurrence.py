@@ -9,9 +9,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, details, engine, moving, schedule
+from campaigns import control, engine, moving, schedule
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs import details
+from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.builders import make_campaign, make_people, make_project
 

@@ -10,7 +10,7 @@ import pytest
 import redis
 from celery import Celery
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from config.redis_address import redis_address
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder

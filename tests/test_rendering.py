@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import liquid
-from campaigns.reasons import Reason
 from campaigns.rendering import Reader, Renderer, Unrenderable, render
+from campaigns.runs.reasons import Reason
 from campaigns.template import Template
 from notifications.fcm import payload, sizes, validation
 from notifications.gateway import Message

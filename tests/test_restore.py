@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 from psycopg import sql
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.test_absence import NIGHT, age, tick

@@ -17,7 +17,7 @@ from celery import Celery
 from django.db import connection
 
 from campaigns import reports
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests import previous_release
 from tests.builders import make_campaign, make_people

@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import audience, control, engine
 from campaigns.audience import Audience
 from campaigns.bounds import leaves
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.builders import make_audience, make_campaign, make_contact, make_project

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, engine, tasks
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_project
 

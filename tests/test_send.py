@@ -8,11 +8,11 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Retry, Window
 from campaigns.parting import GATHERING
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact

@@ -18,7 +18,7 @@ from time_machine import travel
 from campaigns import control, engine, moving, recurrence
 from campaigns.campaign import Campaign
 from campaigns.recurrence import name_of
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from tests.builders import make_campaign, make_project
 from tests.waiting import eventually, somebody_waits
 

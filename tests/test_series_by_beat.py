@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, moving
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm

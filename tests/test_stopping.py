@@ -8,7 +8,7 @@ import pytest
 
 from campaigns import control, engine, moving
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.test_recurrence import DAY, first, launch, runs, series
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, sending, settling
+from campaigns import control, engine, sending, settling
 from campaigns.judging import Final
-from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import left_to_send
-from campaigns.reasons import Reason
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.reasons import Reason
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse, work

@@ -10,12 +10,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import chunk, control, engine, reports, sending, settling, unknowns
+from campaigns import control, engine, reports, sending, settling, unknowns
 from campaigns.judging import Final
-from campaigns.ledger import Delivery, Retry, Window
 from campaigns.left import Left, left_to_send
-from campaigns.reasons import Reason
-from campaigns.run import Run
+from campaigns.runs import chunk
+from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.builders import make_people, make_run

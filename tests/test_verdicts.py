@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.judging import AGAIN, REFUSED
-from campaigns.reasons import Reason
+from campaigns.runs.reasons import Reason
 from campaigns.settling import RETIRES
 from notifications.fcm.rules import MAX_TTL
 from notifications.fcm.verdicts import (

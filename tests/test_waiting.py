@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.utils import timezone
 
 from campaigns import engine, reports, sending
-from campaigns.ledger import Retry
+from campaigns.runs.ledger import Retry
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm

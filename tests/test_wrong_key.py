@@ -13,9 +13,9 @@ from django.conf import LazySettings
 from django.utils import timezone
 
 from campaigns import keyless, sending
-from campaigns.chunk import Chunk
-from campaigns.ledger import Window
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Window
+from campaigns.runs.run import Run
 from config import startup
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount

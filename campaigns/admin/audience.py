@@ -20,7 +20,7 @@ from campaigns.admin.audience_list import AudienceList
 from campaigns.admin.words import broken, sentence
 from campaigns.audience import Audience, Member
 from campaigns.rules import is_field
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog, ask, done
 from notifications.admin.furniture.page import Page, actor, page_url

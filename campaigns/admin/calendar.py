@@ -22,7 +22,7 @@ from campaigns.admin import calendar_span
 from campaigns.admin.calendar_span import COOKIE, Span
 from campaigns.admin.move import MoveDialog
 from campaigns.calendar import DRAFT, EXPECTED, Entry
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput

@@ -24,7 +24,7 @@ from campaigns.admin.ending import StopDialog
 from campaigns.admin.filing import FILING, FilingPages
 from campaigns.admin.launch import LaunchDialog
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import actor, page_url
 from notifications.admin.furniture.unfolded import action, display

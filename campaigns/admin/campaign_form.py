@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import colleagues, in_place
 from campaigns.campaign import WHEN, Campaign
-from campaigns.run import POLICY, Run
+from campaigns.runs.run import POLICY, Run
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.widgets import WallClockInput
 from notifications.fcm.rules import MAX_TTL

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from campaigns.admin import forecast
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.pacing import full_rate
 

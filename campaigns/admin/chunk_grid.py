@@ -9,8 +9,8 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from campaigns import reports
-from campaigns.chunk import Chunk
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.run import Run
 
 # In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
 KINDS = {

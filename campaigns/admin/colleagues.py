@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.campaign import WHEN, Campaign
 from campaigns.content import TEXTS
-from campaigns.run import POLICY
+from campaigns.runs.run import POLICY
 from notifications.staff.audit import AuditEntry
 
 GUARDED = ("name", "audience", "template", *WHEN, *POLICY)

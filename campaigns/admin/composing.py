@@ -26,7 +26,7 @@ from campaigns.admin.words import sentence
 from campaigns.audience import Audience, sample, validate_rules
 from campaigns.campaign import Campaign
 from campaigns.content import TEXTS
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText

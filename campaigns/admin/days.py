@@ -16,7 +16,7 @@ from django.utils.translation import pgettext
 
 from campaigns.admin.live import share
 from campaigns.admin.rate_line import Mark, nice_top
-from campaigns.run import Run
+from campaigns.runs.run import Run
 
 SHOWN = 14
 LOOKED_AT = 28  # days, for what is usual

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from campaigns import recipients
 from campaigns.admin.reason_steps import STEPS
-from campaigns.ledger import Delivery
-from campaigns.reasons import Reason, in_words
 from campaigns.recipients import WAITING, Filters, Row
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Reason, in_words
+from campaigns.runs.run import Run
 from notifications.people.device import Device, shortened
 
 PAGE = 100

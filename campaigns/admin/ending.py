@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns import recurrence, reports
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import filing, recurrence
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, page_url

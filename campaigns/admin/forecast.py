@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from campaigns import sampling
 from campaigns.engine import ONE_WORKER
-from campaigns.pace import in_workers
+from campaigns.runs.pace import in_workers
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.pace.pacing import cold_rate, full_rate
 from notifications.people.device import Device

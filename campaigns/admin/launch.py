@@ -19,7 +19,7 @@ from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.widgets import LineInput
 from notifications.people.contact import Contact

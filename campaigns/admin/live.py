@@ -19,9 +19,9 @@ from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
 from campaigns.breakers import DEAD
-from campaigns.chunk import Chunk
-from campaigns.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
+from campaigns.runs.run import Run
 from notifications.people import device
 from notifications.people.device import Device
 

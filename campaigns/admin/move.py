@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import moving
 from campaigns.admin import calendar_span, forecast
 from campaigns.admin.campaign_form import WallClock
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
 from notifications.values.zones import known_zones

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.reasons import Cause
+from campaigns.runs.reasons import Cause
 
 NEXT_STEP: dict[str, str | Promise] = {
     Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),

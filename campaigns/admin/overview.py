@@ -17,9 +17,9 @@ from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_w
 from campaigns.admin.quota import quotas
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from campaigns.template import Template
-from campaigns.tick import Tick
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import size_in_words
 from notifications.people.contact import Contact

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from campaigns import pace
 from campaigns.admin import forecast
-from campaigns.run import Run
+from campaigns.runs import pace
+from campaigns.runs.run import Run
 from notifications.pace.pacing import Limit
 
 

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.reason_steps import STEPS
 from campaigns.admin.words import sentence
-from campaigns.ledger import Delivery
-from campaigns.reasons import in_words
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import in_words
+from campaigns.runs.run import Run
 from campaigns.sent import Sent, sent_to
 from notifications.people.contact import Contact
 from notifications.people.device import Device

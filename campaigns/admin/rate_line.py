@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from campaigns.pace import number
-from campaigns.run import Run
+from campaigns.runs.pace import number
+from campaigns.runs.run import Run
 from campaigns.timeline import Timeline, timeline
 from notifications.values.moments import (
     CLOCK,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.reasons import Reason
+from campaigns.runs.reasons import Reason
 
 STEPS: dict[str, str | Promise] = {
     Reason.UNREGISTERED: _("Nothing: the address comes back by itself when the app is opened "

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.campaign import Campaign
 from campaigns.recurrence import ONCE
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.values.moments import CLOCK, DAY, local
 
 EACH = {

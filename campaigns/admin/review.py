@@ -18,8 +18,8 @@ from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
-from campaigns.chunk import IN_FLIGHT, WINDOW
-from campaigns.run import Run
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within

@@ -21,8 +21,8 @@ from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.change_rate import RateDialog
 from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import actor, page_url
 from notifications.admin.furniture.unfolded import action, display

@@ -23,7 +23,7 @@ from campaigns.admin import (
     repeating,
 )
 from campaigns.admin.words import sentence
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import ReadOnlyPage

@@ -19,7 +19,7 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import POLICY, Run
+from campaigns.runs.run import POLICY, Run
 from campaigns.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer

@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import recipients
-from campaigns.ledger import Delivery
-from campaigns.reasons import Reason
 from campaigns.recipients import Filters, Row
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 from notifications.api.ground import pages
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView

@@ -12,10 +12,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import control, pace, reports, tasks
-from campaigns.reasons import Cause, cause_in_words
+from campaigns import control, reports, tasks
 from campaigns.reports import Totals
-from campaigns.run import Run
+from campaigns.runs import pace
+from campaigns.runs.reasons import Cause, cause_in_words
+from campaigns.runs.run import Run
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing
 from notifications.api.ground.idempotency import idempotent

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people, make_run, make_scheduled_run

@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.admin import launch
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of

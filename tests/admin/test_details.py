@@ -7,7 +7,8 @@ from string import Formatter
 import pytest
 from django.utils import translation
 
-from campaigns import control, details
+from campaigns import control
+from campaigns.runs import details
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_people, make_run

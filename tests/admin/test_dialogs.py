@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.people.device import Device
 from notifications.people.project import Project

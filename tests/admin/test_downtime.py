@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from config import downtime
 from notifications.pace import pacing
 from notifications.people.project import Project

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from campaigns import control, engine, filing
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.urls import reverse
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_campaign, make_contact, make_device

@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from campaigns import recipients
-from campaigns.ledger import Delivery, Recipient
 from campaigns.recipients import Filters
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

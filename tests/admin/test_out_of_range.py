@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.admin import launch
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of

@@ -8,9 +8,9 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns.reasons import Cause
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people, make_run

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.admin.days import days_of
-from campaigns.chunk import Chunk
-from campaigns.ledger import Window
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Window
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk

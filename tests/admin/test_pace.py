@@ -7,10 +7,10 @@ import re
 import pytest
 from django.conf import LazySettings
 
-from campaigns import pace
 from campaigns.admin import forecast
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs import pace
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.pace.pacing import Gate, Heard, Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from tests.admin.desk import Desk

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import engine, freezing
-from campaigns.ledger import PERSON_INDEX, Delivery, Recipient
 from campaigns.recipients import Filters, Row, page
-from campaigns.run import Run
+from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient
+from campaigns.runs.run import Run
 from campaigns.sent import sent_to
 from notifications.people.contact import Contact
 from notifications.people.device import Device

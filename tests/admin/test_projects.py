@@ -18,8 +18,8 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from campaigns.campaign import Campaign
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from config import projects
 from notifications.admin.furniture.page import Page
 from notifications.people.project import Project

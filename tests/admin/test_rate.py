@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from campaigns import control
-from campaigns.chunk import claim
-from campaigns.run import Run
+from campaigns.runs.chunk import claim
+from campaigns.runs.run import Run
 from campaigns.sending import Sending
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from campaigns import engine
 from campaigns.admin.next_step import NEXT_STEP
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of

@@ -17,10 +17,10 @@ from campaigns import engine, freezing, tasks
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
 from campaigns.campaign import Campaign
-from campaigns.chunk import Chunk
-from campaigns.ledger import Delivery, Window
-from campaigns.reasons import Cause, Reason
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.reasons import Cause, Reason
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import engine, freezing
-from campaigns.reasons import Cause
+from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.admin.test_run_course import cells_of, settle

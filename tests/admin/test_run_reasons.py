@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.ledger import Delivery
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_run import settle

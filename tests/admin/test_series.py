@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, engine
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.admin.test_calendar import cells

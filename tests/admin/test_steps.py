@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

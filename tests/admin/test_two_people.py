@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.campaign import WHEN, Campaign
-from campaigns.run import POLICY, Run
+from campaigns.runs.run import POLICY, Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import make_audience, make_campaign, make_people

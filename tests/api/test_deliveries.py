@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import engine, recipients
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import audience, control
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from notifications.people.contact import Contact
 from notifications.requests.idempotency import IdempotencyKey

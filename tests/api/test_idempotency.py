@@ -12,7 +12,7 @@ import time_machine
 from django.db import connections, transaction
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.api.ground.idempotency import SAID_AGAIN
 from notifications.people.project import Project
 from notifications.requests import idempotency

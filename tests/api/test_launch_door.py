@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

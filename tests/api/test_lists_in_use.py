@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import control, engine
 from campaigns.audience import Audience, hold_lists
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller

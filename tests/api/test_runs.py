@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.chunk import Chunk
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.pace.pacing import Gate, Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import control, engine
-from campaigns.chunk import Chunk
-from campaigns.reasons import Cause
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.test_run import settle

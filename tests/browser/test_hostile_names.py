@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import control, engine
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.browser.settled import wait_until_settled

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff import second_factor

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.campaign import Campaign
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people
 from tests.fcm import Fcm

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from campaigns.chunk import IN_FLIGHT, WINDOW
-from campaigns.ledger import Window
-from campaigns.run import Run
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.ledger import Window
+from campaigns.runs.run import Run
 from tests.chaos.scene import Scene, query
 
 AT_MOST = WINDOW * IN_FLIGHT  # per killed child

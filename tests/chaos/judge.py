@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from campaigns import reports
-from campaigns.chunk import Chunk
+from campaigns.runs.chunk import Chunk
 from tests.chaos.evidence import Evidence, gather, recovered
 from tests.chaos.scene import Scene, query
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from campaigns import control, reports, tasks
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project
 from tests.chaos.door import Door

@@ -14,7 +14,7 @@ from dataclasses import replace
 from django.db import connection
 
 from campaigns import control, tasks
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from tests.chaos.fault import Fault
 from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, restart_postgres
 from tests.chaos.owner import alter, order, reset

@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import control, engine, forgetting, reports, sending
-from campaigns.ledger import Delivery, Recipient, Window
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery, Recipient, Window
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

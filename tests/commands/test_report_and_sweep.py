@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.chunk import Chunk
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from config.celery import app
 from notifications.people.project import Project
 from tests.api.caller import Caller

@@ -9,8 +9,8 @@ from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.chunk import Chunk
-from campaigns.tick import Tick
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.template import Template
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey

@@ -17,8 +17,8 @@ from django.utils import timezone
 from campaigns import control, engine
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.ledger import Recipient
-from campaigns.run import Run
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.security import asking

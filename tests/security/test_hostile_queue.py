@@ -16,7 +16,7 @@ import redis
 from django.utils import timezone
 
 from campaigns import control, engine, tasks
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from config.celery import app
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people

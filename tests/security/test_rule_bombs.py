@@ -13,7 +13,7 @@ from pytest import MonkeyPatch
 from campaigns import control, engine, rules
 from campaigns.audience import Audience
 from campaigns.bounds import KEPT
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault

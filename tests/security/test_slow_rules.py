@@ -11,7 +11,7 @@ from campaigns import audience, outlook, sampling, vocabulary
 from campaigns.admin import forecast, inquiry, launch, review
 from campaigns.api import audiences
 from campaigns.audience import Audience
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from campaigns.selection import PEOPLE_AND_DEVICES, Sql
 from notifications.people.contact import Contact
 from notifications.people.project import Project

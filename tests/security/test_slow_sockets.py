@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.builders import make_people, make_run

@@ -10,8 +10,8 @@ from liquid import BoundTemplate
 from pytest import MonkeyPatch
 
 from campaigns import liquid, rehearsal
-from campaigns.reasons import Reason
 from campaigns.recent import Recent
+from campaigns.runs.reasons import Reason
 from campaigns.template import Template
 from notifications.people.project import Project
 from tests.admin.desk import Desk

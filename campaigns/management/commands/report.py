@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from campaigns import reports
 from campaigns.api.runs import RunSerializer
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.api.ground.rendering import as_json
 
 

@@ -15,7 +15,7 @@ HOUR_OF_SWEEPS = "chaos-hour"
 def _two_sweeps() -> None:
     """Each sweep looks and starts without a guard, as a series that makes its own run."""
     from campaigns import schedule
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     start = schedule._start
 
@@ -31,7 +31,7 @@ def _two_sweeps() -> None:
 @bug("late is late", fault="F15")
 def _late_is_late() -> None:
     """Whatever is due starts, however long ago that was."""
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     patch(Run, "max_lateness_seconds", property(lambda run: 10**9, lambda run, value: None))
 
@@ -49,8 +49,9 @@ def _by_the_workers_clock() -> None:
     """Whoever is to take a chunk takes over one whose lease his own clock calls lapsed."""
     from django.utils import timezone
 
-    from campaigns import chunk, sending
-    from campaigns.chunk import Chunk
+    from campaigns import sending
+    from campaigns.runs import chunk
+    from campaigns.runs.chunk import Chunk
 
     claim = chunk.claim
 
@@ -70,7 +71,8 @@ def _by_the_hour_they_are_told() -> None:
     import redis
     from django.conf import settings
 
-    from campaigns import absence, engine
+    from campaigns import engine
+    from campaigns.runs import absence
 
     patch(absence, "ask", lambda run, now: False)  # beat does not tick by that hour
     sweep = engine.sweep
@@ -101,7 +103,7 @@ def _a_day_has_24_hours() -> None:
 @bug("nobody is ever missing", fault="F19")
 def _nobody_is_ever_missing() -> None:
     """Whatever the rows call waiting is sent, however long ago they were written."""
-    from campaigns import absence, chunk, tick
+    from campaigns.runs import absence, chunk, tick
 
     for module in (absence, chunk, tick):
         patch(module, "LONG", timedelta(days=365))
@@ -110,7 +112,7 @@ def _nobody_is_ever_missing() -> None:
 @bug("the first tick ends an absence", fault="F19")
 def _the_first_tick_ends_it() -> None:
     """Nobody writes down that there was one, for whoever comes later to ask about."""
-    from campaigns import tick
+    from campaigns.runs import tick
 
     before, _, _ = tick.RECORD.partition(",\n    left_at")
     assert before.endswith("at = EXCLUDED.at")

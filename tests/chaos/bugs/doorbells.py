@@ -20,7 +20,8 @@ def _short_visibility() -> None:
 @bug("two may hold a chunk", fault="F12")
 def _two_may_hold_a_chunk() -> None:
     """Whoever is asked to send a chunk takes it, though another one is at it."""
-    from campaigns import chunk, sending
+    from campaigns import sending
+    from campaigns.runs import chunk
 
     claim = chunk.claim
 
@@ -37,7 +38,8 @@ def _a_task_is_an_order() -> None:
     """Whoever is asked to send a chunk sends all of it, done or not."""
     import re
 
-    from campaigns import chunk, left, sending
+    from campaigns import left, sending
+    from campaigns.runs import chunk
 
     claim = chunk.claim
     patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))
@@ -56,7 +58,7 @@ def _the_callback_finishes() -> None:
     from django.utils import timezone
 
     from campaigns import tasks
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     def finish(run_id: int) -> None:
         run = Run.objects.get(pk=run_id)
@@ -78,7 +80,7 @@ def _a_callback_counts_once() -> None:
     from django.utils import timezone
 
     from campaigns import engine, tasks
-    from campaigns.wave import Wave
+    from campaigns.runs.wave import Wave
 
     step = tasks.wave_done.run
 

@@ -40,7 +40,7 @@ def _an_answer() -> None:
     from dataclasses import replace
 
     from campaigns import judging
-    from campaigns.ledger import Retry
+    from campaigns.runs.ledger import Retry
 
     again = judging._again
 
@@ -57,7 +57,8 @@ def _an_answer() -> None:
 @bug("sends again whatever was asked for", fault="F42h")
 def _sends_again() -> None:
     """Who is never to be sent to twice is treated like everybody."""
-    from campaigns import chunk, sending
+    from campaigns import sending
+    from campaigns.runs import chunk
 
     claim = chunk.claim
 

@@ -19,7 +19,7 @@ def _small_parts() -> None:
 def _the_first_part_is_everybody() -> None:
     """Nobody remembers that there are more to freeze."""
     from campaigns import freezing
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     begin = freezing._begin
 
@@ -36,7 +36,7 @@ def _holds_the_run() -> None:
     from django.db import transaction
 
     from campaigns import freezing
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     go_on = freezing.go_on
 
@@ -54,7 +54,7 @@ def _keeps_the_part() -> None:
     from django.db.models import F
 
     from campaigns import freezing
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     keep = freezing._keep
 

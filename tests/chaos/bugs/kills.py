@@ -51,7 +51,8 @@ def _two_transactions() -> None:
     """The chunks are committed before the run is moved."""
     from django.db import connection
 
-    from campaigns import failpoints, freezing
+    from campaigns import freezing
+    from campaigns.runs import failpoints
 
     hit = failpoints.hit
 
@@ -76,8 +77,9 @@ def _forget_what_was_in_flight() -> None:
     """Whoever takes a chunk over tidies the windows away that a dead worker left open."""
     from django.utils import timezone
 
-    from campaigns import chunk, sending
-    from campaigns.ledger import Window
+    from campaigns import sending
+    from campaigns.runs import chunk
+    from campaigns.runs.ledger import Window
 
     claim = chunk.claim
 
@@ -93,7 +95,7 @@ def _forget_what_was_in_flight() -> None:
 @bug("no intent", fault="F3 F3n")
 def _no_intent() -> None:
     """Requests leave, and no window says to whom."""
-    from campaigns.chunk import Claim, Opened
+    from campaigns.runs.chunk import Claim, Opened
 
     def open_nowhere(claim: Claim, seqs: list[int], now: Any) -> Opened | None:
         return Opened(-1, frozenset(seqs)) if claim.renew() else None
@@ -109,8 +111,8 @@ def _settle_per_chunk() -> None:
     from django.utils import timezone
 
     from campaigns import settling
-    from campaigns.chunk import Claim
-    from campaigns.ledger import Window
+    from campaigns.runs.chunk import Claim
+    from campaigns.runs.ledger import Window
 
     settle, close = settling.settle, Claim.close
     kept: list[Any] = []
@@ -152,6 +154,6 @@ def _a_permit_for_ever() -> None:
 @bug("never quarantined", fault="F8")
 def _never_quarantined() -> None:
     """A chunk may kill as many workers as it likes."""
-    from campaigns import chunk
+    from campaigns.runs import chunk
 
     patch(chunk, "LAPSES_ALLOWED", 1_000_000)

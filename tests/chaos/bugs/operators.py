@@ -14,7 +14,7 @@ def _looks_then_launches() -> None:
     from uuid import uuid4
 
     from campaigns.campaign import Campaign
-    from campaigns.run import Run
+    from campaigns.runs.run import Run
 
     freeze = Campaign._make_run
 
@@ -29,8 +29,9 @@ def _looks_then_launches() -> None:
 @bug("text as it is now", fault="F50")
 def _text_as_it_is_now() -> None:
     """Each chunk reads the template, not what was launched."""
-    from campaigns import chunk, sending
-    from campaigns.chunk import Claim
+    from campaigns import sending
+    from campaigns.runs import chunk
+    from campaigns.runs.chunk import Claim
 
     claim = chunk.claim
 
@@ -58,7 +59,7 @@ def _audience_as_it_was() -> None:
 @bug("deaf to the run's state", fault="F53 F54")
 def _deaf() -> None:
     """A worker asks for its lease, not whether anybody still wants the run."""
-    from campaigns import chunk
+    from campaigns.runs import chunk
 
     wanted = "AND epoch = %(epoch)s AND state = 'sending'"
     assert wanted in chunk.PROLONG

@@ -28,7 +28,7 @@ def _at_the_first_look() -> None:
     """Whoever could not prolong it, because nobody could write, is taken for dead."""
     from django.db.models.functions import Now
 
-    from campaigns import chunk
+    from campaigns.runs import chunk
 
     def doubt_at_once(run: Any) -> None:
         leased = run.chunks.filter(state="leased", lease_until__lt=Now())
@@ -42,7 +42,7 @@ def _sends_what_cannot_be_recorded() -> None:
     """Requests leave, whether or not window, lease and outcome can be written."""
     from django.db import Error, connection
 
-    from campaigns.chunk import Claim, Opened
+    from campaigns.runs.chunk import Claim, Opened
     from notifications.gateway import Permit
 
     open_window, renew = Claim.open_window, Claim.renew
@@ -88,7 +88,7 @@ def _one_try() -> None:
 @bug("waits for whoever holds the row", fault="F33")
 def _waits_for_the_row() -> None:
     """As long as it takes, though others could be sent to meanwhile."""
-    from campaigns import chunk
+    from campaigns.runs import chunk
 
     def take(queued: Any) -> bool:
         return bool(list(queued.select_for_update(no_key=True)))
@@ -99,7 +99,8 @@ def _waits_for_the_row() -> None:
 @bug("locks every chunk after the run", fault="F29d")
 def _locks_every_chunk() -> None:
     """And who loses a deadlock makes the run stop for a person."""
-    from campaigns import chunk, engine
+    from campaigns import engine
+    from campaigns.runs import chunk
 
     _one_try()
     free = chunk.free_lapsed

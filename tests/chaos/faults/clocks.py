@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.campaign import Campaign
-from campaigns.run import Run
-from campaigns.tick import Tick
+from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from tests.builders import make_campaign
 from tests.chaos.bugs.clocks import HOUR_OF_SWEEPS
 from tests.chaos.fault import CannotBePlayed, fault

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from campaigns.chunk import LAPSES_ALLOWED, Chunk
+from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk
 from tests.chaos.bugs.kills import POISONED
 from tests.chaos.fault import fault
 from tests.chaos.process import is_running

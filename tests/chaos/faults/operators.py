@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.campaign import Campaign
-from campaigns.ledger import Delivery
-from campaigns.run import Run
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.device import Device, retire
 from tests.builders import make_campaign
 from tests.chaos.door import Answer

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from notifications.postgres.outage import PATIENCE_SECONDS
 from tests.builders import make_campaign
 from tests.chaos.door import Answer

@@ -8,7 +8,7 @@ import time
 import redis
 from django.conf import settings
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault

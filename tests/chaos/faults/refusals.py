@@ -7,8 +7,8 @@ everybody costs a hundred attempts for each of them.
 from __future__ import annotations
 
 from campaigns import control, tasks
-from campaigns.reasons import Cause
-from campaigns.run import Run
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from campaigns.sending import TRIAL
 from notifications.people.device import Device
 from tests.chaos.fault import fault

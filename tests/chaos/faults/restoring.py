@@ -12,7 +12,7 @@ from django.db import connection
 from psycopg import sql
 
 from campaigns import tasks
-from campaigns.tick import Tick
+from campaigns.runs.tick import Tick
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.owner import address

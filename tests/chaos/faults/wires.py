@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from campaigns.ledger import Delivery, Retry, Window
+from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.sending import TRIAL
 from tests.chaos.fault import fault
 from tests.chaos.faults.refusals import attempts

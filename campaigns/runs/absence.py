@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
-from campaigns import details
-from campaigns.ledger import Window
-from campaigns.reasons import Cause
-from campaigns.run import Run
-from campaigns.tick import LONG, Tick
+from campaigns.runs import details
+from campaigns.runs.ledger import Window
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.runs.tick import LONG, Tick
 
 GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING)
 

@@ -14,9 +14,9 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.chunk import Chunk
-from campaigns.reasons import Reason
-from campaigns.run import Run
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 
 
 class Recipient(models.Model):

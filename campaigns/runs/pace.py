@@ -7,7 +7,7 @@ from datetime import datetime
 from django.conf import settings
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 from notifications.pace.pacing import Limit, Pace, full_rate, pace_of
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
 

@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import details
-from campaigns.reasons import Cause
+from campaigns.runs import details
+from campaigns.runs.reasons import Cause
 from notifications.people.project import OfProject
 
 # How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,

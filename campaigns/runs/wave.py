@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.run import Run
+from campaigns.runs.run import Run
 
 
 class Wave(models.Model):

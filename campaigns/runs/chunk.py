@@ -18,8 +18,8 @@ from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.run import Run
-from campaigns.tick import LONG, Tick
+from campaigns.runs.run import Run
+from campaigns.runs.tick import LONG, Tick
 from notifications.postgres import clock
 
 SIZE = 1_000

@@ -1,0 +1,4 @@
+"""What happens: runs, their chunks and waves, the ledger, and the closed lists of reasons.
+
+Every room of campaigns may enter.
+"""
