@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy
 from campaigns import labels, outlook, recurrence
 from campaigns.audience import Audience
 from campaigns.recurrence import ONCE
-from campaigns.rendering import Renderer
 from campaigns.runs.run import HOLDS, POLICY, Run
-from campaigns.template import Template
+from campaigns.texts.rendering import Renderer
+from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
 from notifications.keys import credentials

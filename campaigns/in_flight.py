@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from campaigns.judging import Final, unsent
 from campaigns.left import Left
-from campaigns.rendering import Unrenderable
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
+from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Message, Outcome
 
 

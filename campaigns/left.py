@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from campaigns.rendering import Reader
 from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import COPIES
+from campaigns.texts.rendering import Reader
 from notifications.values import exact
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from campaigns.audience import Audience as Audience
 from campaigns.audience import Member as Member
 from campaigns.campaign import Campaign as Campaign
-from campaigns.revision import TemplateRevision as TemplateRevision
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient
@@ -14,4 +13,5 @@ from campaigns.runs.ledger import Window as Window
 from campaigns.runs.run import Run as Run
 from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.wave import Wave as Wave
-from campaigns.template import Template as Template
+from campaigns.texts.revision import TemplateRevision as TemplateRevision
+from campaigns.texts.template import Template as Template

@@ -10,10 +10,10 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext
 
-from campaigns.rendering import Reader, Renderer, Unrenderable
 from campaigns.rules import Broken
 from campaigns.runs.reasons import Reason
 from campaigns.selection import compile_tree
+from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact
 

@@ -26,12 +26,12 @@ from campaigns.in_flight import InFlight
 from campaigns.judging import interrupted, may_be_sent_to, unsent
 from campaigns.left import Left, left_to_send
 from campaigns.parting import hand_back
-from campaigns.rendering import Renderer, Unrenderable
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.runs.failpoints import hit
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
+from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.pace import pacing

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from config.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.furniture.keyset import row_id

@@ -12,7 +12,7 @@ from campaigns import control, engine
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

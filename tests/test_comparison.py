@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from campaigns.comparison import Change, changes, merge
+from campaigns.texts.comparison import Change, changes, merge
 
 
 def content(**values: Any) -> dict[str, Any]:

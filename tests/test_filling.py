@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns import filling, liquid
+from campaigns.texts import filling, liquid
 
 NAMES = ("first_name", "city", "points", "size", "forloop", "tablerow", "block", "self", "true")
 PIECES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.builders import make_project, make_template

@@ -8,7 +8,7 @@ import pytest
 
 from campaigns import outlook
 from campaigns.outlook import Look
-from campaigns.rendering import Renderer
+from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project, make_template
 

@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns import liquid
-from campaigns.rendering import Reader, Renderer, Unrenderable, render
 from campaigns.runs.reasons import Reason
-from campaigns.template import Template
+from campaigns.texts import liquid
+from campaigns.texts.rendering import Reader, Renderer, Unrenderable, render
+from campaigns.texts.template import Template
 from notifications.fcm import payload, sizes, validation
 from notifications.gateway import Message
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from campaigns.judging import REFUSED, Final, judge, may_be_sent_to
 from campaigns.left import Left
-from campaigns.rendering import Reader
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
+from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

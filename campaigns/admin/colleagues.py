@@ -17,8 +17,8 @@ from django.forms import Field
 from django.utils.translation import gettext as _
 
 from campaigns.campaign import WHEN, Campaign
-from campaigns.content import TEXTS
 from campaigns.runs.run import POLICY
+from campaigns.texts.content import TEXTS
 from notifications.staff.audit import AuditEntry
 
 GUARDED = ("name", "audience", "template", *WHEN, *POLICY)

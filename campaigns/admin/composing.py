@@ -19,15 +19,16 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import recurrence
-from campaigns.admin import forecast, freshness, preview, repeating, steps, when
+from campaigns.admin import forecast, freshness, repeating, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
 from campaigns.admin.words import sentence
 from campaigns.audience import Audience, sample, validate_rules
 from campaigns.campaign import Campaign
-from campaigns.content import TEXTS
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts import preview
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id

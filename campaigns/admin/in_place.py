@@ -18,9 +18,9 @@ from campaigns.admin import pictures
 from campaigns.admin.audience_form import AudienceForm
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.content import TEXTS
 from campaigns.rules import everyone
-from campaigns.template import Template
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns import vocabulary
-from campaigns.admin import preview
+from campaigns.texts import preview
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 

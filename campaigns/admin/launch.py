@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import recurrence
-from campaigns.admin import forecast, freshness, preview
+from campaigns.admin import forecast, freshness
 from campaigns.admin.doubts import doubts
 from campaigns.admin.words import sentence
 from campaigns.audience import sample
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.texts import preview
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.widgets import LineInput
 from notifications.people.contact import Contact

@@ -9,9 +9,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from campaigns.comparison import Change, Merged, changes, merge
-from campaigns.revision import KEPT, TemplateRevision
-from campaigns.template import Template
+from campaigns.texts.comparison import Change, Merged, changes, merge
+from campaigns.texts.revision import KEPT, TemplateRevision
+from campaigns.texts.template import Template
 from notifications.staff import actors
 
 

@@ -19,7 +19,7 @@ from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import size_in_words
 from notifications.people.contact import Contact

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.people import images
 from notifications.people.project import Project

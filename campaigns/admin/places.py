@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.comparison import Change, Path, Piece
+from campaigns.texts.comparison import Change, Path, Piece
 from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
 

@@ -12,12 +12,12 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from campaigns import revision
 from campaigns.admin.meanwhile import who
 from campaigns.admin.places import place, shown
-from campaigns.comparison import Change, changes
-from campaigns.revision import KEPT, TemplateRevision
-from campaigns.template import Template
+from campaigns.texts import revision
+from campaigns.texts.comparison import Change, changes
+from campaigns.texts.revision import KEPT, TemplateRevision
+from campaigns.texts.template import Template
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, actor, page_url
 

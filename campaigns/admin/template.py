@@ -13,14 +13,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from campaigns.admin import insertable, pictures, preview
+from campaigns.admin import insertable, pictures
 from campaigns.admin.places import shown
 from campaigns.admin.problems import found
 from campaigns.admin.revisions import WithRevisions
 from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
-from campaigns.comparison import changes
-from campaigns.revision import content_of
-from campaigns.template import Template
+from campaigns.texts import preview
+from campaigns.texts.comparison import changes
+from campaigns.texts.revision import content_of
+from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.page import actor
 from notifications.admin.furniture.unfolded import display

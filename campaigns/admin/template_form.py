@@ -9,12 +9,12 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import revision
 from campaigns.admin import meanwhile, pictures
 from campaigns.admin.meanwhile import Meanwhile, Seen
 from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
-from campaigns.content import TEXTS
-from campaigns.template import Template
+from campaigns.texts import revision
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea

@@ -20,7 +20,7 @@ from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import POLICY, Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent

@@ -12,10 +12,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import revision
 from campaigns.api.audiences import contact_named
-from campaigns.rendering import Reader, Unrenderable, render
-from campaigns.template import Template
+from campaigns.texts import revision
+from campaigns.texts.rendering import Reader, Unrenderable, render
+from campaigns.texts.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import JsonObject, StrictSerializer
 from notifications.api.ground.idempotency import idempotent

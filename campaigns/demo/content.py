@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 
 AUDIENCES = {

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.admin.desk import Desk

@@ -13,7 +13,7 @@ from campaigns import control
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

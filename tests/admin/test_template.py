@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.fcm.options import PLATFORMS
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.admin import test_browser
 from tests.builders import make_contact, make_template

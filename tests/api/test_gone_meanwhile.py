@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import audience, control
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.contact import Contact
 from notifications.requests.idempotency import IdempotencyKey
 from tests.api.caller import Caller, fields_at_fault

@@ -11,7 +11,7 @@ from django.db import connection, connections
 
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

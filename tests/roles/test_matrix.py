@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
 from config.security import POLICY

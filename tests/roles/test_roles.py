@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from campaigns.runs.run import Run
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role, TeamMember, role_of

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people import images
 from notifications.people.project import Project
 from notifications.staff.team import Role

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from campaigns.audience import Audience
 from campaigns.campaign import Campaign
-from campaigns.template import Template
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

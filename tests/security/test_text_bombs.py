@@ -9,10 +9,11 @@ import pytest
 from liquid import BoundTemplate
 from pytest import MonkeyPatch
 
-from campaigns import liquid, rehearsal
-from campaigns.recent import Recent
 from campaigns.runs.reasons import Reason
-from campaigns.template import Template
+from campaigns.texts import check as rehearsal
+from campaigns.texts import liquid
+from campaigns.texts.recent import Recent
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns import liquid
-from campaigns.rendering import Reader, Unrenderable, render
 from campaigns.runs.reasons import Reason
+from campaigns.texts import liquid
+from campaigns.texts.rendering import Reader, Unrenderable, render
 
 VALUES: dict[str, Any] = {"a": "x" * 2_000, "n": 10**999, "list": [["x"] * 50] * 50, "d": {"a": 1}}
 READ, RENDERED = 200_000, 50_000  # calls; an ordinary text takes some hundreds

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from campaigns.revision import KEPT
+from campaigns.texts.revision import KEPT
 
 Path = tuple[str, ...]
 Leaves = dict[Path, Any]

@@ -10,9 +10,9 @@ from typing import Any
 from django.utils.translation import gettext
 from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
-from campaigns import filling, liquid
-from campaigns.content import Content, is_personal, on_platform
 from campaigns.runs.reasons import Reason
+from campaigns.texts import filling, liquid
+from campaigns.texts.content import Content, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import Problem
 from notifications.fcm.sizes import TooBig

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
-from campaigns import caps
-from campaigns.recent import Recent
+from campaigns.texts import caps
+from campaigns.texts.recent import Recent
 from notifications.values.text import unstorable
 
 TAGS = frozenset(

@@ -9,10 +9,10 @@ from typing import Any
 
 from liquid.exceptions import OutputStreamLimitError
 
-from campaigns import liquid
-from campaigns.content import Content, is_personal, on_platform
-from campaigns.options import without_variables
-from campaigns.recent import Recent
+from campaigns.texts import liquid
+from campaigns.texts.content import Content, is_personal, on_platform
+from campaigns.texts.options import without_variables
+from campaigns.texts.recent import Recent
 from notifications.fcm import options, payload, validation
 from notifications.fcm.discovery import Problem
 from notifications.fcm.sizes import TooBig

@@ -17,7 +17,7 @@ from liquid.builtin.expressions import FilteredExpression, Path
 from liquid.builtin.output import OutputNode
 from liquid.exceptions import LiquidError
 
-from campaigns import liquid
+from campaigns.texts import liquid
 
 Values = Mapping[str, Any]
 WIDEST = 4  # bytes of a character in UTF-8

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from campaigns.content import TEXTS
-from campaigns.template import Template
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
 
 KEPT = ("name", *TEXTS, "data", "options", "locales")
 

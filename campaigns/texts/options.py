@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from campaigns import liquid
-from campaigns.content import is_personal
+from campaigns.texts import liquid
+from campaigns.texts.content import is_personal
 from notifications.fcm.options import PLATFORMS, Unreadable, read
 
 EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'

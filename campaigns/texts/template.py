@@ -9,8 +9,9 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import caps, liquid, options, rehearsal
-from campaigns.content import TEXTS
+from campaigns.texts import caps, liquid, options
+from campaigns.texts import check as rehearsal
+from campaigns.texts.content import TEXTS
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
 from notifications.people.project import OfProject

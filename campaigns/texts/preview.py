@@ -14,9 +14,10 @@ import orjson
 from django.db import connection
 from liquid.exceptions import LiquidError
 
-from campaigns import liquid, vocabulary
-from campaigns.content import Content, on_platform
-from campaigns.rendering import Reader, Unrenderable, render
+from campaigns import vocabulary
+from campaigns.texts import liquid
+from campaigns.texts.content import Content, on_platform
+from campaigns.texts.rendering import Reader, Unrenderable, render
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
 from notifications.gateway import Message

@@ -1,0 +1,1 @@
+"""What they read: templates, the template language, and the Message made of one for a person."""
