@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import labels, outlook, recurrence
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.recurrence import ONCE
 from campaigns.runs.run import HOLDS, POLICY, Run
 from campaigns.texts.rendering import Renderer

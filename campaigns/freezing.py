@@ -16,15 +16,15 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce
 from psycopg.types.range import Range
 
-from campaigns import rules
-from campaigns.audience import hold_lists
-from campaigns.bounds import KEPT
+from campaigns.audiences import rules
+from campaigns.audiences.audience import hold_lists
+from campaigns.audiences.bounds import KEPT
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import SIZE, Chunk
 from campaigns.runs.failpoints import hit
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 
 DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
 RECIPIENTS = "campaigns_recipient"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from campaigns.audience import Audience as Audience
-from campaigns.audience import Member as Member
+from campaigns.audiences.audience import Audience as Audience
+from campaigns.audiences.audience import Member as Member
 from campaigns.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Delivery as Delivery

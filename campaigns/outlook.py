@@ -10,9 +10,9 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext
 
-from campaigns.rules import Broken
+from campaigns.audiences.rules import Broken
+from campaigns.audiences.selection import compile_tree
 from campaigns.runs.reasons import Reason
-from campaigns.selection import compile_tree
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact

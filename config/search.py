@@ -19,7 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

@@ -248,10 +248,10 @@ SPECTACULAR_SETTINGS = {
     # What is only read is no part of what is written: nobody has to make up an id.
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
-        "AudienceKind": "campaigns.audience.Audience.Kind",
+        "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
         "CauseCode": "campaigns.runs.reasons.Cause",
         "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",
-        "Operator": "campaigns.rules.OPERATORS",
+        "Operator": "campaigns.audiences.rules.OPERATORS",
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pace.pacing.Limit",
         "Platform": "notifications.people.device.Device.Platform",

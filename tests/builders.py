@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

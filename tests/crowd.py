@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.people import device
 from notifications.people.contact import Contact
 from notifications.people.device import Device

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.runs import details
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -12,8 +12,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns import audience, rules
-from campaigns.selection import compile_tree
+from campaigns.audiences import audience, rules
+from campaigns.audiences.selection import compile_tree
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.builders import make_audience, make_contact, make_device, make_project

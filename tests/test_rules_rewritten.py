@@ -10,9 +10,10 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import audience, control, engine
-from campaigns.audience import Audience
-from campaigns.bounds import leaves
+from campaigns import control, engine
+from campaigns.audiences import audience
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import leaves
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

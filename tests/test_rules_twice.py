@@ -14,8 +14,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns import audience, rules
-from campaigns.durations import parse_duration
+from campaigns.audiences import audience, rules
+from campaigns.audiences.durations import parse_duration
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project

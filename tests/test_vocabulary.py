@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from campaigns import vocabulary
-from campaigns.vocabulary import Attribute, Value
+from campaigns.audiences import vocabulary
+from campaigns.audiences.vocabulary import Attribute, Value
 from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project
 

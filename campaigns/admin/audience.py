@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin import builder, inquiry, membership
+from campaigns.admin import builder, inquiry
 from campaigns.admin.audience_form import AudienceForm, last_saved
 from campaigns.admin.audience_list import AudienceList
-from campaigns.admin.words import broken, sentence
-from campaigns.audience import Audience, Member
-from campaigns.rules import is_field
+from campaigns.audiences import membership
+from campaigns.audiences.audience import Audience, Member
+from campaigns.audiences.rules import is_field
+from campaigns.audiences.words import broken, sentence
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog, ask, done

@@ -11,12 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns import rules
-from campaigns.admin import membership
 from campaigns.admin.builder import RulesBuilder
 from campaigns.admin.inquiry import problems
-from campaigns.admin.words import sentence
-from campaigns.audience import Audience
+from campaigns.audiences import membership, rules
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.words import sentence
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea

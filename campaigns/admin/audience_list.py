@@ -8,8 +8,8 @@ from django.db.models import Count
 from django.http import HttpRequest
 from django.utils.translation import ngettext
 
-from campaigns.admin.words import names_of_lists, sentence
-from campaigns.audience import Audience, Member
+from campaigns.audiences.audience import Audience, Member
+from campaigns.audiences.words import names_of_lists, sentence
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import PlainChangeList
 

@@ -9,11 +9,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import vocabulary
-from campaigns.admin.words import label_of
-from campaigns.audience import Audience
-from campaigns.bounds import MAX_DEPTH
-from campaigns.rules import FIELDS, OPERATORS
+from campaigns.audiences import vocabulary
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import MAX_DEPTH
+from campaigns.audiences.rules import FIELDS, OPERATORS
+from campaigns.audiences.words import label_of
 from notifications.admin.furniture.widgets import CodeArea
 from notifications.people.device import Device
 

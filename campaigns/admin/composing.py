@@ -22,8 +22,8 @@ from campaigns import recurrence
 from campaigns.admin import forecast, freshness, repeating, steps, when
 from campaigns.admin import review as reviewing
 from campaigns.admin.in_place import MAKE
-from campaigns.admin.words import sentence
-from campaigns.audience import Audience, sample, validate_rules
+from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.words import sentence
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts import preview

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns import vocabulary
-from campaigns.bounds import leaves
+from campaigns.audiences import vocabulary
+from campaigns.audiences.bounds import leaves
 from notifications.people.contact import Contact
 
 PREFIX = "attributes."

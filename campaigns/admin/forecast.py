@@ -13,10 +13,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from campaigns import sampling
+from campaigns.audiences import sampling
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
 from campaigns.engine import ONE_WORKER
 from campaigns.runs.pace import in_workers
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from notifications.pace.pacing import cold_rate, full_rate
 from notifications.people.device import Device
 from notifications.people.project import Project

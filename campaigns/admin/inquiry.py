@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin import forecast
 from campaigns.admin.doubts import doubts
-from campaigns.admin.why import verdict
-from campaigns.admin.words import label_of, sentence
-from campaigns.audience import Audience, sample, validate_rules
-from campaigns.bounds import leaves
-from campaigns.rules import FIELDS, everyone
+from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.bounds import leaves
+from campaigns.audiences.rules import FIELDS, everyone
+from campaigns.audiences.why import verdict
+from campaigns.audiences.words import label_of, sentence
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns import vocabulary
+from campaigns.audiences import vocabulary
 from campaigns.texts import preview
 from notifications.people.contact import Contact
 from notifications.people.project import Project

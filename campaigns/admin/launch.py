@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 from campaigns import recurrence
 from campaigns.admin import forecast, freshness
 from campaigns.admin.doubts import doubts
-from campaigns.admin.words import sentence
-from campaigns.audience import sample
+from campaigns.audiences.audience import sample
+from campaigns.audiences.words import sentence
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts import preview

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from campaigns.admin.reason_steps import STEPS
-from campaigns.admin.words import sentence
+from campaigns.audiences.words import sentence
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import in_words
 from campaigns.runs.run import Run

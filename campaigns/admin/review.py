@@ -15,12 +15,12 @@ from django.utils.translation import ngettext
 from campaigns import outlook, recurrence
 from campaigns.admin import forecast
 from campaigns.admin.doubts import doubts
-from campaigns.admin.words import sentence
-from campaigns.audience import sample
+from campaigns.audiences.audience import sample
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.audiences.words import sentence
 from campaigns.campaign import Campaign
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.run import Run
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree
 from campaigns.texts import preview
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within

@@ -22,7 +22,7 @@ from campaigns.admin import (
     person_sent,
     repeating,
 )
-from campaigns.admin.words import sentence
+from campaigns.audiences.words import sentence
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id

@@ -13,11 +13,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import audience as audiences
-from campaigns import rules
 from campaigns.api.estimates import Estimate, estimate
 from campaigns.api.trees import ExplainedField, RulesField
-from campaigns.audience import Audience, Member, validate_rules
+from campaigns.audiences import audience as audiences
+from campaigns.audiences import rules
+from campaigns.audiences.audience import Audience, Member, validate_rules
 from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns import audience, sampling
+from campaigns.audiences import audience, sampling
 from notifications.postgres.budget import TooSlow, within
 
 

@@ -1,5 +1,5 @@
 """Rules as the schema describes them: a tree that a program can build. They are judged, and
-refused, by campaigns/rules.py."""
+refused, by campaigns/audiences/rules.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drf_spectacular.helpers import lazy_serializer
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.rules import FIELDS, MANY, OPERATORS
+from campaigns.audiences.rules import FIELDS, MANY, OPERATORS
 from notifications.api.ground.fields import JsonObject
 
 FIELD = f"attributes.<name>, {', '.join(FIELDS)}."

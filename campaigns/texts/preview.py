@@ -14,7 +14,7 @@ import orjson
 from django.db import connection
 from liquid.exceptions import LiquidError
 
-from campaigns import vocabulary
+from campaigns.audiences import vocabulary
 from campaigns.texts import liquid
 from campaigns.texts.content import Content, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.words import sentence
-from campaigns.audience import Audience, Member
+from campaigns.audiences.audience import Audience, Member
+from campaigns.audiences.words import sentence
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from tests.admin.test_browser import browser, log_in  # noqa: F401
 from tests.builders import make_audience, make_campaign, make_contact

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.admin.furniture import keyset
 from notifications.people.contact import Contact
 from notifications.people.project import Project

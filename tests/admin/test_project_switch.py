@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

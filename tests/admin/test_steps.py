@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from campaigns import sampling
 from campaigns.api import estimates
-from campaigns.audience import Audience
+from campaigns.audiences import sampling
+from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.rules import FIELDS, OPERATORS
+from campaigns.audiences.rules import FIELDS, OPERATORS
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.builders import make_campaign, make_contact, make_device, make_run

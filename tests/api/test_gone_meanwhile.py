@@ -10,7 +10,8 @@ import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from campaigns import audience, control
+from campaigns import control
+from campaigns.audiences import audience
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

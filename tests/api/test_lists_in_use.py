@@ -11,7 +11,7 @@ from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.audience import Audience, hold_lists
+from campaigns.audiences.audience import Audience, hold_lists
 from campaigns.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.audience import Audience
+from campaigns.audiences.audience import Audience
 from campaigns.campaign import Campaign
 from campaigns.texts.template import Template
 from notifications.people.project import Project

@@ -10,9 +10,10 @@ import pytest
 from django.utils import timezone
 from pytest import MonkeyPatch
 
-from campaigns import control, engine, rules
-from campaigns.audience import Audience
-from campaigns.bounds import KEPT
+from campaigns import control, engine
+from campaigns.audiences import rules
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import KEPT
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk

@@ -7,12 +7,13 @@ from django.db import connection
 from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns import audience, outlook, sampling, vocabulary
+from campaigns import outlook
 from campaigns.admin import forecast, inquiry, launch, review
 from campaigns.api import audiences
-from campaigns.audience import Audience
+from campaigns.audiences import audience, sampling, vocabulary
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
 from campaigns.runs.run import Run
-from campaigns.selection import PEOPLE_AND_DEVICES, Sql
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within

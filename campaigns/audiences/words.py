@@ -10,9 +10,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.audience import Audience
-from campaigns.durations import parse_duration
-from campaigns.rules import lists_named, problems
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.rules import lists_named, problems
 from notifications.values.moments import in_words
 
 SAID = {

@@ -16,8 +16,8 @@ from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
-from campaigns.bounds import KEPT, MAX_DEPTH, WRITTEN, Bounds, leaves, too_much
-from campaigns.durations import parse_duration
+from campaigns.audiences.bounds import KEPT, MAX_DEPTH, WRITTEN, Bounds, leaves, too_much
+from campaigns.audiences.durations import parse_duration
 from notifications.people.contact import validate_attribute_name
 from notifications.values.text import unstorable
 

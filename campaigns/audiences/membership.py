@@ -9,7 +9,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.audience import Audience, Member
+from campaigns.audiences.audience import Audience, Member
 from notifications.people.contact import Contact, stay
 
 MAX_LINES = 100_000

@@ -9,10 +9,11 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import recurrence, rules
-from campaigns.bounds import leaves
+from campaigns import recurrence
+from campaigns.audiences import rules
+from campaigns.audiences.bounds import leaves
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from campaigns.runs.run import Run
-from campaigns.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from notifications.people.contact import Contact, stay
 from notifications.people.device import Device
 from notifications.people.project import OfProject

@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.rules import FIELDS
-from campaigns.selection import folded, is_time
+from campaigns.audiences.rules import FIELDS
+from campaigns.audiences.selection import folded, is_time
 from notifications.postgres.budget import TooSlow, within
 
 LOOKED_AT = 10_000

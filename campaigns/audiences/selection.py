@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaigns.durations import parse_duration
-from campaigns.rules import FIELDS, Field, field_of, moment, refuse_broken
+from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
 
 # A person is judged together with each of their devices: “platform is iOS” selects iPhones, not
 # every device of people who own one. People without a device are judged once, with none.

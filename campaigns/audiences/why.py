@@ -8,9 +8,9 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from campaigns.admin.words import clause
-from campaigns.audience import explain, selected_devices
-from campaigns.rules import field_of
+from campaigns.audiences.audience import explain, selected_devices
+from campaigns.audiences.rules import field_of
+from campaigns.audiences.words import clause
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.moments import short

@@ -1,0 +1,1 @@
+"""Who: audiences, their rules and SQL of them, and why somebody is in or out."""
