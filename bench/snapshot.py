@@ -17,7 +17,7 @@ from django.utils import timezone  # noqa: E402
 
 from campaigns import control, forgetting, freezing  # noqa: E402
 from campaigns.audiences import audience  # noqa: E402
-from campaigns.campaign import Campaign  # noqa: E402
+from campaigns.planning.campaign import Campaign  # noqa: E402
 from campaigns.runs.reasons import Cause  # noqa: E402
 from campaigns.runs.run import Run  # noqa: E402
 

@@ -13,9 +13,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns import recurrence, schedule, unknowns
-from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE
+from campaigns import unknowns
+from campaigns.planning import recurrence, schedule
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import ONCE
 from campaigns.runs import details
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause

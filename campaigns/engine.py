@@ -17,12 +17,12 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from campaigns import breakers, cancelling, freezing, reports, trying
+from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details
 from campaigns.runs.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.wave import Wave
-from campaigns.schedule import plan_series, start_due
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
 from notifications.pace import pacing

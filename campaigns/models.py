@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaigns.audiences.audience import Audience as Audience
 from campaigns.audiences.audience import Member as Member
-from campaigns.campaign import Campaign as Campaign
+from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient

@@ -16,7 +16,8 @@ from celery import Task, chord, group, shared_task
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns import engine, schedule, sending
+from campaigns import engine, sending
+from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
 from campaigns.runs.failpoints import hit
 from campaigns.runs.tick import Tick

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from config.security import policy
 from notifications.admin.furniture import chosen, onward

@@ -255,9 +255,9 @@ SPECTACULAR_SETTINGS = {
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pace.pacing.Limit",
         "Platform": "notifications.people.device.Device.Platform",
-        "Repeat": "campaigns.campaign.Campaign.Repeat",
+        "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "RunState": "campaigns.runs.run.Run.State",
-        "ScheduleKind": "campaigns.campaign.Campaign.Schedule",
+        "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
     },
 }
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns import labels
+from campaigns.planning import labels
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project

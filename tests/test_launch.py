@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project

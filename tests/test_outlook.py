@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from campaigns import outlook
-from campaigns.outlook import Look
+from campaigns.planning import outlook
+from campaigns.planning.outlook import Look
 from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
 from tests.builders import make_contact, make_device, make_project, make_template

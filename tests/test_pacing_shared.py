@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from campaigns.admin import forecast
+from campaigns.planning.launch_check import forecast
 from notifications.pace.pacing import Gate, Heard, Limit, full_rate, pace_of
 from notifications.people.project import Project
 from tests.builders import make_project

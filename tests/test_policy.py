@@ -11,8 +11,8 @@ from campaigns import control
 from campaigns.admin import colleagues, steps
 from campaigns.admin.campaign_form import CampaignForm
 from campaigns.api.campaigns import CampaignSerializer
-from campaigns.campaign import WHEN, Campaign
-from campaigns.recurrence import repeated
+from campaigns.planning.campaign import WHEN, Campaign
+from campaigns.planning.recurrence import repeated
 from campaigns.runs.run import POLICY, Run
 from tests.builders import make_campaign, make_project
 

@@ -9,8 +9,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, engine, moving, schedule
-from campaigns.campaign import Campaign
+from campaigns import control, engine
+from campaigns.planning import moving, schedule
+from campaigns.planning.campaign import Campaign
 from campaigns.runs import details
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from time_machine import travel
 
-from campaigns import control, engine, moving, recurrence
-from campaigns.campaign import Campaign
-from campaigns.recurrence import name_of
+from campaigns import control, engine
+from campaigns.planning import moving, recurrence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import name_of
 from campaigns.runs.run import Run
 from tests.builders import make_campaign, make_project
 from tests.waiting import eventually, somebody_waits

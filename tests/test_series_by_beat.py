@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, moving
-from campaigns.campaign import Campaign
+from campaigns import control
+from campaigns.planning import moving
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people

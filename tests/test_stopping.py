@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from campaigns import control, engine, moving
-from campaigns.campaign import Campaign
+from campaigns import control, engine
+from campaigns.planning import moving
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.test_recurrence import DAY, first, launch, runs, series

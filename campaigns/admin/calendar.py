@@ -17,11 +17,11 @@ from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import calendar, moving
 from campaigns.admin import calendar_span
 from campaigns.admin.calendar_span import COOKIE, Span
 from campaigns.admin.move import MoveDialog
-from campaigns.calendar import DRAFT, EXPECTED, Entry
+from campaigns.planning import calendar, moving
+from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import done, refused
 from notifications.admin.furniture.page import Page, actor, page_url

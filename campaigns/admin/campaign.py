@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
-from campaigns import control, recurrence, tasks
+from campaigns import control, tasks
 from campaigns.admin import steps
 from campaigns.admin.calendar import CalendarPages
 from campaigns.admin.campaign_form import CampaignForm
@@ -23,7 +23,8 @@ from campaigns.admin.composing import Composing
 from campaigns.admin.ending import StopDialog
 from campaigns.admin.filing import FILING, FilingPages
 from campaigns.admin.launch import LaunchDialog
-from campaigns.campaign import Campaign
+from campaigns.planning import recurrence
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import actor, page_url

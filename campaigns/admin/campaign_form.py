@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import colleagues, in_place
-from campaigns.campaign import WHEN, Campaign
+from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY, Run
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.widgets import WallClockInput

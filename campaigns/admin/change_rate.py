@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
-from campaigns.admin import forecast
+from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.pacing import full_rate

@@ -16,7 +16,7 @@ import orjson
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from campaigns.campaign import WHEN, Campaign
+from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY
 from campaigns.texts.content import TEXTS
 from notifications.staff.audit import AuditEntry

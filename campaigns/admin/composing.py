@@ -18,13 +18,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns import recurrence
-from campaigns.admin import forecast, freshness, repeating, steps, when
-from campaigns.admin import review as reviewing
+from campaigns.admin import steps, when
 from campaigns.admin.in_place import MAKE
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.words import sentence
-from campaigns.campaign import Campaign
+from campaigns.planning import recurrence, repeating
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import forecast, freshness
+from campaigns.planning.launch_check import review as reviewing
 from campaigns.runs.run import Run
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS

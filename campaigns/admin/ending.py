@@ -9,9 +9,10 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from campaigns import recurrence, reports
-from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE
+from campaigns import reports
+from campaigns.planning import recurrence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import ONCE
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone

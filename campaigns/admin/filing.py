@@ -17,8 +17,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import filing, recurrence
-from campaigns.campaign import Campaign
+from campaigns.planning import filing, recurrence
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused

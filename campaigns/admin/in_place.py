@@ -18,7 +18,7 @@ from campaigns.admin import pictures
 from campaigns.admin.audience_form import AudienceForm
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm

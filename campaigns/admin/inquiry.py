@@ -13,13 +13,13 @@ from django.db.models import Max, Min
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
-from campaigns.admin import forecast
-from campaigns.admin.doubts import doubts
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.rules import FIELDS, everyone
 from campaigns.audiences.why import verdict
 from campaigns.audiences.words import label_of, sentence
+from campaigns.planning.launch_check import forecast
+from campaigns.planning.launch_check.doubts import doubts
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id

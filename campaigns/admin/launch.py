@@ -13,12 +13,12 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import recurrence
-from campaigns.admin import forecast, freshness
-from campaigns.admin.doubts import doubts
 from campaigns.audiences.audience import sample
 from campaigns.audiences.words import sentence
-from campaigns.campaign import Campaign
+from campaigns.planning import recurrence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import forecast, freshness
+from campaigns.planning.launch_check.doubts import doubts
 from campaigns.runs.run import Run
 from campaigns.texts import preview
 from notifications.admin.furniture.dialogs import Dialog

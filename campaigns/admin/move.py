@@ -13,9 +13,10 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import moving
-from campaigns.admin import calendar_span, forecast
+from campaigns.admin import calendar_span
 from campaigns.admin.campaign_form import WallClock
+from campaigns.planning import moving
+from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short

@@ -16,7 +16,7 @@ from campaigns.admin.days import days_of
 from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.admin.quota import quotas
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template

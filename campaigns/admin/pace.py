@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin import forecast
+from campaigns.planning.launch_check import forecast
 from campaigns.runs import pace
 from campaigns.runs.run import Run
 from notifications.pace.pacing import Limit

@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import recurrence
-from campaigns.campaign import Campaign
+from campaigns.planning import recurrence
+from campaigns.planning.campaign import Campaign
 
 WHO, WHAT, WHEN, REVIEW = "who", "what", "when", "review"
 FIELDS: dict[str, tuple[str, ...]] = {

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.admin import forecast
 from campaigns.admin.campaign_form import WallClock
-from campaigns.campaign import Campaign
-from campaigns.rhythm import Rhythm
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import forecast
+from campaigns.planning.rhythm import Rhythm
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 

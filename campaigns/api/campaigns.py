@@ -18,7 +18,7 @@ from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import POLICY, Run
 from campaigns.texts.template import Template
 from notifications.api.ground import pages

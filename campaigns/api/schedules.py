@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from rest_framework import serializers
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone

@@ -9,10 +9,10 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import recurrence
 from campaigns.audiences import rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
+from campaigns.planning import recurrence
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact, stay
 from notifications.people.device import Device

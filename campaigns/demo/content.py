@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 

@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin import forecast
 from campaigns.audiences import sampling
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES
+from campaigns.planning.launch_check import forecast
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.builders import (

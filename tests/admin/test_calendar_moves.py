@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from campaigns import control, engine, moving
-from campaigns.campaign import Campaign
+from campaigns import control, engine
+from campaigns.planning import moving
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.admin import launch
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -13,8 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine, filing
-from campaigns.campaign import Campaign
+from campaigns import control, engine
+from campaigns.planning import filing
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.guessing import Guesses
 from tests.admin.desk import Desk, text_of

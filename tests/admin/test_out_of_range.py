@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.admin import launch
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey

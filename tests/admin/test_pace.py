@@ -7,7 +7,7 @@ import re
 import pytest
 from django.conf import LazySettings
 
-from campaigns.admin import forecast
+from campaigns.planning.launch_check import forecast
 from campaigns.runs import pace
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

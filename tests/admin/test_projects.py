@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from config import projects

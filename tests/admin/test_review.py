@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from campaigns.admin import freshness
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import freshness
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.builders import make_campaign, make_people

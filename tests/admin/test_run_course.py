@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns import engine, freezing, tasks
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, engine
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of

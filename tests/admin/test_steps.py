@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.people.project import Project

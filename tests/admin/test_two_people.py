@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.campaign import WHEN, Campaign
+from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY, Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.people.contact import Contact

@@ -11,7 +11,7 @@ import pytest
 import time_machine
 from django.db import connections, transaction
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.api.ground.idempotency import SAID_AGAIN
 from notifications.people.project import Project

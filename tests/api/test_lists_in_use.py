@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import control, engine
 from campaigns.audiences.audience import Audience, hold_lists
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

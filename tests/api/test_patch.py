@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

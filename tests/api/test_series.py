@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns import engine
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, connections
 
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.texts.template import Template
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.browser.test_walk import CHROMIUM, QUIET
 from tests.builders import make_people

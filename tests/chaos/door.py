@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from campaigns import control, engine
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

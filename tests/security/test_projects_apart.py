@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.audiences.audience import Audience
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.staff.team import Role

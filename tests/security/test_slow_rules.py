@@ -7,12 +7,13 @@ from django.db import connection
 from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns import outlook
-from campaigns.admin import forecast, inquiry, launch, review
+from campaigns.admin import inquiry, launch
 from campaigns.api import audiences
 from campaigns.audiences import audience, sampling, vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
+from campaigns.planning import outlook
+from campaigns.planning.launch_check import forecast, review
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project

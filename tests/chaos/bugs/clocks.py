@@ -14,7 +14,7 @@ HOUR_OF_SWEEPS = "chaos-hour"
 @bug("two sweeps start it twice", fault="F16")
 def _two_sweeps() -> None:
     """Each sweep looks and starts without a guard, as a series that makes its own run."""
-    from campaigns import schedule
+    from campaigns.planning import schedule
     from campaigns.runs.run import Run
 
     start = schedule._start
@@ -88,7 +88,7 @@ def _by_the_hour_they_are_told() -> None:
 @bug("a day has 24 hours", fault="F18")
 def _a_day_has_24_hours() -> None:
     """What repeats every day comes that much later, whatever the clocks of its zone say."""
-    from campaigns.rhythm import Rhythm
+    from campaigns.planning.rhythm import Rhythm
 
     def after(rhythm: Rhythm, moment: datetime) -> Iterator[datetime]:
         at = rhythm.first

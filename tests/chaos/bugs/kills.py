@@ -41,7 +41,8 @@ def _trust_celery_alone() -> None:
 @bug("the sweep rings only what is due", fault="F5s")
 def _ring_only_what_is_due() -> None:
     """What an earlier sweep has started, and did not live to ring, nobody rings."""
-    from campaigns import engine, schedule
+    from campaigns import engine
+    from campaigns.planning import schedule
 
     patch(engine, "sweep", schedule.start_due)
 

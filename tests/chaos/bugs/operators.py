@@ -13,7 +13,7 @@ def _looks_then_launches() -> None:
     """Whether it was launched is asked before, not refused by the rows: each click has its own."""
     from uuid import uuid4
 
-    from campaigns.campaign import Campaign
+    from campaigns.planning.campaign import Campaign
     from campaigns.runs.run import Run
 
     freeze = Campaign._make_run

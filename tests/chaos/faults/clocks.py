@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from tests.builders import make_campaign

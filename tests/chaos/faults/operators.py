@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.campaign import Campaign
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.device import Device, retire

@@ -10,8 +10,8 @@ from itertools import islice, takewhile
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE, instant_of, rhythm_of
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.runs.run import WAITS, Run
 
 MOST = 500  # of each kind in one view; a page of more could not be read

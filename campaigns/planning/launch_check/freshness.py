@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from campaigns.campaign import WHEN, Campaign
+from campaigns.planning.campaign import WHEN, Campaign
 from notifications.staff.audit import AuditEntry
 
 

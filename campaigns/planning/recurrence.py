@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from campaigns.rhythm import Rhythm
+from campaigns.planning.rhythm import Rhythm
 from campaigns.runs.run import HOLDS, POLICY, WAITS, Run
 
 if TYPE_CHECKING:
-    from campaigns.campaign import Campaign
+    from campaigns.planning.campaign import Campaign
 
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next.

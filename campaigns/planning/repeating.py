@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import ONCE
 from campaigns.runs.run import Run
 from notifications.values.moments import CLOCK, DAY, local
 

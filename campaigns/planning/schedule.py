@@ -10,8 +10,8 @@ from itertools import islice, takewhile
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
-from campaigns.campaign import Campaign
-from campaigns.recurrence import (
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import (
     ONCE,
     following,
     instant_of,

@@ -12,13 +12,13 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns import outlook, recurrence
-from campaigns.admin import forecast
-from campaigns.admin.doubts import doubts
 from campaigns.audiences.audience import sample
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
 from campaigns.audiences.words import sentence
-from campaigns.campaign import Campaign
+from campaigns.planning import outlook, recurrence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import forecast
+from campaigns.planning.launch_check.doubts import doubts
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.run import Run
 from campaigns.texts import preview

@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from campaigns.campaign import Campaign
-from campaigns.recurrence import ONCE, instant_of, rhythm_of
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.runs.run import Run
 from notifications.staff import audit
 from notifications.values.moments import short

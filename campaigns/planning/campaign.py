@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import labels, outlook, recurrence
 from campaigns.audiences.audience import Audience
-from campaigns.recurrence import ONCE
+from campaigns.planning import labels, outlook, recurrence
+from campaigns.planning.recurrence import ONCE
 from campaigns.runs.run import HOLDS, POLICY, Run
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template

@@ -1,0 +1,3 @@
+"""What a launch at this moment would do, and what to know before: for the page, the dialog and the
+API.
+"""
