@@ -16,13 +16,14 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns import breakers, cancelling, freezing, reports, trying
+from campaigns import cancelling, freezing, reports
 from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details
 from campaigns.runs.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.wave import Wave
+from campaigns.sending import breakers, trying
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
 from notifications.pace import pacing

@@ -16,12 +16,13 @@ from celery import Task, chord, group, shared_task
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns import engine, sending
+from campaigns import engine
 from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
 from campaigns.runs.failpoints import hit
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
+from campaigns.sending import sending
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 

@@ -14,11 +14,11 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns.judging import MOST_COPIES
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.run import Run
+from campaigns.sending.judging import MOST_COPIES
 
 
 def undecided(run: Run) -> int:

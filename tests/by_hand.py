@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from campaigns import engine, sending
+from campaigns import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 
 
 def let_leases_lapse() -> None:

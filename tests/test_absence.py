@@ -8,9 +8,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import control, engine, settling, tasks
-from campaigns.judging import Final
-from campaigns.left import left_to_send
+from campaigns import control, engine, tasks
 from campaigns.runs import chunk
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window
@@ -18,6 +16,9 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
+from campaigns.sending import settling
+from campaigns.sending.judging import Final
+from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
 from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
 

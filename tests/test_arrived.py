@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, reports, sending, unknowns
+from campaigns import control, engine, reports, unknowns
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, reports, sending
+from campaigns import control, engine, reports
 from campaigns.runs.ledger import Retry
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, sending, tasks
+from campaigns import engine, tasks
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
+from campaigns.sending import sending
 from notifications.people.project import Project
 from notifications.postgres import clock
 from tests.builders import make_people, make_run, make_scheduled_run

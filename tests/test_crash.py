@@ -9,13 +9,14 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, reports, sending, settling
-from campaigns.judging import Final, Status
+from campaigns import engine, reports
 from campaigns.runs import chunk
 from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
+from campaigns.sending import sending, settling
+from campaigns.sending.judging import Final, Status
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse

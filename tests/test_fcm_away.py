@@ -10,9 +10,10 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import engine, reports, sending
+from campaigns import engine, reports
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.pace import pacing
 from notifications.pace.pacing import Gate, Heard, Limit, pace_of
 from notifications.people.project import Project

@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import engine, sending
+from campaigns import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm

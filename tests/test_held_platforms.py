@@ -9,13 +9,14 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import control, reports, sending, settling
-from campaigns.judging import Final
-from campaigns.left import Left, left_to_send
-from campaigns.parting import GATHERING, hand_back
+from campaigns import control, reports
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
+from campaigns.sending import sending, settling
+from campaigns.sending.judging import Final
+from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.parting import GATHERING, hand_back
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests import beside

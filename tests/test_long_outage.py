@@ -12,10 +12,11 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import engine, reports, sending
+from campaigns import engine, reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.pace import pacing
 from notifications.people.project import Project
 from tests.builders import make_people, make_run

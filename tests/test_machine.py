@@ -21,12 +21,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import control, engine, freezing, reports, sending
+from campaigns import control, engine, freezing, reports
 from campaigns.runs import chunk
 from campaigns.runs.chunk import Chunk, Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
+from campaigns.sending import sending
 from notifications.fcm.verdicts import (
     ACCEPTED,
     NEVER_LEFT,

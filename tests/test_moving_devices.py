@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, freezing, sending
-from campaigns.left import Left
+from campaigns import engine, freezing
 from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
+from campaigns.sending import sending
+from campaigns.sending.left import Left
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller

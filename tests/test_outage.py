@@ -13,9 +13,10 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from campaigns import engine, reports, sending, settling, tasks
+from campaigns import engine, reports, tasks
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Window
+from campaigns.sending import sending, settling
 from notifications.people.project import Project
 from notifications.postgres import outage
 from tests import beside

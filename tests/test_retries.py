@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.judging import REFUSED, Final, judge, may_be_sent_to
-from campaigns.left import Left
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
+from campaigns.sending.judging import REFUSED, Final, judge, may_be_sent_to
+from campaigns.sending.left import Left
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
 

@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, reports, sending
-from campaigns.parting import GATHERING
+from campaigns import engine, reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.sending import sending
+from campaigns.sending.parting import GATHERING
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact

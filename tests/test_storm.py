@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, sending, settling
-from campaigns.judging import Final
-from campaigns.left import left_to_send
+from campaigns import control, engine
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
+from campaigns.sending import sending, settling
+from campaigns.sending.judging import Final
+from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import let_leases_lapse, work

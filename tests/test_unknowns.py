@@ -10,13 +10,14 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import control, engine, reports, sending, settling, unknowns
-from campaigns.judging import Final
-from campaigns.left import Left, left_to_send
+from campaigns import control, engine, reports, unknowns
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
+from campaigns.sending import sending, settling
+from campaigns.sending.judging import Final
+from campaigns.sending.left import Left, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.builders import make_people, make_run

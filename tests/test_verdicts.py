@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from campaigns.judging import AGAIN, REFUSED
 from campaigns.runs.reasons import Reason
-from campaigns.settling import RETIRES
+from campaigns.sending.judging import AGAIN, REFUSED
+from campaigns.sending.settling import RETIRES
 from notifications.fcm.rules import MAX_TTL
 from notifications.fcm.verdicts import (
     NEVER_LEFT,

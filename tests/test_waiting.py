@@ -9,8 +9,9 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import engine, reports, sending
+from campaigns import engine, reports
 from campaigns.runs.ledger import Retry
+from campaigns.sending import sending
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.fcm import Fcm

@@ -12,10 +12,10 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import keyless, sending
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
+from campaigns.sending import keyless, sending
 from config import startup
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount

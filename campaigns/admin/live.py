@@ -18,11 +18,11 @@ from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
-from campaigns.breakers import DEAD
 from campaigns.planning import recurrence
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
+from campaigns.sending.breakers import DEAD
 from notifications.people import device
 from notifications.people.device import Device
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from campaigns import control
 from campaigns.runs.chunk import claim
 from campaigns.runs.run import Run
-from campaigns.sending import Sending
+from campaigns.sending.sending import Sending
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of, text_of

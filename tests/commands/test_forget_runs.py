@@ -10,9 +10,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import control, engine, forgetting, reports, sending
+from campaigns import control, engine, forgetting, reports
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

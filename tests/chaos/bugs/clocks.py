@@ -49,9 +49,9 @@ def _by_the_workers_clock() -> None:
     """Whoever is to take a chunk takes over one whose lease his own clock calls lapsed."""
     from django.utils import timezone
 
-    from campaigns import sending
     from campaigns.runs import chunk
     from campaigns.runs.chunk import Chunk
+    from campaigns.sending import sending
 
     claim = chunk.claim
 

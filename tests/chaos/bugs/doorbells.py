@@ -20,8 +20,8 @@ def _short_visibility() -> None:
 @bug("two may hold a chunk", fault="F12")
 def _two_may_hold_a_chunk() -> None:
     """Whoever is asked to send a chunk takes it, though another one is at it."""
-    from campaigns import sending
     from campaigns.runs import chunk
+    from campaigns.sending import sending
 
     claim = chunk.claim
 
@@ -38,8 +38,8 @@ def _a_task_is_an_order() -> None:
     """Whoever is asked to send a chunk sends all of it, done or not."""
     import re
 
-    from campaigns import left, sending
     from campaigns.runs import chunk
+    from campaigns.sending import left, sending
 
     claim = chunk.claim
     patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))

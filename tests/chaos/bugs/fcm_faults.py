@@ -29,7 +29,7 @@ def _deaf_to_retry_after() -> None:
 @bug("tries again at once", fault="F38")
 def _at_once() -> None:
     """Without waiting, so that an FCM in trouble gets more of the same."""
-    from campaigns import judging
+    from campaigns.sending import judging
 
     patch(judging, "_wait", lambda tries, outcome: timedelta(seconds=0.1))
 
@@ -39,8 +39,8 @@ def _an_answer() -> None:
     """What was never answered, or called unavailable, is tried again without a mark."""
     from dataclasses import replace
 
-    from campaigns import judging
     from campaigns.runs.ledger import Retry
+    from campaigns.sending import judging
 
     again = judging._again
 
@@ -57,8 +57,8 @@ def _an_answer() -> None:
 @bug("sends again whatever was asked for", fault="F42h")
 def _sends_again() -> None:
     """Who is never to be sent to twice is treated like everybody."""
-    from campaigns import sending
     from campaigns.runs import chunk
+    from campaigns.sending import sending
 
     claim = chunk.claim
 
@@ -84,7 +84,7 @@ def _only_a_503() -> None:
 @bug("never enough", fault="F66")
 def _never_enough() -> None:
     """However many requests may have arrived, there is another one."""
-    from campaigns import judging
+    from campaigns.sending import judging
 
     patch(judging, "MOST_COPIES", 100)
     patch(judging, "MOST_BROKEN", 100)
@@ -93,7 +93,7 @@ def _never_enough() -> None:
 @bug("no token, no chance", fault="F46")
 def _no_chance() -> None:
     """A token endpoint that does not answer is held against the recipient."""
-    from campaigns import judging
+    from campaigns.sending import judging
 
     patch(judging, "_is_hopeless", lambda left, outcome, *more: outcome.reason == "unreachable")
 

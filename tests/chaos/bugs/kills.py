@@ -14,7 +14,7 @@ POISONED = 2
 @bug("poison chunk", fault="")
 def _poison_chunk() -> None:
     """The second chunk kills whoever works on it."""
-    from campaigns.sending import Sending
+    from campaigns.sending.sending import Sending
 
     work = Sending.work
 
@@ -78,9 +78,9 @@ def _forget_what_was_in_flight() -> None:
     """Whoever takes a chunk over tidies the windows away that a dead worker left open."""
     from django.utils import timezone
 
-    from campaigns import sending
     from campaigns.runs import chunk
     from campaigns.runs.ledger import Window
+    from campaigns.sending import sending
 
     claim = chunk.claim
 
@@ -111,9 +111,9 @@ def _settle_per_chunk() -> None:
 
     from django.utils import timezone
 
-    from campaigns import settling
     from campaigns.runs.chunk import Claim
     from campaigns.runs.ledger import Window
+    from campaigns.sending import settling
 
     settle, close = settling.settle, Claim.close
     kept: list[Any] = []

@@ -29,9 +29,9 @@ def _looks_then_launches() -> None:
 @bug("text as it is now", fault="F50")
 def _text_as_it_is_now() -> None:
     """Each chunk reads the template, not what was launched."""
-    from campaigns import sending
     from campaigns.runs import chunk
     from campaigns.runs.chunk import Claim
+    from campaigns.sending import sending
 
     claim = chunk.claim
 
@@ -47,7 +47,7 @@ def _text_as_it_is_now() -> None:
 @bug("audience as it was", fault="F52")
 def _audience_as_it_was() -> None:
     """Whoever is in the snapshot is sent to, retired or not."""
-    from campaigns import left
+    from campaigns.sending import left
 
     gone = (
         "d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL"

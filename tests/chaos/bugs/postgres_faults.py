@@ -12,7 +12,7 @@ def _no_patience() -> None:
     """Answers in hand are thrown away when they cannot be written at once, and nobody is told."""
     from django.db import Error, connection
 
-    from campaigns import settling
+    from campaigns.sending import settling
 
     def give_up(write: Any) -> None:
         try:

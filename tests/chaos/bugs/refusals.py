@@ -10,7 +10,7 @@ from tests.chaos.bug import bug, patch
 @bug("never stops to ask", fault="F35 F36 F47")
 def _never_stops() -> None:
     """FCM is believed whatever it says, and however often."""
-    from campaigns import breakers
+    from campaigns.sending import breakers
 
     patch(breakers, "look", lambda *answers: None)
     patch(breakers, "look_back", lambda run: None)
@@ -19,14 +19,14 @@ def _never_stops() -> None:
 @bug("knocks on and on", fault="F67")
 def _knocks() -> None:
     """What fails is told to the gate as an answer, and everybody goes on trying."""
-    from campaigns import heard
+    from campaigns.sending import heard
 
     patch(heard, "FAILING", set())
 
 
 @bug("the dead are tried again", fault="F36")
 def _tried_again() -> None:
-    from campaigns import judging
+    from campaigns.sending import judging
     from notifications.gateway import Verdict
 
     patch(judging, "REFUSED", judging.REFUSED - {Verdict.DEAD_ADDRESS})

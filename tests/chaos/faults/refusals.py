@@ -9,7 +9,7 @@ from __future__ import annotations
 from campaigns import control, tasks
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending import TRIAL
+from campaigns.sending.sending import TRIAL
 from notifications.people.device import Device
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived

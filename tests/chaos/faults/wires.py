@@ -12,7 +12,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from campaigns.runs.ledger import Delivery, Retry, Window
-from campaigns.sending import TRIAL
+from campaigns.sending.sending import TRIAL
 from tests.chaos.fault import fault
 from tests.chaos.faults.refusals import attempts
 from tests.chaos.scene import Scene

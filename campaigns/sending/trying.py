@@ -25,11 +25,11 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from campaigns.judging import MOST_COPIES
-from campaigns.left import Left
 from campaigns.runs.chunk import SETTLED, Chunk
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
+from campaigns.sending.judging import MOST_COPIES
+from campaigns.sending.left import Left
 
 RARELY = timedelta(minutes=1)
 SOON = 2 * RARELY  # in which a chunk that could try instead of us comes to its turn

@@ -6,10 +6,10 @@ from collections.abc import Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from campaigns.judging import Final, unsent
-from campaigns.left import Left
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
+from campaigns.sending.judging import Final, unsent
+from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Message, Outcome
 

@@ -11,10 +11,10 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from campaigns.left import Left
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.reasons import NOBODY_KNOWS, Reason
 from campaigns.runs.run import Run
+from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Arrived, Outcome, Verdict
 

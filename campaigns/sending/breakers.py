@@ -14,12 +14,12 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
-from campaigns.judging import Final
-from campaigns.left import Left
 from campaigns.runs import details
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
+from campaigns.sending.judging import Final
+from campaigns.sending.left import Left
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 

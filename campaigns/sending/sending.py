@@ -20,17 +20,17 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import connection
 
-from campaigns import breakers, keyless, platform_keys, settling, trying
-from campaigns.heard import heard_in
-from campaigns.in_flight import InFlight
-from campaigns.judging import interrupted, may_be_sent_to, unsent
-from campaigns.left import Left, left_to_send
-from campaigns.parting import hand_back
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.runs.failpoints import hit
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
+from campaigns.sending import breakers, keyless, platform_keys, settling, trying
+from campaigns.sending.heard import heard_in
+from campaigns.sending.in_flight import InFlight
+from campaigns.sending.judging import interrupted, may_be_sent_to, unsent
+from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.parting import hand_back
 from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from campaigns.left import Left
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.sending.left import Left
 from notifications.gateway import Outcome, Verdict
 from notifications.people.device import Device
 from notifications.postgres.outage import patiently

@@ -16,11 +16,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from campaigns.judging import Final, judge
-from campaigns.left import Left
 from campaigns.runs.chunk import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
+from campaigns.sending.judging import Final, judge
+from campaigns.sending.left import Left
 from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.people import device
 from notifications.postgres.outage import patiently
