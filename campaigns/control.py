@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from campaigns import unknowns
+from campaigns.engine import unknowns
 from campaigns.planning import recurrence, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.recurrence import ONCE

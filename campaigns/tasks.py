@@ -16,7 +16,7 @@ from celery import Task, chord, group, shared_task
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
 from campaigns.runs.failpoints import hit

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences.audience import Audience
+from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

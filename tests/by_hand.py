@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from campaigns.sending import sending

@@ -8,7 +8,8 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import control, engine, tasks
+from campaigns import control, tasks
+from campaigns.engine import engine
 from campaigns.runs import chunk
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, reports
+from campaigns import control, reports
+from campaigns.engine import engine
 from campaigns.runs.ledger import Retry
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

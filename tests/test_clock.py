@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, tasks
+from campaigns import tasks
+from campaigns.engine import engine
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick

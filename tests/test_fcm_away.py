@@ -10,7 +10,8 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import engine, reports
+from campaigns import reports
+from campaigns.engine import engine
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending

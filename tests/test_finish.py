@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run

@@ -8,7 +8,8 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns import control, engine, freezing, reports, tasks
+from campaigns import control, reports, tasks
+from campaigns.engine import engine, freezing
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run

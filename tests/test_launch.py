@@ -9,7 +9,8 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences.audience import Audience
+from campaigns.engine import engine
 from campaigns.runs import details
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

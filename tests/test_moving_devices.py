@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from campaigns import engine, freezing
+from campaigns.engine import engine, freezing
 from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run

@@ -13,7 +13,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from campaigns import engine, reports, tasks
+from campaigns import reports, tasks
+from campaigns.engine import engine
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.sending import sending, settling

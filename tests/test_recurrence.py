@@ -9,7 +9,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details

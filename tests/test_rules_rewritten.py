@@ -10,10 +10,11 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences import audience
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
+from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

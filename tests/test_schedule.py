@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine, tasks
+from campaigns import control, tasks
+from campaigns.engine import engine
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project

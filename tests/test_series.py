@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from time_machine import travel
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.planning import moving, recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.recurrence import name_of

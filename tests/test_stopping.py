@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason

@@ -10,7 +10,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import control, engine, reports, unknowns
+from campaigns import control, reports
+from campaigns.engine import engine, unknowns
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason

@@ -15,12 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import control, tasks, unknowns
+from campaigns import control, tasks
 from campaigns.admin import live
 from campaigns.admin.campaign import STATE_COLOURS
 from campaigns.admin.change_rate import RateDialog
 from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
+from campaigns.engine import unknowns
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused

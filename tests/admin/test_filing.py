@@ -13,7 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.planning import filing
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns import engine, freezing
+from campaigns.engine import engine, freezing
 from campaigns.recipients import Filters, Row, page
 from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient
 from campaigns.runs.run import Run

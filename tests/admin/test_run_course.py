@@ -13,9 +13,10 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import engine, freezing, tasks
+from campaigns import tasks
 from campaigns.admin.rate_line import nice_top
 from campaigns.admin.reason_steps import STEPS
+from campaigns.engine import engine, freezing
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window

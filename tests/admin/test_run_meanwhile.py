@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import engine, freezing
+from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.db import connections
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

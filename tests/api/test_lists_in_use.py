@@ -10,8 +10,9 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences.audience import Audience, hold_lists
+from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project

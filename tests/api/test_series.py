@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

@@ -13,7 +13,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from notifications.people.project import Project

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick

@@ -14,8 +14,9 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences.audience import Audience
+from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

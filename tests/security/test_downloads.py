@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import engine
+from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.builders import make_people, make_run

@@ -15,7 +15,8 @@ import pytest
 import redis
 from django.utils import timezone
 
-from campaigns import control, engine, tasks
+from campaigns import control, tasks
+from campaigns.engine import engine
 from campaigns.runs.run import Run
 from config.celery import app
 from notifications.people.project import Project

@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import engine
+from campaigns.engine import engine
 from notifications.people.project import Project
 from tests.admin.test_run import settle
 from tests.browser.settled import wait_until_settled

@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns import control, engine
+from campaigns import control
+from campaigns.engine import engine
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey

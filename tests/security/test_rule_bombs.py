@@ -10,10 +10,11 @@ import pytest
 from django.utils import timezone
 from pytest import MonkeyPatch
 
-from campaigns import control, engine
+from campaigns import control
 from campaigns.audiences import rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import KEPT
+from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk

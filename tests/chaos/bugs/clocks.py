@@ -71,7 +71,7 @@ def _by_the_hour_they_are_told() -> None:
     import redis
     from django.conf import settings
 
-    from campaigns import engine
+    from campaigns.engine import engine
     from campaigns.runs import absence
 
     patch(absence, "ask", lambda run, now: False)  # beat does not tick by that hour

@@ -79,7 +79,8 @@ def _a_callback_counts_once() -> None:
     """It is noted before it is done, the second one is ignored, and no sweep looks after it."""
     from django.utils import timezone
 
-    from campaigns import engine, tasks
+    from campaigns import tasks
+    from campaigns.engine import engine
     from campaigns.runs.wave import Wave
 
     step = tasks.wave_done.run

@@ -10,7 +10,7 @@ from tests.chaos.bug import bug, patch
 @bug("small parts", fault="")
 def _small_parts() -> None:
     """So that three thousand people are frozen as millions are."""
-    from campaigns import freezing
+    from campaigns.engine import freezing
 
     patch(freezing, "DEVICES_AT_ONCE", 400)
 
@@ -18,7 +18,7 @@ def _small_parts() -> None:
 @bug("the first part is everybody", fault="F5f")
 def _the_first_part_is_everybody() -> None:
     """Nobody remembers that there are more to freeze."""
-    from campaigns import freezing
+    from campaigns.engine import freezing
     from campaigns.runs.run import Run
 
     begin = freezing._begin
@@ -35,7 +35,7 @@ def _holds_the_run() -> None:
     """Whoever wants to pause or to cancel it waits for a part."""
     from django.db import transaction
 
-    from campaigns import freezing
+    from campaigns.engine import freezing
     from campaigns.runs.run import Run
 
     go_on = freezing.go_on
@@ -53,7 +53,7 @@ def _keeps_the_part() -> None:
     """What was being written when somebody cancelled is added, and nobody closes it."""
     from django.db.models import F
 
-    from campaigns import freezing
+    from campaigns.engine import freezing
     from campaigns.runs.run import Run
 
     keep = freezing._keep
@@ -71,7 +71,7 @@ def _keeps_the_part() -> None:
 @bug("parts follow the people", fault="F68m")
 def _parts_follow_the_people() -> None:
     """A device that moves between two parts is in both, or in neither."""
-    from campaigns import freezing
+    from campaigns.engine import freezing
 
     patch(freezing, "BY_DEVICE", freezing.BY_PERSON)
     patch(freezing, "_end_of_devices", lambda run: freezing.LAST_ID)

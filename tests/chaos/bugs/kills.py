@@ -29,7 +29,7 @@ def _poison_chunk() -> None:
 @bug("trust Celery alone", fault="F1 F5a F14")
 def _trust_celery_alone() -> None:
     """A task is acknowledged when it begins, and no sweep looks after what went missing."""
-    from campaigns import engine
+    from campaigns.engine import engine
     from config.celery import app
 
     for task in app.tasks.values():
@@ -41,7 +41,7 @@ def _trust_celery_alone() -> None:
 @bug("the sweep rings only what is due", fault="F5s")
 def _ring_only_what_is_due() -> None:
     """What an earlier sweep has started, and did not live to ring, nobody rings."""
-    from campaigns import engine
+    from campaigns.engine import engine
     from campaigns.planning import schedule
 
     patch(engine, "sweep", schedule.start_due)
@@ -52,7 +52,7 @@ def _two_transactions() -> None:
     """The chunks are committed before the run is moved."""
     from django.db import connection
 
-    from campaigns import freezing
+    from campaigns.engine import freezing
     from campaigns.runs import failpoints
 
     hit = failpoints.hit
@@ -68,7 +68,7 @@ def _two_transactions() -> None:
 @bug("leases never lapse", fault="F2 F6 F6l F6p F7 F26l F32n")
 def _leases_never_lapse() -> None:
     """Whoever died keeps the chunk."""
-    from campaigns import engine
+    from campaigns.engine import engine
 
     patch(engine, "free_lapsed", lambda run: 0)
 

@@ -103,7 +103,7 @@ def _understands_a_word_more() -> None:
 @bug("the sweep believes in chords", fault="F63")
 def _believes_in_chords() -> None:
     """What was rung once is never rung again."""
-    from campaigns import engine
+    from campaigns.engine import engine
 
     patch(engine, "_free_unheard", lambda run, now: None)
 

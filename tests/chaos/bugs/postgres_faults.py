@@ -99,7 +99,7 @@ def _waits_for_the_row() -> None:
 @bug("locks every chunk after the run", fault="F29d")
 def _locks_every_chunk() -> None:
     """And who loses a deadlock makes the run stop for a person."""
-    from campaigns import engine
+    from campaigns.engine import engine
     from campaigns.runs import chunk
 
     _one_try()

@@ -10,7 +10,7 @@ from tests.chaos.bug import bug, patch
 @bug("ring without sweep", fault="F21")
 def _ring_without_sweep() -> None:
     """Queued chunks whose doorbell was lost are never rung again."""
-    from campaigns import engine
+    from campaigns.engine import engine
 
     patch(engine, "_free_unheard", lambda run, now: None)
 

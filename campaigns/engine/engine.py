@@ -16,7 +16,8 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns import cancelling, freezing, reports
+from campaigns import reports
+from campaigns.engine import cancelling, freezing
 from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details
 from campaigns.runs.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
