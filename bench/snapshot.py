@@ -15,10 +15,11 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from campaigns import control, forgetting  # noqa: E402
+from campaigns import control  # noqa: E402
 from campaigns.audiences import audience  # noqa: E402
 from campaigns.engine import freezing  # noqa: E402
 from campaigns.planning.campaign import Campaign  # noqa: E402
+from campaigns.results import forgetting  # noqa: E402
 from campaigns.runs.reasons import Cause  # noqa: E402
 from campaigns.runs.run import Run  # noqa: E402
 

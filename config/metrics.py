@@ -13,7 +13,7 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from campaigns.repairs import repairs, stalled
+from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run

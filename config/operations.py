@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from campaigns import tasks
-from campaigns.repairs import repairs
+from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
 from config import celery, health, metrics
 from notifications.admin.furniture.chosen import within

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import control, reports
+from campaigns import control
 from campaigns.engine import engine, unknowns
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause

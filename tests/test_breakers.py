@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import control, reports
+from campaigns import control
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs.ledger import Retry
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

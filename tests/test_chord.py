@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import control, tasks
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
-from campaigns import reports
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
 from campaigns.runs.ledger import Delivery, Window

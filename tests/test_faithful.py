@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import control, tasks
+from campaigns.results import reports
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount

@@ -10,8 +10,8 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import reports
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending

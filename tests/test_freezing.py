@@ -8,8 +8,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import control, tasks
 from campaigns.engine import engine, freezing
+from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run

@@ -10,8 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import control, tasks
 from campaigns.engine import engine, freezing
+from campaigns.results import reports
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project

@@ -9,7 +9,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns import control, reports
+from campaigns import control
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason

@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns import reports
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run

@@ -21,8 +21,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from campaigns import control, reports
+from campaigns import control
 from campaigns.engine import engine, freezing
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.chunk import Chunk, Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window

@@ -13,8 +13,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from campaigns import reports, tasks
+from campaigns import tasks
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.sending import sending, settling

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from psycopg import sql
 
-from campaigns import reports
+from campaigns.results import reports
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.bouncer import PROGRAM, Bouncer

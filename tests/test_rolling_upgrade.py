@@ -16,7 +16,7 @@ import pytest
 from celery import Celery
 from django.db import connection
 
-from campaigns import reports
+from campaigns.results import reports
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests import previous_release

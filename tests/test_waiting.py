@@ -9,8 +9,8 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns import reports
 from campaigns.engine import engine
+from campaigns.results import reports
 from campaigns.runs.ledger import Retry
 from campaigns.sending import sending
 from notifications.people.project import Project

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from campaigns import reports
+from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 

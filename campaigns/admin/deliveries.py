@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from campaigns import recipients
 from campaigns.admin.reason_steps import STEPS
-from campaigns.recipients import WAITING, Filters, Row
+from campaigns.results import recipients
+from campaigns.results.recipients import WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import Run

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from campaigns import reports
 from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.recurrence import ONCE
+from campaigns.results import reports
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone

@@ -12,7 +12,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns import reports
 from campaigns.admin import pace
 from campaigns.admin.chunk_grid import grid
 from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
@@ -20,6 +19,7 @@ from campaigns.admin.rate_line import rate_line
 from campaigns.admin.reason_steps import STEPS
 from campaigns.engine import unknowns
 from campaigns.planning import recurrence
+from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run

@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns import reports
 from campaigns.admin import pace
 from campaigns.admin.days import days_of
 from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
@@ -18,6 +17,7 @@ from campaigns.admin.quota import quotas
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign
+from campaigns.results import reports
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template

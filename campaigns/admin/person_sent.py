@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.reason_steps import STEPS
 from campaigns.audiences.words import sentence
+from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import in_words
 from campaigns.runs.run import Run
-from campaigns.sent import Sent, sent_to
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
+from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.pace import number
 from campaigns.runs.run import Run
-from campaigns.timeline import Timeline, timeline
 from notifications.values.moments import (
     CLOCK,
     CLOCK_AND_SECOND,

@@ -12,10 +12,10 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns import recipients
 from campaigns.admin import chunk_grid, deliveries, device_health, live, overview, person_sent
 from campaigns.audiences.words import sentence
 from campaigns.planning import repeating
+from campaigns.results import recipients
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id

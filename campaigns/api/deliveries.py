@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import recipients
-from campaigns.recipients import Filters, Row
+from campaigns.results import recipients
+from campaigns.results.recipients import Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run

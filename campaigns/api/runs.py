@@ -12,8 +12,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import control, reports, tasks
-from campaigns.reports import Totals
+from campaigns import control, tasks
+from campaigns.results import reports
+from campaigns.results.reports import Totals
 from campaigns.runs import pace
 from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run

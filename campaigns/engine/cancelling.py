@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F
 
-from campaigns import reports
+from campaigns.results import reports
 from campaigns.runs.chunk import Chunk, free_lapsed
 from campaigns.runs.ledger import COPIES
 from campaigns.runs.reasons import Reason

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns import reports
 from campaigns.engine import cancelling, freezing
 from campaigns.planning.schedule import plan_series, start_due
+from campaigns.results import reports
 from campaigns.runs import absence, details
 from campaigns.runs.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
 from campaigns.runs.reasons import Cause

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from campaigns import recipients
-from campaigns.recipients import Filters
+from campaigns.results import recipients
+from campaigns.results.recipients import Filters
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.engine import engine, freezing
-from campaigns.recipients import Filters, Row, page
+from campaigns.results.recipients import Filters, Row, page
+from campaigns.results.sent import sent_to
 from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient
 from campaigns.runs.run import Run
-from campaigns.sent import sent_to
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

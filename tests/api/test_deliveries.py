@@ -13,8 +13,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns import recipients
 from campaigns.engine import engine
+from campaigns.results import recipients
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

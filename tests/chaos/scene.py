@@ -10,7 +10,8 @@ from typing import Any
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from campaigns import control, reports, tasks
+from campaigns import control, tasks
+from campaigns.results import reports
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project

@@ -10,8 +10,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns import control, forgetting, reports
+from campaigns import control
 from campaigns.engine import engine
+from campaigns.results import forgetting, reports
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.results.sent import seqs_in
 from campaigns.runs.run import Run
-from campaigns.sent import seqs_in
 
 ROWS_AT_ONCE = 2_000
 WAITING = "waiting"

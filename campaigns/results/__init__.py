@@ -1,0 +1,1 @@
+"""What came of it: read by the doors, never by the engine."""
