@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.admin import audience, campaign, run, template
+from campaigns.admin import campaign, run, template
+from campaigns.admin.audience import audience
 
 __all__ = ["audience", "campaign", "run", "template"]

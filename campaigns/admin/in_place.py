@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import pictures
-from campaigns.admin.audience_form import AudienceForm
+from campaigns.admin.audience.form import AudienceForm
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
 from campaigns.planning.campaign import Campaign

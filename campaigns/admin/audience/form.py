@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin.builder import RulesBuilder
-from campaigns.admin.inquiry import problems
+from campaigns.admin.audience.builder import RulesBuilder
+from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.words import sentence

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin import builder, inquiry
-from campaigns.admin.audience_form import AudienceForm, last_saved
-from campaigns.admin.audience_list import AudienceList
+from campaigns.admin.audience import builder, inquiry
+from campaigns.admin.audience.form import AudienceForm, last_saved
+from campaigns.admin.audience.list import AudienceList
 from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.rules import is_field
