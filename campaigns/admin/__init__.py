@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from campaigns.admin import campaign, run, template
+from campaigns.admin import campaign, run
 from campaigns.admin.audience import audience
+from campaigns.admin.template import template
 
 __all__ = ["audience", "campaign", "run", "template"]

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import pictures
 from campaigns.admin.audience.form import AudienceForm
+from campaigns.admin.template import pictures
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
 from campaigns.planning.campaign import Campaign

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from campaigns.admin.places import place
+from campaigns.admin.template.places import place
 from campaigns.texts.content import TEXTS
 
 IN_A_LANGUAGE = re.compile(rf"([\w-]+)\.({'|'.join(TEXTS)}): (.*)", re.DOTALL)

@@ -12,8 +12,8 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from campaigns.admin.meanwhile import who
-from campaigns.admin.places import place, shown
+from campaigns.admin.template.meanwhile import who
+from campaigns.admin.template.places import place, shown
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
 from campaigns.texts.revision import KEPT, TemplateRevision

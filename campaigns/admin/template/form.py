@@ -9,9 +9,9 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.admin import meanwhile, pictures
-from campaigns.admin.meanwhile import Meanwhile, Seen
-from campaigns.admin.template_widgets import Languages, Pairs, PlatformOptions
+from campaigns.admin.template import meanwhile, pictures
+from campaigns.admin.template.meanwhile import Meanwhile, Seen
+from campaigns.admin.template.widgets import Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template

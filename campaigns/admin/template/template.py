@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from campaigns.admin import insertable, pictures
-from campaigns.admin.places import shown
-from campaigns.admin.problems import found
-from campaigns.admin.revisions import WithRevisions
-from campaigns.admin.template_form import TemplateForm, as_posted, unsaved
+from campaigns.admin.template import insertable, pictures
+from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
+from campaigns.admin.template.places import shown
+from campaigns.admin.template.problems import found
+from campaigns.admin.template.revisions import WithRevisions
 from campaigns.texts import preview
 from campaigns.texts.comparison import changes
 from campaigns.texts.revision import content_of
