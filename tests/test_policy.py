@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin import colleagues, steps
-from campaigns.admin.campaign_form import CampaignForm
+from campaigns.admin.campaign import colleagues, steps
+from campaigns.admin.campaign.form import CampaignForm
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.planning.recurrence import repeated

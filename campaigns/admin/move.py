@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.admin import calendar_span
-from campaigns.admin.campaign_form import WallClock
+from campaigns.admin.campaign.form import WallClock
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run

@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control, tasks
 from campaigns.admin import live
-from campaigns.admin.campaign import STATE_COLOURS
+from campaigns.admin.campaign.campaign import STATE_COLOURS
+from campaigns.admin.campaign.ending import CancelDialog
 from campaigns.admin.change_rate import RateDialog
-from campaigns.admin.ending import CancelDialog
 from campaigns.admin.run_views import RunViews
 from campaigns.engine import unknowns
 from campaigns.runs.reasons import Cause

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.admin import launch
+from campaigns.admin.campaign import launch
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -219,7 +219,7 @@ def test_a_campaign_launched_while_its_deletion_was_confirmed_is_kept(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(project)
-    monkeypatch.setattr("campaigns.admin.campaign.CampaignPage.used_by", lambda *_: [])
+    monkeypatch.setattr("campaigns.admin.campaign.campaign.CampaignPage.used_by", lambda *_: [])
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
     assert "It came into use a moment ago." in page
     assert Campaign.objects.filter(pk=run.campaign_id).exists()

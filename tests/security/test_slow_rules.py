@@ -7,8 +7,8 @@ from django.db import connection
 from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns.admin import launch
 from campaigns.admin.audience import inquiry
+from campaigns.admin.campaign import launch
 from campaigns.api import audiences
 from campaigns.audiences import audience, sampling, vocabulary
 from campaigns.audiences.audience import Audience

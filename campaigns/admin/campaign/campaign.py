@@ -16,13 +16,13 @@ from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
-from campaigns.admin import steps
 from campaigns.admin.calendar import CalendarPages
-from campaigns.admin.campaign_form import CampaignForm
-from campaigns.admin.composing import Composing
-from campaigns.admin.ending import StopDialog
-from campaigns.admin.filing import FILING, FilingPages
-from campaigns.admin.launch import LaunchDialog
+from campaigns.admin.campaign import steps
+from campaigns.admin.campaign.composing import Composing
+from campaigns.admin.campaign.ending import StopDialog
+from campaigns.admin.campaign.filing import FILING, FilingPages
+from campaigns.admin.campaign.form import CampaignForm
+from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.admin.campaign_form import WallClock
+from campaigns.admin.campaign.form import WallClock
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.rhythm import Rhythm

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin import steps, when
-from campaigns.admin.in_place import MAKE
+from campaigns.admin.campaign import steps, when
+from campaigns.admin.campaign.in_place import MAKE
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.words import sentence
 from campaigns.planning import recurrence, repeating

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import colleagues, in_place
+from campaigns.admin.campaign import colleagues, in_place
 from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY, Run
 from notifications.admin.furniture.duration_field import DurationText
