@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
-from campaigns.admin.calendar import CalendarPages
+from campaigns.admin.calendar.calendar import CalendarPages
 from campaigns.admin.campaign import steps
 from campaigns.admin.campaign.composing import Composing
 from campaigns.admin.campaign.ending import StopDialog

@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.admin import calendar_span
+from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign.form import WallClock
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast

@@ -17,9 +17,9 @@ from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin import calendar_span
-from campaigns.admin.calendar_span import COOKIE, Span
-from campaigns.admin.move import MoveDialog
+from campaigns.admin.calendar import span as calendar_span
+from campaigns.admin.calendar.move import MoveDialog
+from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar, moving
 from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
 from campaigns.runs.run import Run

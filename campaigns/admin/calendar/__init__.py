@@ -1,0 +1,1 @@
+"""The calendar, and the dialog that moves a run on it."""
