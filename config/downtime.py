@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from campaigns.admin.live import COMING_BACK
+from campaigns.admin.run.live import COMING_BACK
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config import celery, health

@@ -14,8 +14,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from campaigns.admin.live import share
-from campaigns.admin.rate_line import Mark, nice_top
+from campaigns.admin.run.live import share
+from campaigns.admin.run.rate_line import Mark, nice_top
 from campaigns.runs.run import Run
 
 SHOWN = 14

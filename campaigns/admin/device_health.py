@@ -10,7 +10,7 @@ import redis
 from django.core.cache import cache
 from django.db import connection
 
-from campaigns.admin.live import share
+from campaigns.admin.run.live import share
 from notifications.people.device import Device
 
 KEPT_SECONDS = 60

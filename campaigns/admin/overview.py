@@ -10,10 +10,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin import pace
 from campaigns.admin.days import days_of
-from campaigns.admin.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.admin.quota import quotas
+from campaigns.admin.run import pace
+from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign

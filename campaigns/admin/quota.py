@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from campaigns.admin.live import share
+from campaigns.admin.run.live import share
 from notifications.people.project import Project
 
 MINUTE = timedelta(minutes=1)

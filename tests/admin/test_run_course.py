@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.admin.rate_line import nice_top
-from campaigns.admin.reason_steps import STEPS
+from campaigns.admin.run.rate_line import nice_top
+from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import engine, freezing
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk

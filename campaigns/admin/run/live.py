@@ -12,11 +12,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns.admin import pace
-from campaigns.admin.chunk_grid import grid
-from campaigns.admin.next_step import NEXT_STEP, TAKE_BACK
-from campaigns.admin.rate_line import rate_line
-from campaigns.admin.reason_steps import STEPS
+from campaigns.admin.run import pace
+from campaigns.admin.run.chunk_grid import grid
+from campaigns.admin.run.next_step import NEXT_STEP, TAKE_BACK
+from campaigns.admin.run.rate_line import rate_line
+from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import unknowns
 from campaigns.planning import recurrence
 from campaigns.results import reports

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from campaigns.admin.reason_steps import STEPS
+from campaigns.admin.run.reason_steps import STEPS
 from campaigns.results import recipients
 from campaigns.results.recipients import WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.reason_steps import STEPS
+from campaigns.admin.run.reason_steps import STEPS
 from campaigns.audiences.words import sentence
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery

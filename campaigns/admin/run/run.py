@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control, tasks
-from campaigns.admin import live
 from campaigns.admin.campaign.campaign import STATE_COLOURS
 from campaigns.admin.campaign.ending import CancelDialog
-from campaigns.admin.change_rate import RateDialog
-from campaigns.admin.run_views import RunViews
+from campaigns.admin.run import live
+from campaigns.admin.run.change_rate import RateDialog
+from campaigns.admin.run.views import RunViews
 from campaigns.engine import unknowns
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

@@ -1,0 +1,1 @@
+"""The pages of runs: live, how they went, who was in them."""
