@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
-from campaigns.admin import overview
+from campaigns.admin.overview import overview
 from config import doors
 from notifications.admin.furniture.chosen import chosen
 from notifications.staff.team import Role, role_of

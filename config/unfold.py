@@ -33,7 +33,7 @@ UNFOLD: dict[str, Any] = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("carillon.svg")}
     ],
     "ENVIRONMENT": "config.unfold.environment",
-    "DASHBOARD_CALLBACK": "campaigns.admin.overview.dashboard",
+    "DASHBOARD_CALLBACK": "campaigns.admin.overview.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more
     "GLOBAL_CALLBACK": "config.projects.around",

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin.days import days_of
+from campaigns.admin.overview.days import days_of
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run

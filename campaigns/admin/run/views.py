@@ -12,7 +12,7 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin import device_health, overview
+from campaigns.admin.overview import device_health, overview
 from campaigns.admin.run import chunk_grid, deliveries, live, person_sent
 from campaigns.audiences.words import sentence
 from campaigns.planning import repeating

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.days import days_of
-from campaigns.admin.quota import quotas
+from campaigns.admin.overview.days import days_of
+from campaigns.admin.overview.quota import quotas
 from campaigns.admin.run import pace
 from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
 from campaigns.audiences.audience import Audience

@@ -1,0 +1,1 @@
+"""The overview: today, device health, and the quota in use."""
