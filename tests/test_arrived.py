@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine, unknowns
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -132,7 +132,7 @@ def test_who_was_refused_for_a_trouble_of_the_moment_can_be_sent_to_again(
 
     assert control.send_again(run, by="user:alice") == 1
 
-    assert reports.totals_of(run) == reports.recount(run)
+    assert sums.totals_of(run) == reports.recount(run)
     Device.objects.filter(address="unheardof-1:x").update(address="live-now:x")
     engine.advance(run.pk, now=timezone.now())
     work(run)

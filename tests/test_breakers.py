@@ -10,6 +10,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Retry
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -33,7 +34,7 @@ def test_a_key_of_another_project_stops_the_run_within_one_trial_window(
     assert (run.state, run.cause) == ("paused", "other_project")
     assert "100 of 100" in run.cause_detail
     assert fcm.counts()["requests"] == sending.TRIAL
-    assert reports.totals_of(run).waiting == 1_500, "nobody pays for our wrong key"
+    assert sums.totals_of(run).waiting == 1_500, "nobody pays for our wrong key"
     assert not Device.objects.filter(retired_at__isnull=False).exists()
 
 
@@ -50,7 +51,7 @@ def test_once_the_key_is_right_everybody_of_a_stopped_run_is_sent_to(
     run = work(run)
 
     assert run.state == "finished"
-    assert reports.totals_of(run).accepted == 150
+    assert sums.totals_of(run).accepted == 150
 
 
 def test_a_few_foreign_addresses_among_many_are_refused_alone(project: Project, fcm: Fcm) -> None:
@@ -81,7 +82,7 @@ def test_a_text_that_fcm_refuses_for_everybody_stops_after_a_hundred(
 
     assert (run.state, run.cause) == ("paused", "refused_message")
     assert fcm.counts()["requests"] == 0
-    assert reports.totals_of(run).waiting == 300
+    assert sums.totals_of(run).waiting == 300
 
 
 def retired() -> int:
@@ -98,7 +99,7 @@ def test_a_third_of_dead_addresses_stops_the_run_before_it_costs_a_device(
     assert (run.state, run.cause) == ("paused", "dead_addresses")
     assert run.cause_detail == "300 of 1,000 addresses. No device was retired."
     assert retired() == 0
-    assert reports.totals_of(run).waiting > 1_000
+    assert sums.totals_of(run).waiting > 1_000
     assert reports.reasons_of(run)["unregistered"] >= 300, "FCM's word stands in the rows"
 
 
@@ -176,7 +177,7 @@ def test_a_person_who_resumes_overrules_the_breaker(project: Project, fcm: Fcm) 
     run = work(run)
 
     assert run.state == "finished"
-    assert reports.totals_of(run).accepted == 800
+    assert sums.totals_of(run).accepted == 800
     assert retired() == 400 - refused, "those seen since"
 
 
@@ -238,7 +239,7 @@ def test_answers_that_nobody_knows_pause_the_run_with_their_words(
 
     assert (run.state, run.cause) == ("paused", "unknown_answer")
     assert run.cause_detail == "Tea only."
-    assert reports.totals_of(run).waiting == 300, "nobody is refused for what stands in between"
+    assert sums.totals_of(run).waiting == 300, "nobody is refused for what stands in between"
 
     fcm.mend()
     flush_gate()

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -52,11 +52,11 @@ def swept_to_the_end(run: Run) -> bool:
 
 
 def sent(run: Run) -> int:
-    return reports.totals_of(run).settled
+    return sums.totals_of(run).settled
 
 
 def assert_balanced(run: Run, fcm: Fcm) -> None:
-    totals = reports.totals_of(run)
+    totals = sums.totals_of(run)
     assert totals == reports.recount(run)
     assert totals.waiting == 0
     received = [record["id"] for record in fcm.witness()]
@@ -95,7 +95,7 @@ def test_pause_holds_within_two_seconds_and_resume_sends_the_rest_once(
     time.sleep(2)
 
     assert fcm.counts()["requests"] == at_rest
-    assert reports.totals_of(run).waiting > 0
+    assert sums.totals_of(run).waiting > 0
 
     fcm.change(latency_ms=5)
     Run.objects.update(rate_per_second=None)
@@ -221,7 +221,7 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
 
     eventually("the run ends", lambda: swept_to_the_end(run), seconds=90)
     assert run.accepted == 8_000
-    assert reports.recount(run) == reports.totals_of(run)
+    assert reports.recount(run) == sums.totals_of(run)
     received = Counter(record["id"] for record in fcm.witness())
     twice = {reference for reference, times in received.items() if times > 1}
     admitted = {f"{run.pk}:{seq}" for seq in resent_of(run)}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.engine import engine
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
@@ -105,7 +105,7 @@ def test_under_hold_the_ambiguous_are_unknown_and_never_sent(project: Project, f
 
     assert take_over(run) == {"accepted": 3}
 
-    assert reports.totals_of(run).as_dict() == {
+    assert sums.totals_of(run).as_dict() == {
         "planned": 5, "accepted": 3, "rejected": 0, "skipped": 0, "unknown": 2, "waiting": 0,
     }  # fmt: skip
     assert reports.reasons_of(run) == {"interrupted": 2}
@@ -179,7 +179,7 @@ def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(
     assert reports.recount(run).as_dict() == {
         "planned": 5, "accepted": 0, "rejected": 0, "skipped": 3, "unknown": 2, "waiting": 0,
     }  # fmt: skip
-    assert reports.totals_of(run) == reports.recount(run)
+    assert sums.totals_of(run) == reports.recount(run)
 
 
 def test_a_second_copy_is_admitted_even_when_the_run_is_cancelled_over_it(

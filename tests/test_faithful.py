@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
@@ -59,7 +60,7 @@ def test_a_run_over_every_state_of_address_equals_the_witness_row_by_row(
 
     eventually("the run ends", lambda: is_(run, "finished"), seconds=120)
     assert len(odd) == 200
-    assert reports.totals_of(run) == reports.recount(run)
+    assert sums.totals_of(run) == reports.recount(run)
     eventually(
         "the witness has written everything down",
         lambda: len(fcm.everything_witnessed()) == fcm.counts()["accepted"],
@@ -89,7 +90,7 @@ def test_a_token_refused_in_mid_run_costs_one_refresh_and_no_row(
     fcm.revoke()
 
     eventually("the run ends", lambda: is_(run, "finished"))
-    assert reports.totals_of(run).accepted == 6_000
+    assert sums.totals_of(run).accepted == 6_000
     counts = fcm.counts()
     assert counts["by_answer"]["ACCESS_TOKEN_EXPIRED"] > 1, "several were in flight"
     assert counts["token_requests"] == 2, "the first, and one for all of them"
@@ -126,7 +127,7 @@ def test_two_workers_keep_to_the_quota_that_fcm_measures(
     run = launch(project)
 
     eventually("the run ends", lambda: is_(run, "finished"), seconds=90)
-    assert reports.totals_of(run).accepted == 1_000
+    assert sums.totals_of(run).accepted == 1_000
     assert "RATE_LIMIT_EXCEEDED" not in fcm.counts()["by_answer"]
     at = sorted(record["at"] for record in fcm.everything_witnessed())
     for seconds in (2, 5, 10):

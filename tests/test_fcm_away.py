@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from campaigns.engine import engine
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -196,7 +197,7 @@ def test_a_run_whose_deadline_passes_in_an_outage_ends_without_a_request(
 
     assert work(run).state == "finished"
 
-    assert reports.totals_of(run).skipped == 1_200
+    assert sums.totals_of(run).skipped == 1_200
     assert fcm.counts()["requests"] == 0
 
 
@@ -275,5 +276,5 @@ def test_without_a_network_nobody_pays_and_everybody_is_reached_when_it_is_back(
     assert work(run).state == "finished"
 
     wire.stop()
-    assert reports.totals_of(run).accepted == 300
+    assert sums.totals_of(run).accepted == 300
     assert len(fcm.witness()) == 300

@@ -13,6 +13,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.engine import engine, freezing
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -125,7 +126,7 @@ def test_a_cancel_in_a_later_part_does_not_wait_and_the_part_is_not_added(
     advanced(run)
     assert done == [None]
     assert whole(run).planned == 4
-    totals = reports.totals_of(run)
+    totals = sums.totals_of(run)
     assert (totals.skipped, totals.waiting, totals) == (4, 0, reports.recount(run))
     assert run.finished_at is not None
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
@@ -40,7 +40,7 @@ def test_a_missing_apns_key_stops_ios_and_nothing_else(project: Project, fcm: Fc
 
     assert (run.state, run.cause) == ("paused", "platform_key")
     assert run.cause_detail == "40 devices wait: iOS."
-    totals = reports.totals_of(run)
+    totals = sums.totals_of(run)
     assert (totals.accepted, totals.waiting) == (200, 40)
     assert not Device.objects.filter(retired_at__isnull=False).exists()
 
@@ -57,7 +57,7 @@ def test_with_the_key_in_place_the_held_platform_goes_out(project: Project, fcm:
     run = work(run)
 
     assert run.state == "finished"
-    assert reports.totals_of(run).accepted == 240
+    assert sums.totals_of(run).accepted == 240
     assert len({record["address"] for record in fcm.witness()}) == 240
 
 

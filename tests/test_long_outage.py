@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from campaigns.engine import engine
-from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
@@ -88,7 +88,7 @@ def test_after_half_an_hour_of_failures_everybody_is_reached_by_three_requests_a
 
     work_for(30, run, clock)
 
-    assert (run.state, reports.totals_of(run).waiting) == ("sending", 700)
+    assert (run.state, sums.totals_of(run).waiting) == ("sending", 700)
     tries = sum(requests_each(run)) - sending.TRIAL
     assert 10 <= tries <= 60, "one message at a time, again and again"
     fcm.mend()
@@ -106,7 +106,7 @@ def test_a_run_without_a_network_for_an_hour_goes_on_when_it_is_back(
 
     work_for(60, run, clock)
 
-    assert (run.state, reports.totals_of(run).waiting) == ("sending", 300)
+    assert (run.state, sums.totals_of(run).waiting) == ("sending", 300)
     pace = pacing.pace_of(project, run.reference, None, clock=clock)
     assert pace.limit is pacing.Limit.FAILING and pace.until
     assert not Delivery.objects.filter(run_id=run.pk).exists(), "nobody is refused for it"

@@ -24,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from campaigns import control
 from campaigns.engine import engine, freezing
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.chunk import Chunk, Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.reasons import Cause
@@ -223,7 +223,7 @@ class Life(RuleBasedStateMachine):
         self.nobody_is_sent_to_more_often_than_three_times_and_once_more_for_each_click()
 
     def counters_are_a_recount_of_the_rows(self, run: Run, totals: reports.Totals) -> None:
-        assert reports.totals_of(run) == totals
+        assert sums.totals_of(run) == totals
         assert totals.waiting >= 0
 
     def what_is_frozen_never_changes_and_ends_with_everybody(self, run: Run) -> None:

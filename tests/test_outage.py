@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.engine import engine
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.sending import sending, settling
 from notifications.people.project import Project
@@ -61,7 +61,7 @@ def test_what_postgresql_refuses_once_is_written_and_counted_once(
         assert sending.send(run.pk, 1, run.epoch) == {"accepted": 1, "rejected": 1}
 
     assert reports.reasons_of(run) == {"unregistered": 1}
-    assert reports.totals_of(run) == reports.recount(run)
+    assert sums.totals_of(run) == reports.recount(run)
     assert len(fcm.witness()) == 1
 
 

@@ -14,6 +14,7 @@ from django.db import connection
 from psycopg import sql
 
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.bouncer import PROGRAM, Bouncer
@@ -85,7 +86,7 @@ def test_a_launch_is_sent_to_its_end_through_it(
     assert answer.status == 202, answer.body
     run = Run.objects.get(pk=json.loads(answer.body)["id"])
     eventually("the run ends", lambda: ended(run), seconds=60)
-    assert (run.accepted, reports.recount(run)) == (2_000, reports.totals_of(run))
+    assert (run.accepted, reports.recount(run)) == (2_000, sums.totals_of(run))
     received = [record["id"] for record in fcm.witness()]
     assert len(received) == len(set(received)) == 2_000
     for page in (*PAGES, f"/admin/campaigns/run/{run.pk}/change/"):

@@ -17,6 +17,7 @@ from celery import Celery
 from django.db import connection
 
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests import previous_release
@@ -160,18 +161,18 @@ def test_a_run_that_one_release_began_is_finished_by_the_other(
     answer = door.launch(make_campaign(project, rate_per_second=300))
     assert answer.status == 202, answer.body
     run = Run.objects.get(pk=json.loads(answer.body)["id"])
-    eventually("some are settled", lambda: reports.totals_of(run).settled > 100)
+    eventually("some are settled", lambda: sums.totals_of(run).settled > 100)
 
     for name in POOLS:
         second.start(name)
     eventually("both are there", lambda: all("ready." in second.log(name) for name in POOLS))
     first.stop(*POOLS)
-    assert reports.totals_of(run).waiting, "nothing was left to the second"
+    assert sums.totals_of(run).waiting, "nothing was left to the second"
     Run.objects.update(rate_per_second=None)
 
     eventually("the run ends", lambda: swept_to_the_end(run, releases), seconds=90)
     assert run.state == Run.State.FINISHED
-    assert (run.accepted, reports.recount(run)) == (3_000, reports.totals_of(run))
+    assert (run.accepted, reports.recount(run)) == (3_000, sums.totals_of(run))
     received = [record["id"] for record in fcm.witness()]
     assert len(received) == len(set(received)) == 3_000
     for path in ("admin/", f"admin/campaigns/run/{run.pk}/change/", "metrics"):

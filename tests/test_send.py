@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from campaigns.engine import engine
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
@@ -230,7 +231,7 @@ def test_every_request_lies_in_a_window_and_windows_settle(project: Project, fcm
     assert sorted(seq for window in windows for seq in window.seqs) == list(range(1, 451))
     assert not windows.filter(settled_at=None).exists()
     assert run.chunks.get().state == Chunk.State.CLOSED
-    assert reports.recount(run) == reports.totals_of(run)
+    assert reports.recount(run) == sums.totals_of(run)
 
 
 def test_a_paused_run_starts_nothing_and_its_people_stay_waiting(
@@ -242,7 +243,7 @@ def test_a_paused_run_starts_nothing_and_its_people_stay_waiting(
 
     assert send_everything(run) == {}
 
-    assert reports.totals_of(run).waiting == 3
+    assert sums.totals_of(run).waiting == 3
     assert fcm.counts()["requests"] == 0
 
 
@@ -281,7 +282,7 @@ def test_a_wrong_project_id_pauses_the_run_and_retires_nobody(project: Project, 
     device.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "unauthorised")
     assert device.active
-    assert reports.totals_of(run).waiting == 1
+    assert sums.totals_of(run).waiting == 1
 
 
 def test_a_chunk_with_people_left_is_due_at_once_whatever_its_retries_wait_for(

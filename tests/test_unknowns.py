@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine, unknowns
 from campaigns.results import reports
-from campaigns.runs import chunk
+from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -54,7 +54,7 @@ def test_who_is_sent_to_again_is_marked_and_the_run_balances_anew(finished: Run,
 
     finished.refresh_from_db()
     assert (finished.state, finished.accepted, finished.unknown) == ("finished", 8, 0)
-    assert reports.recount(finished) == reports.totals_of(finished)
+    assert reports.recount(finished) == sums.totals_of(finished)
     assert reports.reasons_of(finished) == {}
     assert Delivery.objects.filter(run_id=finished.pk, resent=True).count() == 3
     assert len(fcm.witness()) == 8 + 3, "the first three had arrived; the rows admit it"
@@ -175,7 +175,7 @@ def test_who_is_sent_to_again_as_the_run_ends_is_not_lost(project: Project, fcm:
 
     shown.refresh_from_db()
     assert (shown.state, shown.finished_at) == ("sending", None)
-    assert reports.totals_of(shown).waiting == 1
+    assert sums.totals_of(shown).waiting == 1
 
 
 def test_a_run_cancelled_meanwhile_sends_to_nobody_again(project: Project, fcm: Fcm) -> None:
@@ -207,7 +207,7 @@ def test_a_run_does_not_end_while_a_person_sends_again(
 
     run.refresh_from_db()
     assert (run.state, run.finished_at) == ("sending", None)
-    assert reports.totals_of(run).waiting == 1
+    assert sums.totals_of(run).waiting == 1
 
 
 def advance_beside(run_id: int) -> None:

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.utils import timezone
 
 from campaigns.engine import engine
-from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Retry
 from campaigns.sending import sending
 from notifications.people.project import Project
@@ -83,7 +83,7 @@ def test_a_flushed_gate_is_closed_again_by_who_remembers(
 
     assert fcm.counts()["requests"] == asked
     assert run.chunks.filter(not_before__gt=timezone.now() + timedelta(seconds=60)).exists()
-    assert reports.totals_of(run).waiting == 300
+    assert sums.totals_of(run).waiting == 300
 
 
 def test_retries_that_are_due_one_after_the_other_go_together(project: Project, fcm: Fcm) -> None:

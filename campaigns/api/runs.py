@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from campaigns import control, tasks
 from campaigns.results import reports
 from campaigns.results.reports import Totals
-from campaigns.runs import pace
+from campaigns.runs import pace, sums
 from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
 from notifications.api.ground import pages
@@ -63,7 +63,7 @@ class RunSummarySerializer(serializers.Serializer[Run]):
 
     def to_representation(self, run: Run) -> dict[str, Any]:
         # A finished run's row has the sums already; of the others there are few.
-        return _summary(run, _final(run) if run.finished_at else reports.totals_of(run))
+        return _summary(run, _final(run) if run.finished_at else sums.totals_of(run))
 
 
 class PaceSerializer(serializers.Serializer[Any]):

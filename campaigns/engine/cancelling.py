@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F
 
-from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk, free_lapsed
 from campaigns.runs.ledger import COPIES
 from campaigns.runs.reasons import Reason
@@ -30,7 +30,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
-            finished_at=clock.after(now), **reports.sums_of(run)
+            finished_at=clock.after(now), **sums.sums_of(run)
         )
 
 

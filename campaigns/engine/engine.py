@@ -18,9 +18,16 @@ from django.db.models import Max, Q, QuerySet
 
 from campaigns.engine import cancelling, freezing
 from campaigns.planning.schedule import plan_series, start_due
-from campaigns.results import reports
-from campaigns.runs import absence, details
-from campaigns.runs.chunk import NEXT_SWEEP, SIZE, Chunk, free_lapsed, unlocked, worked_on
+from campaigns.runs import absence, details, sums
+from campaigns.runs.chunk import (
+    NEXT_SWEEP,
+    ONE_WORKER,
+    SIZE,
+    Chunk,
+    free_lapsed,
+    unlocked,
+    worked_on,
+)
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.wave import Wave
@@ -34,7 +41,6 @@ from notifications.postgres import clock
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
 OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
 AHEAD_SECONDS = 10  # of the project's rate in the queue: others wait that long behind it
-ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LOST_DOORBELL = timedelta(seconds=15)
 LONGEST_SILENCE = timedelta(minutes=10)
 
@@ -128,9 +134,9 @@ def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
     if not states and not run.freezing:
-        run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **reports.sums_of(run))
+        run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **sums.sums_of(run))
         return None
-    Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
+    Run.objects.filter(pk=run.pk).update(**sums.sums_of(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
@@ -218,7 +224,7 @@ def _room(run_id: int, now: datetime) -> Room:
 def _look_after(run: Run, now: datetime) -> None:
     """A paused run starts nothing, but a worker that died on it must not keep its chunks."""
     free_lapsed(run)
-    Run.objects.filter(pk=run.pk).update(**reports.sums_of(run))
+    Run.objects.filter(pk=run.pk).update(**sums.sums_of(run))
 
 
 STEPS: dict[Run.State, Callable[[Run, datetime], None]] = {

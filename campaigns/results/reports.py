@@ -12,40 +12,12 @@ from django.db.models import Count, F, Min, Q, Sum
 from django.utils import timezone
 
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import in_words
 from campaigns.runs.run import Run
+from campaigns.runs.sums import STATUSES, Totals, totals_of
 
 RATE_OVER = timedelta(seconds=5)
-STATUSES = Delivery.Status.values
-
-
-@dataclass(frozen=True)
-class Totals:
-    """planned = accepted + rejected + skipped + unknown + waiting, always."""
-
-    planned: int
-    accepted: int
-    rejected: int
-    skipped: int
-    unknown: int
-
-    @property
-    def settled(self) -> int:
-        return self.accepted + self.rejected + self.skipped + self.unknown
-
-    @property
-    def waiting(self) -> int:
-        return self.planned - self.settled
-
-    @property
-    def share(self) -> float:
-        """How much is done, 0 to 1."""
-        return self.settled / self.planned if self.planned else 1.0
-
-    def as_dict(self) -> dict[str, int]:
-        counts = {name: getattr(self, name) for name in STATUSES}
-        return {"planned": self.planned, **counts, "waiting": self.waiting}
 
 
 @dataclass(frozen=True)
@@ -86,16 +58,6 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         rate_per_second=rate,
         eta_at=_eta(run, totals, rate, now),
     )
-
-
-def totals_of(run: Run) -> Totals:
-    return Totals(run.planned or 0, **sums_of(run))
-
-
-def sums_of(run: Run) -> dict[str, int]:
-    """Of the chunks: 400 rows for 400,000 people, exact as they move with the deliveries."""
-    sums = run.chunks.aggregate(**{name: Sum(name) for name in STATUSES})
-    return {name: sums[name] or 0 for name in STATUSES}
 
 
 def recount(run: Run) -> Totals:

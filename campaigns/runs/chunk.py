@@ -25,6 +25,7 @@ from notifications.postgres import clock
 SIZE = 1_000
 WINDOW = 200
 IN_FLIGHT = 3  # windows of one worker
+ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes

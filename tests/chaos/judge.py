@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
 from tests.chaos.evidence import Evidence, gather, recovered
 from tests.chaos.scene import Scene, query
@@ -83,12 +84,12 @@ def _everyone_has_one_row(evidence: Evidence) -> Iterator[str]:
 
 def _counters_are_a_recount(evidence: Evidence) -> Iterator[str]:
     run = evidence.run
-    shown, counted = reports.totals_of(run), reports.recount(run)
+    shown, counted = sums.totals_of(run), reports.recount(run)
     if shown != counted:
         yield f"shown {shown.as_dict()}, counted {counted.as_dict()}"
     if _is_over(evidence):
-        own = {name: getattr(run, name) for name in reports.STATUSES}
-        if own != {name: getattr(counted, name) for name in reports.STATUSES}:
+        own = {name: getattr(run, name) for name in sums.STATUSES}
+        if own != {name: getattr(counted, name) for name in sums.STATUSES}:
             yield f"the run says {own}, counted {counted.as_dict()}"
         if counted.waiting:
             yield f"{run.state} with {counted.waiting} waiting"

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from tests.builders import make_campaign, make_people, make_project
@@ -74,7 +74,7 @@ class Scene:
     def share(self) -> float:
         """How much is settled, 0 to 1."""
         self.run.refresh_from_db()
-        return reports.totals_of(self.run).share if self.run.planned else 0.0
+        return sums.totals_of(self.run).share if self.run.planned else 0.0
 
     def finish(self) -> None:
         """Wait for the run's end, starting again whoever ended; afterwards the fault must have

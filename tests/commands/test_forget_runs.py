@@ -13,6 +13,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.results import forgetting, reports
+from campaigns.runs import sums
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -51,7 +52,7 @@ def a_year_ago() -> str:
 
 
 def test_the_rows_go_and_totals_reasons_and_chunks_stay(old: Run) -> None:
-    before = reports.totals_of(old)
+    before = sums.totals_of(old)
 
     assert "Spring" in (words := said("--finished-before", a_year_ago()))
 
@@ -60,7 +61,7 @@ def test_the_rows_go_and_totals_reasons_and_chunks_stay(old: Run) -> None:
     assert not Delivery.objects.filter(run_id=old.pk).exists()
     assert not Window.objects.filter(run=old).exists()
     assert f"campaigns_delivery_run_{old.pk}" not in connection.introspection.table_names()
-    assert reports.totals_of(old) == before
+    assert sums.totals_of(old) == before
     assert reports.reasons_of(old) == {"unregistered": 1}
     assert AuditEntry.objects.get(action="forgot the recipients of").subject == f"run {old.pk}"
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.recurrence import ONCE
-from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone
@@ -54,7 +54,7 @@ class CancelDialog(Dialog):
     def context(self) -> dict[str, Any]:
         return {
             "run": self.run,
-            "totals": reports.totals_of(self.run),
+            "totals": sums.totals_of(self.run),
             "zone": self.run.project.timezone,
             "next_at": self.next_at,
             "ends_series": self.last == self.run and self.next_at is None,

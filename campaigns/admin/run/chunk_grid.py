@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 
@@ -76,7 +77,7 @@ def one(run: Run, number: int) -> dict[str, Any]:
         "run": run,
         "chunk": chunk,
         "state": Chunk.State(chunk.state).label,
-        "counts": [(name, getattr(chunk, name)) for name in (*reports.STATUSES, "waiting")],
+        "counts": [(name, getattr(chunk, name)) for name in (*sums.STATUSES, "waiting")],
         "reasons": reports.in_plain_words(chunk.reasons),
         "retrying": retrying.count(),
         "retry_at": getattr(retrying.first(), "not_before", None),

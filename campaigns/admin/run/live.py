@@ -20,6 +20,7 @@ from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import unknowns
 from campaigns.planning import recurrence
 from campaigns.results import reports
+from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
@@ -87,7 +88,7 @@ def course(run: Run, now: datetime) -> dict[str, Any]:
         "run": run,
         "moving": moving(run),
         "line": rate_line(run, now),
-        "answered": reports.totals_of(run).settled,
+        "answered": sums.totals_of(run).settled,
         "grid": grid(run),
     }
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import sampling
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
-from campaigns.engine.engine import ONE_WORKER
+from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.pace import in_workers
 from notifications.pace.pacing import cold_rate, full_rate
 from notifications.people.device import Device
