@@ -16,11 +16,11 @@ from django.utils.translation import gettext
 from campaigns.engine import unknowns
 from campaigns.planning import recurrence, schedule
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import ONCE
-from campaigns.runs import details
+from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
 from notifications.people import device
 from notifications.staff import audit
 
@@ -70,7 +70,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
         if last is None or not recurrence.goes_on(last, timezone.now()):
             said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
             raise Run.InvalidMove(said % {"campaign": campaign})
-        for run in recurrence.waiting(campaign.pk).select_for_update(no_key=True):
+        for run in series.waiting(campaign.pk).select_for_update(no_key=True):
             run.cancel()
             _record(run, by, "cancelled")
         Run.objects.filter(pk=last.pk).update(series_stopped_at=Now())

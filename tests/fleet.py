@@ -13,7 +13,8 @@ from typing import Any
 from django.test import override_settings
 
 from notifications.pace import pacing, pacing_alone
-from notifications.pace.pacing import Gate, Grant, Heard
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Gate, Grant
 from notifications.people.project import Project
 from tests.forgetting import flush_gate
 

@@ -17,7 +17,8 @@ from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.pace import pacing
-from notifications.pace.pacing import Gate, Heard, Limit, pace_of
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Gate, Limit, pace_of
 from notifications.people.project import Project
 from tests.builders import make_people, make_run
 from tests.by_hand import work

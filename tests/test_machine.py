@@ -222,7 +222,7 @@ class Life(RuleBasedStateMachine):
         self.who_got_nothing_is_not_called_accepted(rows)
         self.nobody_is_sent_to_more_often_than_three_times_and_once_more_for_each_click()
 
-    def counters_are_a_recount_of_the_rows(self, run: Run, totals: reports.Totals) -> None:
+    def counters_are_a_recount_of_the_rows(self, run: Run, totals: sums.Totals) -> None:
         assert sums.totals_of(run) == totals
         assert totals.waiting >= 0
 
@@ -239,7 +239,7 @@ class Life(RuleBasedStateMachine):
             assert each.attempt >= self.fences.get(each.number, 0)
             self.fences[each.number] = each.attempt
 
-    def an_ended_run_waits_for_nobody(self, run: Run, totals: reports.Totals) -> None:
+    def an_ended_run_waits_for_nobody(self, run: Run, totals: sums.Totals) -> None:
         assert totals.waiting == 0 or not run.finished_at
 
     def who_got_it_twice_is_marked_and_under_hold_nobody_did(self, rows: list[Delivery]) -> None:

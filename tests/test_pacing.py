@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from notifications.pace.pacing import Gate, Heard, Limit
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Gate, Limit
 from notifications.people.project import Project
 from tests.fleet import Fleet
 from tests.forgetting import flush_gate

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 
-from notifications.pace.pacing import Heard, Limit, Pace, pace_of
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Limit, Pace, pace_of
 from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 

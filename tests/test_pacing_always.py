@@ -10,7 +10,7 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from notifications.pace.pacing import Heard
+from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 from tests.forgetting import flush_gate

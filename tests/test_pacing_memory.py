@@ -7,7 +7,8 @@ import redis
 from django.conf import settings
 
 from notifications.pace import pacing
-from notifications.pace.pacing import Heard, Limit
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Limit
 from notifications.people.project import Project
 from tests.fleet import Fleet
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from notifications.pace.pacing import Gate, Heard, Limit, Pace, pace_of
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Gate, Limit, Pace, pace_of
 from notifications.people.project import Project
 from tests.fleet import Fleet, redis_away
 from tests.forgetting import flush_gate

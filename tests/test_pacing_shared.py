@@ -8,7 +8,8 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.launch_check import forecast
-from notifications.pace.pacing import Gate, Heard, Limit, full_rate, pace_of
+from notifications.pace.heard import Heard
+from notifications.pace.pacing import Gate, Limit, full_rate, pace_of
 from notifications.people.project import Project
 from tests.builders import make_project
 from tests.fleet import Fleet, redis_away

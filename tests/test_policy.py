@@ -12,8 +12,8 @@ from campaigns.admin.campaign import colleagues, steps
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.planning.recurrence import repeated
 from campaigns.runs.run import POLICY, Run
+from campaigns.runs.series import repeated
 from tests.builders import make_campaign, make_project
 
 OTHERWISE: dict[str, Any] = {

@@ -19,8 +19,9 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning import moving, recurrence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import name_of
+from campaigns.runs import series
 from campaigns.runs.run import Run
+from campaigns.runs.series import name_of
 from tests.builders import make_campaign, make_project
 from tests.waiting import eventually, somebody_waits
 
@@ -157,7 +158,7 @@ class Series(RuleBasedStateMachine):
     @invariant()
     def everybody_agrees_whether_it_goes_on(self) -> None:
         campaign = self.campaign
-        last = recurrence.last_run(campaign.pk)
+        last = series.last_run(campaign.pk)
         assert (campaign.series is not None) == (self.stands in ("going", "ended"))
         if last is not None:
             assert recurrence.goes_on(last, self.now) == (self.stands == "going")

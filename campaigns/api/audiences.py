@@ -26,7 +26,8 @@ from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.row import RowView
 from notifications.api.ground.view import ApiView, save
-from notifications.people.contact import Contact, stay
+from notifications.people.contact import Contact
+from notifications.people.locking import stay
 from notifications.postgres.budget import TooSlow, within
 
 MAX_LISTED = 10_000

@@ -14,10 +14,10 @@ from rest_framework.response import Response
 
 from campaigns import control, tasks
 from campaigns.results import reports
-from campaigns.results.reports import Totals
 from campaigns.runs import pace, sums
 from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
+from campaigns.runs.sums import Totals
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing
 from notifications.api.ground.idempotency import idempotent

@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.audiences import rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
-from campaigns.planning import recurrence
+from campaigns.runs import series
 from campaigns.runs.run import Run
-from notifications.people.contact import Contact, stay
+from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.locking import stay
 from notifications.people.project import OfProject
 
 MAX_ID = 2**63 - 1
@@ -87,7 +88,7 @@ class Audience(OfProject):
         """What was launched with its name in the rules, whatever the audience says by now."""
         if self.kind != self.Kind.LIST:
             return []
-        runs = recurrence.going_on(self.project_id)
+        runs = series.going_on(self.project_id)
         return [run for run in runs if self.pk in rules.lists_named(run.rules)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:

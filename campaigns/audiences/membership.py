@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.audience import Audience, Member
-from notifications.people.contact import Contact, stay
+from notifications.people.contact import Contact
+from notifications.people.locking import stay
 
 MAX_LINES = 100_000
 AT_ONCE = 5_000

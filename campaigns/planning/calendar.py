@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.runs.run import WAITS, Run
+from campaigns.runs.series import ONCE, instant_of
 
 MOST = 500  # of each kind in one view; a page of more could not be read
 EXPECTED = "expected"
@@ -62,7 +62,7 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
     for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:
         # A run that was moved is still its own occurrence.
         own = max(since, instant_of(run), run.scheduled_at)
-        coming = takewhile(lambda at: at < until, rhythm_of(run.campaign).after(own))
+        coming = takewhile(lambda at: at < until, run.campaign.rhythm.after(own))
         for at in islice(coming, MOST):
             yield Entry(run.campaign, at, EXPECTED)
 

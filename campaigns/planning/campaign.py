@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -16,8 +17,10 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook, recurrence
-from campaigns.planning.recurrence import ONCE
+from campaigns.planning.rhythm import Rhythm
+from campaigns.runs import series
 from campaigns.runs.run import HOLDS, POLICY, Run
+from campaigns.runs.series import ONCE
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 from notifications.fcm import rules
@@ -189,8 +192,23 @@ class Campaign(OfProject):
     @property
     def series(self) -> Run | None:
         """The last run of a campaign that was launched to repeat, unless somebody stopped it."""
-        last = recurrence.last_run(self.pk)
-        return None if last is None or recurrence.stopped(last) else last
+        last = series.last_run(self.pk)
+        return None if last is None or series.stopped(last) else last
+
+    @property
+    def rhythm(self) -> Rhythm:
+        if self.at is None:
+            raise ValueError("A series without a first time.")
+        return Rhythm(self.at, self.repeat, self.timezone, self.until)
+
+    def coming(self, after: datetime, most: int) -> list[datetime]:
+        """The next occurrences that no run holds: one that was moved ahead may have been sent."""
+        free = (at for at in self.rhythm.after(after) if not self._is_held(at))
+        return list(islice(free, most))
+
+    def _is_held(self, at: datetime) -> bool:
+        held = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))
+        return held.exists()
 
     def current_run(self) -> Run | None:
         """The run that holds this campaign's occurrence, if it was launched."""
@@ -231,7 +249,7 @@ class Campaign(OfProject):
                 problems[name] = f"{checked}: {' '.join(error.messages)}"
         if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
             problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
-        if self.schedule_kind == self.Schedule.RECURRING and not recurrence.coming(self, now, 1):
+        if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("It says nothing yet: write a title and a text.")
@@ -267,7 +285,7 @@ class Campaign(OfProject):
         return Run.objects.create(
             project_id=self.project_id,
             campaign=self,
-            occurrence=recurrence.name_of(at) if at and repeats else ONCE,
+            occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.template.frozen(),
             rules=self.audience.effective_rules,
@@ -282,7 +300,7 @@ class Campaign(OfProject):
             return None
         if self.schedule_kind == self.Schedule.AT:
             return self.at
-        return recurrence.coming(self, now, 1)[0]
+        return self.coming(now, 1)[0]
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.

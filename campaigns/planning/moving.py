@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import ONCE, instant_of, rhythm_of
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE, instant_of
 from notifications.staff import audit
 from notifications.values.moments import short
 
@@ -37,7 +37,7 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
 def _following(run: Run) -> datetime | None:
     if run.occurrence == ONCE or run.campaign.schedule_kind != Campaign.Schedule.RECURRING:
         return None
-    return rhythm_of(run.campaign).next_after(instant_of(run))
+    return run.campaign.rhythm.next_after(instant_of(run))
 
 
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:

@@ -1,71 +1,18 @@
-"""Recurrence: the runs of a campaign that repeats. Which is the last, which comes next, if any?
-
-A launch freezes the whole series: every later run copies text, rules and settings of the one
-before it, so what was reviewed is what goes out. Only the next run exists as a row; `schedule.py`
-makes it the moment the one before it is due, or is left out.
-"""
+"""Recurrence: when a series goes on, by the rhythm of its campaign. `schedule.py` makes the run."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
-
-from campaigns.planning.rhythm import Rhythm
-from campaigns.runs.run import HOLDS, POLICY, WAITS, Run
-
-if TYPE_CHECKING:
-    from campaigns.planning.campaign import Campaign
-
-ONCE = "once"
-# Frozen by a launch, and handed from each run of a series to the next.
-FROZEN = ("project_id", "campaign_id", "content", "rules", *POLICY, "launched_by")
-
-
-def rhythm_of(campaign: Campaign) -> Rhythm:
-    if campaign.at is None:
-        raise ValueError("A series without a first time.")
-    return Rhythm(campaign.at, campaign.repeat, campaign.timezone, campaign.until)
-
-
-def coming(campaign: Campaign, after: datetime, most: int) -> list[datetime]:
-    """The next occurrences that no run holds: one that was moved ahead may have been sent."""
-    free = (at for at in rhythm_of(campaign).after(after) if not _is_held(campaign, at))
-    return list(islice(free, most))
-
-
-def _is_held(campaign: Campaign, at: datetime) -> bool:
-    return Run.objects.filter(HOLDS, campaign=campaign.pk, occurrence=name_of(at)).exists()
-
-
-def name_of(instant: datetime) -> str:
-    """What the unique key calls an occurrence: its instant, whatever the zone it was typed in."""
-    return instant.astimezone(UTC).isoformat()
-
-
-def instant_of(run: Run) -> datetime:
-    """When an occurrence of a series was meant to be, wherever it was moved."""
-    return datetime.fromisoformat(run.occurrence)
-
-
-def last_run(campaign_id: int) -> Run | None:
-    series = Run.objects.filter(campaign=campaign_id).exclude(occurrence=ONCE)
-    return series.order_by("-pk").first()  # one launched again may be due earlier
-
-
-def waiting(campaign_id: int) -> QuerySet[Run]:
-    """Those that have not begun."""
-    return Run.objects.filter(WAITS, campaign=campaign_id).exclude(occurrence=ONCE)
+from campaigns.runs.run import Run
+from campaigns.runs.series import instant_of, stopped, waiting
 
 
 def following(last: Run, now: datetime) -> datetime | None:
     """When the one after the last is due, if that is not the end of the series."""
     # One that was moved ahead is still the run of its own occurrence.
     since = max(now, last.scheduled_at, instant_of(last))
-    return next(iter(coming(last.campaign, since, 1)), None)
+    return next(iter(last.campaign.coming(since, 1)), None)
 
 
 def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
@@ -82,48 +29,3 @@ def goes_on(last: Run, now: datetime) -> bool:
     if stopped(last):
         return False
     return waiting(last.campaign_id).exists() or following(last, now) is not None
-
-
-def left_out(run: Run) -> bool:
-    """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
-
-    The release before reads a detail without a cause as this, too.
-    """
-    alone = run.cause == "" and run.cause_detail != ""
-    return run.state == Run.State.CANCELLED and run.started_at is None and alone
-
-
-def stopped(last: Run) -> bool:
-    """Whether somebody ended the series with its last run.
-
-    The release before does that by cancelling it before it began, and so does whoever cancels an
-    occurrence that none follows.
-    """
-    unbegun = last.state == Run.State.CANCELLED and last.started_at is None
-    return last.series_stopped_at is not None or (unbegun and not left_out(last))
-
-
-def going_on(project_id: int) -> list[Run]:
-    """The unfinished runs, and the last one of each series that goes on: the next copies it."""
-    runs = Run.objects.filter(project=project_id).select_related("campaign")
-    may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
-    repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
-    last = repeating.order_by("campaign_id", "-pk").distinct("campaign_id")
-    due_again = [run for run in last if not run.unfinished and not stopped(run)]
-    return [*runs.filter(finished_at=None), *due_again]
-
-
-def repeated(run: Run, at: datetime) -> Run:
-    """The same once more. Raises IntegrityError when somebody else was faster."""
-    values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
-    return Run.objects.create(
-        **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
-    )
-
-
-def one_before_is_going(run: Run) -> Run | None:
-    """Not one that goes on only because a person sends again to a few of it."""
-    if run.occurrence == ONCE:
-        return None
-    earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
-    return earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk).first()

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import ONCE
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
 from notifications.values.moments import CLOCK, DAY, local
 
 EACH = {

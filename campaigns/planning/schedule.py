@@ -11,19 +11,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import (
-    ONCE,
-    following,
-    instant_of,
-    next_start,
-    one_before_is_going,
-    repeated,
-    rhythm_of,
-    stopped,
-)
+from campaigns.planning.recurrence import following, next_start
 from campaigns.runs import absence, details
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE, instant_of, one_before_is_going, repeated, stopped
 from notifications.staff import audit
 
 log = logging.getLogger(__name__)
@@ -128,5 +120,5 @@ def leave_out(run: Run, *, by: str, now: datetime) -> None:
 
 def _missed(last: Run, now: datetime) -> int:
     since = max(last.scheduled_at, instant_of(last))
-    passed = takewhile(lambda at: at <= now, rhythm_of(last.campaign).after(since))
+    passed = takewhile(lambda at: at <= now, last.campaign.rhythm.after(since))
     return sum(1 for _ in islice(passed, COUNTED))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaigns.runs.reasons import Reason
 from notifications.gateway import Outcome, Verdict
-from notifications.pace.pacing import Heard
+from notifications.pace.heard import Heard
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 

@@ -35,6 +35,7 @@ from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.pace import pacing
+from notifications.pace.heard import Heard
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
@@ -86,7 +87,7 @@ class Sending:
         self.gate = pacing.Gate(
             self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
         )
-        self.heard = pacing.Heard()
+        self.heard = Heard()
         self.opens_at: datetime | None = None
         self.proven = breakers.proven(self.run)
         self.in_flight: deque[InFlight] = deque()
@@ -147,7 +148,7 @@ class Sending:
         """Tell the gate what came back, and ask for as many."""
         if not self.run.seconds_left(self.claim.now()):  # no request leaves: they are all skipped
             return pacing.Grant(wanted, 0.0, pacing.Limit.REST)
-        heard, self.heard = self.heard, pacing.Heard()
+        heard, self.heard = self.heard, Heard()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 
     def _try_one(self) -> None:

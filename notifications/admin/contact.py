@@ -20,8 +20,9 @@ from notifications.admin.furniture.json_field import ExactJSONText
 from notifications.admin.furniture.page import Page
 from notifications.admin.furniture.unfolded import ModelForm, display
 from notifications.admin.furniture.widgets import CodeArea
-from notifications.people.contact import Contact, stay
+from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.locking import stay
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 
 SHOWN_ATTRIBUTES = 4

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-if TYPE_CHECKING:
-    from notifications.pace.pacing import Heard
+from notifications.pace.heard import Heard
 
 BURST = 1.0  # seconds of the project's rate that its bucket holds
 OWN_BURST, ALMOST_ONE = 0.25, 0.99  # and of a run's own rate, as in the gate

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.people.locking import hold
 from notifications.people.project import OfProject
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
@@ -120,20 +120,7 @@ class Contact(OfProject):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """With their devices. Who was erased meanwhile is no error: nobody is deleted, then."""
-        from notifications.people import device  # it stands on this one
-
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
-            device.hold(device.Device.objects.filter(contact=self.pk))
+            hold(self.devices)
             return super().delete(*args, **kwargs)
-
-
-def stay(contact_ids: Iterable[int]) -> set[int]:
-    """Who of them is there; nobody erases these until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM notifications_contact WHERE id = ANY(%s)"
-            " ORDER BY external_id FOR KEY SHARE",
-            [list(contact_ids)],
-        )
-        return {row[0] for row in cursor.fetchall()}

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.contact import Contact
+from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.values.tails import BACKWARDS
 
@@ -133,12 +134,6 @@ def unregister(project: Project, address: str, *, now: datetime) -> bool:
             retired_at=now, retired_reason="removed", retired_by=""
         )
     return bool(found)
-
-
-def hold(devices: models.QuerySet[Device]) -> list[int]:
-    """Their ids, in the order in which everybody locks them (see registry.py)."""
-    in_order = devices.order_by("kind", "address").select_for_update(no_key=True)
-    return list(in_order.values_list("pk", flat=True))
 
 
 def retired_by(by: str) -> models.QuerySet[Device]:

@@ -16,7 +16,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from notifications.people.device import Device, hold, retire
+from notifications.people.device import Device, retire
+from notifications.people.locking import hold
 from notifications.people.project import Project
 from notifications.values import exact
 

@@ -22,10 +22,11 @@ from campaigns.admin.campaign import steps, when
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.words import sentence
-from campaigns.planning import recurrence, repeating
+from campaigns.planning import repeating
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast, freshness
 from campaigns.planning.launch_check import review as reviewing
+from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS
@@ -86,7 +87,7 @@ class Composing(Page):
             context["run_step"] = RUN_STEPS.get(run.state, _("Look at the run")) if run else ""
             context["repeats"] = repeating.of_campaign(campaign) if run else ""
             context["zone"] = campaign.project.timezone
-            last = None if run else recurrence.last_run(campaign.pk)
+            last = None if run else series.last_run(campaign.pk)
             context["stopped_at"] = last.series_stopped_at if last else None
         return super().render_change_form(request, context, *args, **kw)
 

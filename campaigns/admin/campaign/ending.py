@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import ONCE
-from campaigns.runs import sums
+from campaigns.runs import series, sums
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import in_zone
 
@@ -74,6 +74,6 @@ class StopDialog(Dialog):
         return last is not None and recurrence.goes_on(last, timezone.now())
 
     def context(self) -> dict[str, Any]:
-        waiting = recurrence.waiting(self.campaign.pk).order_by("scheduled_at")
+        waiting = series.waiting(self.campaign.pk).order_by("scheduled_at")
         begun = self.campaign.runs.filter(finished_at=None).exclude(pk__in=waiting.values("pk"))
         return {"campaign": self.campaign, "waiting": waiting, "begun": begun.order_by("pk")}

@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import sample
 from campaigns.audiences.words import sentence
-from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast, freshness
 from campaigns.planning.launch_check.doubts import doubts
@@ -102,7 +101,7 @@ class LaunchDialog(Dialog):
         return {
             "campaign": campaign,
             "zone": campaign.project.timezone,
-            "coming": recurrence.coming(campaign, timezone.now(), 3) if repeats else [],
+            "coming": campaign.coming(timezone.now(), 3) if repeats else [],
             "reach": self.reach,
             "pace": pace,
             "seconds": pace.seconds(self.reach.devices),

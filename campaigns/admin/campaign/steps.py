@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 
 WHO, WHAT, WHEN, REVIEW = "who", "what", "when", "review"
@@ -115,6 +114,6 @@ def _untimely(campaign: Campaign, now: datetime) -> str:
     kind, at = campaign.schedule_kind, campaign.at
     if kind == Campaign.Schedule.AT and at is not None and at <= now:
         return "" if campaign.current_run() else _("the time has passed")
-    if kind == Campaign.Schedule.RECURRING and not recurrence.coming(campaign, now, 1):
+    if kind == Campaign.Schedule.RECURRING and not campaign.coming(now, 1):
         return _("its end has passed")
     return ""

@@ -18,9 +18,8 @@ from campaigns.admin.run.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import unknowns
-from campaigns.planning import recurrence
 from campaigns.results import reports
-from campaigns.runs import sums
+from campaigns.runs import series, sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
@@ -160,7 +159,7 @@ def verdict(run: Run, progress: reports.Progress) -> str:
         return ""
     if run.state == Run.State.CANCELLED and not totals.planned:
         said = _("It was cancelled before anybody was chosen. Nobody was sent to.")
-        return f"{said} {run.detail}" if recurrence.left_out(run) else said
+        return f"{said} {run.detail}" if series.left_out(run) else said
     if not totals.planned:
         return _("Nobody fitted the audience, so nothing was sent.")
     words = {
@@ -174,7 +173,7 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     return said.replace(" %", "\u00a0%")
 
 
-def _bars(totals: reports.Totals) -> list[tuple[str, int]]:
+def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
     counts = totals.as_dict()
     return [(name, counts[name]) for name in BARS]
 
@@ -194,7 +193,7 @@ def stage(run: Run) -> str:
     return run.state if run.unfinished else f"{run.state}.ended"
 
 
-def seen(run: Run, totals: reports.Totals) -> str:
+def seen(run: Run, totals: sums.Totals) -> str:
     """What the page has told: it speaks up again when the state or the tenth of it changed."""
     return f"{stage(run)}-{int(totals.share * 10) if run.planned else 0}"
 

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from campaigns.audiences.audience import sample
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
 from campaigns.audiences.words import sentence
-from campaigns.planning import outlook, recurrence
+from campaigns.planning import outlook
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.launch_check.doubts import doubts
@@ -77,7 +77,7 @@ def of(campaign: Campaign, now: datetime) -> Review:
     rules = campaign.audience.effective_rules
     coming = []
     if campaign.schedule_kind == Campaign.Schedule.RECURRING:
-        coming = recurrence.coming(campaign, now, 3)
+        coming = campaign.coming(now, 3)
     timed = coming[0] if coming else campaign.at
     problems = campaign.problems(now)
     reach = forecast.NOBODY

@@ -1,0 +1,84 @@
+"""Series: the runs of a campaign that repeats, as rows. Which is the last, and was it stopped?
+
+A launch freezes the whole series: every later run copies text, rules and settings of the one
+before it, so what was reviewed is what goes out. Only the next run exists as a row.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from campaigns.runs.run import POLICY, WAITS, Run
+
+ONCE = "once"
+# Frozen by a launch, and handed from each run of a series to the next.
+FROZEN = ("project_id", "campaign_id", "content", "rules", *POLICY, "launched_by")
+
+
+def name_of(instant: datetime) -> str:
+    """What the unique key calls an occurrence: its instant, whatever the zone it was typed in."""
+    return instant.astimezone(UTC).isoformat()
+
+
+def instant_of(run: Run) -> datetime:
+    """When an occurrence of a series was meant to be, wherever it was moved."""
+    return datetime.fromisoformat(run.occurrence)
+
+
+def last_run(campaign_id: int) -> Run | None:
+    series = Run.objects.filter(campaign=campaign_id).exclude(occurrence=ONCE)
+    return series.order_by("-pk").first()  # one launched again may be due earlier
+
+
+def waiting(campaign_id: int) -> QuerySet[Run]:
+    """Those that have not begun."""
+    return Run.objects.filter(WAITS, campaign=campaign_id).exclude(occurrence=ONCE)
+
+
+def left_out(run: Run) -> bool:
+    """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
+
+    The release before reads a detail without a cause as this, too.
+    """
+    alone = run.cause == "" and run.cause_detail != ""
+    return run.state == Run.State.CANCELLED and run.started_at is None and alone
+
+
+def stopped(last: Run) -> bool:
+    """Whether somebody ended the series with its last run.
+
+    The release before does that by cancelling it before it began, and so does whoever cancels an
+    occurrence that none follows.
+    """
+    unbegun = last.state == Run.State.CANCELLED and last.started_at is None
+    return last.series_stopped_at is not None or (unbegun and not left_out(last))
+
+
+def going_on(project_id: int) -> list[Run]:
+    """The unfinished runs, and the last one of each series that goes on: the next copies it."""
+    runs = Run.objects.filter(project=project_id).select_related("campaign")
+    may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
+    repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
+    last = repeating.order_by("campaign_id", "-pk").distinct("campaign_id")
+    due_again = [run for run in last if not run.unfinished and not stopped(run)]
+    return [*runs.filter(finished_at=None), *due_again]
+
+
+def repeated(run: Run, at: datetime) -> Run:
+    """The same once more. Raises IntegrityError when somebody else was faster."""
+    values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
+    return Run.objects.create(
+        **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
+    )
+
+
+def one_before_is_going(run: Run) -> Run | None:
+    """Not one that goes on only because a person sends again to a few of it."""
+    if run.occurrence == ONCE:
+        return None
+    earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
+    return earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk).first()
