@@ -16,10 +16,10 @@ from config.celery import app
 from notifications import dispatch
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
-from tests.builders import make_project
-from tests.fcm import Fcm
-from tests.forgetting import drop_partitions, flush
-from tests.workers import Workers
+from tests.given.builders import make_project
+from tests.given.forgetting import drop_partitions, flush
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)

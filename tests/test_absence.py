@@ -21,7 +21,7 @@ from campaigns.sending import settling
 from campaigns.sending.judging import Final
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
+from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 NIGHT = timedelta(hours=7)

@@ -19,9 +19,9 @@ from campaigns.sending import sending
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_people, make_run
-from tests.by_hand import let_leases_lapse
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.servers.fcm import Fcm
 
 
 def work(run: Run) -> None:

@@ -18,10 +18,10 @@ from campaigns.sending import sending
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import addresses, make_people, make_run
-from tests.by_hand import work
-from tests.fcm import Fcm
-from tests.forgetting import flush_gate
+from tests.given.builders import addresses, make_people, make_run
+from tests.given.by_hand import work
+from tests.given.forgetting import flush_gate
+from tests.servers.fcm import Fcm
 
 
 def test_a_key_of_another_project_stops_the_run_within_one_trial_window(

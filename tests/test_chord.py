@@ -18,12 +18,12 @@ from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people, make_run
-from tests.by_hand import let_leases_lapse
-from tests.fcm import Fcm
-from tests.forgetting import flush_all
-from tests.waiting import eventually
-from tests.workers import Workers
+from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.given.forgetting import flush_all
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,8 +17,8 @@ from campaigns.runs.wave import Wave
 from campaigns.sending import sending
 from notifications.people.project import Project
 from notifications.postgres import clock
-from tests.builders import make_people, make_run, make_scheduled_run
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run, make_scheduled_run
+from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 HALF_AN_HOUR = timedelta(minutes=30)

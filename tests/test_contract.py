@@ -8,7 +8,7 @@ import pytest
 
 from emulator.catalogue import CATALOGUE
 from notifications.gateway import Outcome, Verdict
-from tests.fcm import Fcm
+from tests.servers.fcm import Fcm
 from tests.test_fcm import message, send
 
 A_KEY, A_TOKEN = ("platform_key", Verdict.PLATFORM_KEY), ("unauthorised", Verdict.UNAUTHORISED)

@@ -19,9 +19,9 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judging import Final, Status
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.by_hand import let_leases_lapse
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.servers.fcm import Fcm
 
 
 def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:

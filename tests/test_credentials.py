@@ -16,8 +16,8 @@ from notifications.gateway import BadCredentials
 from notifications.keys import credentials, sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
-from tests.builders import make_project
-from tests.fcm import Fcm
+from tests.given.builders import make_project
+from tests.servers.fcm import Fcm
 
 
 def elliptic_key() -> str:

@@ -19,7 +19,7 @@ from campaigns import tasks
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run
 
 # As the web does it: its application first.
 RING = "import config.wsgi; from campaigns.tasks import _publish; _publish(1)"

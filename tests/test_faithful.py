@@ -16,10 +16,10 @@ from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.device import Device
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people
-from tests.fcm import Fcm
-from tests.waiting import eventually
-from tests.workers import Workers
+from tests.given.builders import make_campaign, make_people
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

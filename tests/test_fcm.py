@@ -13,7 +13,7 @@ from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
-from tests.fcm import Fcm
+from tests.servers.fcm import Fcm
 
 
 def message(number: int, **values: str) -> Message:

@@ -20,12 +20,12 @@ from notifications.pace import pacing
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Limit, pace_of
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.by_hand import work
-from tests.fcm import Fcm
-from tests.forgetting import flush_gate
-from tests.relay import Relay
-from tests.waiting import eventually
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import work
+from tests.given.forgetting import flush_gate
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.relay import Relay
 
 GAP = 1.5
 

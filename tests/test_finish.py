@@ -14,8 +14,8 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run
+from tests.servers.fcm import Fcm
 
 # A worker closes the chunk in the middle of a step: after the step has seen it open.
 CLOSED_MEANWHILE = """

@@ -16,7 +16,7 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
-from tests.builders import make_audience, make_contact, make_device, make_people, make_run
+from tests.given.builders import make_audience, make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from campaigns.runs import sums
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEN = 10

@@ -17,8 +17,8 @@ from campaigns.runs.chunk import claim
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.forgetting import flush
+from tests.given.builders import make_people, make_run
+from tests.given.forgetting import flush
 from tests.test_send import send_everything
 
 pytestmark = pytest.mark.django_db

@@ -20,10 +20,10 @@ from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import GATHERING, hand_back
 from notifications.people.device import Device
 from notifications.people.project import Project
-from tests import beside
-from tests.builders import addresses, make_people, make_run
-from tests.by_hand import work
-from tests.fcm import Fcm
+from tests.given.builders import addresses, make_people, make_run
+from tests.given.by_hand import work
+from tests.servers import beside
+from tests.servers.fcm import Fcm
 
 
 def make_phones(project: Project, platform: str, given: Any) -> list[Device]:

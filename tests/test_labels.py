@@ -14,7 +14,7 @@ from campaigns.planning import labels
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_project, make_run
+from tests.given.builders import make_campaign, make_project, make_run
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

@@ -12,7 +12,7 @@ from campaigns.runs import details
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_audience, make_people, make_run
+from tests.given.builders import make_audience, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

@@ -20,8 +20,8 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.pace import pacing
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run
+from tests.servers.fcm import Fcm
 
 STEP = 30  # seconds
 

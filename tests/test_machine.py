@@ -39,9 +39,9 @@ from notifications.fcm.verdicts import (
     classify,
 )
 from notifications.gateway import Arrived, Message, Outcome, Permit, Verdict
-from tests.builders import make_people, make_project, make_run
-from tests.by_hand import let_leases_lapse
-from tests.forgetting import flush_gate
+from tests.given.builders import make_people, make_project, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.given.forgetting import flush_gate
 
 # `make chaos` asks for the full profile.
 EXAMPLES, STEPS = (500, 50) if os.environ.get("PROFILE") == "full" else (30, 30)

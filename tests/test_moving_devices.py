@@ -16,9 +16,9 @@ from campaigns.sending.left import Left
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_audience, make_contact, make_people, make_run
-from tests.by_hand import work
-from tests.fcm import Fcm
+from tests.given.builders import make_audience, make_contact, make_people, make_run
+from tests.given.by_hand import work
+from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_project, make_template
+from tests.given.builders import make_project, make_template
 from tests.test_rendering import content, reader, rendered
 
 

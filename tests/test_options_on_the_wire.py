@@ -10,7 +10,7 @@ from notifications.dispatch import dispatch, gateway_of
 from notifications.fcm import options, payload, validation
 from notifications.gateway import Message, Outcome, Permit, Verdict
 from notifications.people.project import Project
-from tests.every_option import EVERYTHING
+from tests.given.every_option import EVERYTHING
 
 pytestmark = pytest.mark.django_db
 

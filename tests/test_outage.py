@@ -21,11 +21,11 @@ from campaigns.runs.ledger import Delivery, Window
 from campaigns.sending import sending, settling
 from notifications.people.project import Project
 from notifications.postgres import outage
-from tests import beside
-from tests.builders import make_people, make_run
-from tests.by_hand import let_leases_lapse
-from tests.fcm import Fcm
-from tests.waiting import eventually
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.given.waiting import eventually
+from tests.servers import beside
+from tests.servers.fcm import Fcm
 
 REFUSED_ONCE = """
 CREATE SEQUENCE writes;

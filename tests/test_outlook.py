@@ -10,7 +10,7 @@ from campaigns.planning import outlook
 from campaigns.planning.outlook import Look
 from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
-from tests.builders import make_contact, make_device, make_project, make_template
+from tests.given.builders import make_contact, make_device, make_project, make_template
 
 EVERYONE: dict[str, Any] = {"all": []}
 

@@ -9,8 +9,8 @@ import pytest
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Limit
 from notifications.people.project import Project
-from tests.fleet import Fleet
-from tests.forgetting import flush_gate
+from tests.given.fleet import Fleet
+from tests.given.forgetting import flush_gate
 
 NOTHING = Heard()
 

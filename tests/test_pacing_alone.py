@@ -8,7 +8,7 @@ from django.conf import LazySettings
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Limit, Pace, pace_of
 from notifications.people.project import Project
-from tests.fleet import Fleet, redis_away
+from tests.given.fleet import Fleet, redis_away
 
 NOTHING = Heard()
 

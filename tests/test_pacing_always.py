@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
-from tests.fleet import Fleet, redis_away
-from tests.forgetting import flush_gate
+from tests.given.fleet import Fleet, redis_away
+from tests.given.forgetting import flush_gate
 
 SECONDS = 100.0
 

@@ -10,7 +10,7 @@ from notifications.pace import pacing
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Limit
 from notifications.people.project import Project
-from tests.fleet import Fleet
+from tests.given.fleet import Fleet
 
 ONE_FIELD_LESS = """
 local gate = cmsgpack.unpack(redis.call('GET', KEYS[1]))

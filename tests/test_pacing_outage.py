@@ -10,8 +10,8 @@ import pytest
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Limit, Pace, pace_of
 from notifications.people.project import Project
-from tests.fleet import Fleet, redis_away
-from tests.forgetting import flush_gate
+from tests.given.fleet import Fleet, redis_away
+from tests.given.forgetting import flush_gate
 
 NOTHING = Heard()
 OUTAGE = 1_800

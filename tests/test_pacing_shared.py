@@ -11,8 +11,8 @@ from campaigns.planning.launch_check import forecast
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Limit, full_rate, pace_of
 from notifications.people.project import Project
-from tests.builders import make_project
-from tests.fleet import Fleet, redis_away
+from tests.given.builders import make_project
+from tests.given.fleet import Fleet, redis_away
 
 NOTHING = Heard()
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 
 from notifications.fcm import options, payload, validation
 from notifications.gateway import Message
-from tests.every_option import ANDROID, EVERYTHING, IOS, WEB
+from tests.given.every_option import ANDROID, EVERYTHING, IOS, WEB
 
 
 def message(platform: str = "android", **values: Any) -> Message:

@@ -14,7 +14,7 @@ from campaigns.api.campaigns import CampaignSerializer
 from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY, Run
 from campaigns.runs.series import repeated
-from tests.builders import make_campaign, make_project
+from tests.given.builders import make_campaign, make_project
 
 OTHERWISE: dict[str, Any] = {
     "on_unknown": "hold",

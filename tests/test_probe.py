@@ -20,8 +20,8 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
 from notifications.probe import in_plain_words
-from tests.builders import make_project
-from tests.fcm import Fcm
+from tests.given.builders import make_project
+from tests.servers.fcm import Fcm
 from tests.test_tokens import another_private_key
 
 

@@ -16,7 +16,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs import details
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_campaign, make_people, make_project
+from tests.given.builders import make_campaign, make_people, make_project
 
 DAY = timedelta(days=1)
 

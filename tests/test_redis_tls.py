@@ -15,13 +15,13 @@ from config.redis_address import redis_address
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people
 from tests.chaos.door import Door
-from tests.fcm import Fcm
-from tests.forgetting import flush
-from tests.tls_relay import TlsRelay
-from tests.waiting import eventually
-from tests.workers import Workers, redis_apart
+from tests.given.builders import make_campaign, make_people
+from tests.given.forgetting import flush
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.tls_relay import TlsRelay
+from tests.servers.workers import Workers, redis_apart
 
 
 class Secured:

@@ -19,7 +19,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_project
+from tests.given.builders import make_campaign, make_project
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db

@@ -21,13 +21,13 @@ from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests import previous_release
-from tests.builders import make_campaign, make_people
 from tests.chaos.door import Door
-from tests.fcm import Fcm
-from tests.forgetting import flush
+from tests.given.builders import make_campaign, make_people
+from tests.given.forgetting import flush
+from tests.given.waiting import eventually
 from tests.previous_release import ROOT
-from tests.waiting import eventually
-from tests.workers import Workers, database_of_the_tests, redis_apart
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers, database_of_the_tests, redis_apart
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

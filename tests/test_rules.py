@@ -16,7 +16,7 @@ from campaigns.audiences import audience, rules
 from campaigns.audiences.selection import compile_tree
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from tests.builders import make_audience, make_contact, make_device, make_project
+from tests.given.builders import make_audience, make_contact, make_device, make_project
 
 
 @pytest.fixture

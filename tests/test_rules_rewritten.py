@@ -18,7 +18,7 @@ from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_audience, make_campaign, make_contact, make_project
+from tests.given.builders import make_audience, make_campaign, make_contact, make_project
 
 pytestmark = pytest.mark.django_db
 upgrade = importlib.import_module("campaigns.migrations.0012_ask_lists_what_they_hold")

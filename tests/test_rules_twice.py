@@ -18,7 +18,7 @@ from campaigns.audiences import audience, rules
 from campaigns.audiences.durations import parse_duration
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from tests.builders import make_contact, make_device, make_project
+from tests.given.builders import make_contact, make_device, make_project
 
 NOW = timezone.now()
 NEGATIVE = {"ne": "eq", "not_in": "in", "not_exists": "exists", "has_none": "has_any"}

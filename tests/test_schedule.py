@@ -12,7 +12,7 @@ from campaigns.engine import engine
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people, make_project
+from tests.given.builders import make_campaign, make_people, make_project
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from campaigns.sending.parting import GATHERING
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact
-from tests.builders import make_contact, make_device, make_people, make_run
-from tests.fcm import Fcm
+from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.servers.fcm import Fcm
 
 
 def delivery_of(run: Run, device: Device) -> Delivery:

@@ -22,8 +22,8 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.runs.series import name_of
-from tests.builders import make_campaign, make_project
-from tests.waiting import eventually, somebody_waits
+from tests.given.builders import make_campaign, make_project
+from tests.given.waiting import eventually, somebody_waits
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 LAST = 8  # the number of its last day

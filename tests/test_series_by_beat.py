@@ -12,10 +12,10 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people
-from tests.fcm import Fcm
-from tests.waiting import eventually
-from tests.workers import Workers
+from tests.given.builders import make_campaign, make_people
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY = timedelta(days=1)

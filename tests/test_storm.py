@@ -17,10 +17,10 @@ from campaigns.sending import sending, settling
 from campaigns.sending.judging import Final
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.by_hand import let_leases_lapse, work
-from tests.fcm import Fcm
-from tests.forgetting import flush_gate
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import let_leases_lapse, work
+from tests.given.forgetting import flush_gate
+from tests.servers.fcm import Fcm
 
 
 @pytest.mark.parametrize(

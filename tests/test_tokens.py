@@ -18,10 +18,10 @@ from time_machine import travel
 from notifications.gateway import BadCredentials
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import MOST_REJECTIONS, AccessTokens
-from tests.fcm import Fcm
-from tests.forgetting import flush_all
-from tests.relay import Relay
-from tests.sender import Sender
+from tests.given.forgetting import flush_all
+from tests.servers.fcm import Fcm
+from tests.servers.relay import Relay
+from tests.servers.sender import Sender
 
 Start = Callable[..., Sender]
 

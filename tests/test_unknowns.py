@@ -22,9 +22,9 @@ from campaigns.sending.judging import Final
 from campaigns.sending.left import Left, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_people, make_run
-from tests.by_hand import let_leases_lapse
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.servers.fcm import Fcm
 
 
 @pytest.fixture

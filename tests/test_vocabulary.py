@@ -9,7 +9,7 @@ import pytest
 from campaigns.audiences import vocabulary
 from campaigns.audiences.vocabulary import Attribute, Value
 from notifications.people.project import Project
-from tests.builders import make_contact, make_device, make_project
+from tests.given.builders import make_contact, make_device, make_project
 
 pytestmark = pytest.mark.django_db
 

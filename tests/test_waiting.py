@@ -14,9 +14,9 @@ from campaigns.runs import sums
 from campaigns.runs.ledger import Retry
 from campaigns.sending import sending
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
-from tests.fcm import Fcm
-from tests.forgetting import flush_gate
+from tests.given.builders import make_people, make_run
+from tests.given.forgetting import flush_gate
+from tests.servers.fcm import Fcm
 
 
 def test_a_slow_project_puts_no_long_queue_before_the_others(project: Project) -> None:

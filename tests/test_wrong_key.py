@@ -20,10 +20,10 @@ from config import startup
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
-from tests.builders import make_people, make_project, make_run
-from tests.fcm import Fcm
-from tests.ports import free_ports
-from tests.workers import database_of_the_tests
+from tests.given.builders import make_people, make_project, make_run
+from tests.servers.fcm import Fcm
+from tests.servers.ports import free_ports
+from tests.servers.workers import database_of_the_tests
 
 WORDS = "CREDENTIALS_KEY (id {ours}) opens none of the stored service accounts"
 

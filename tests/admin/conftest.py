@@ -8,7 +8,7 @@ from django.test import Client
 
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 
 @pytest.fixture

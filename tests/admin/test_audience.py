@@ -15,7 +15,13 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_audience, make_campaign, make_contact, make_people, make_project
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_people,
+    make_project,
+)
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from tests.admin.test_browser import browser, log_in  # noqa: F401
-from tests.builders import make_audience, make_contact
+from tests.given.builders import make_audience, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PRO = {"field": "attributes.plan", "op": "in", "value": ["pro", "5"]}

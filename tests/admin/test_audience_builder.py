@@ -18,13 +18,7 @@ from campaigns.audiences.selection import PEOPLE_AND_DEVICES
 from campaigns.planning.launch_check import forecast
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import (
-    make_audience,
-    make_contact,
-    make_device,
-    make_people,
-    make_project,
-)
+from tests.given.builders import make_audience, make_contact, make_device, make_people, make_project
 
 pytestmark = pytest.mark.django_db
 PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}

@@ -14,11 +14,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
-from tests.builders import (
-    make_audience,
-    make_campaign,
-    make_contact,
-)
+from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db
 PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}

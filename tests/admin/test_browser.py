@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
 from tests.browser.settled import wait_until_settled
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -14,7 +14,7 @@ from campaigns import control
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_campaign, make_people, make_run, make_scheduled_run
+from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 SEOUL = ZoneInfo("Asia/Seoul")

@@ -13,7 +13,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

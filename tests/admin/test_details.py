@@ -11,7 +11,7 @@ from campaigns import control
 from campaigns.runs import details
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 
 @pytest.mark.parametrize("sentence", details.SENTENCES)

@@ -18,7 +18,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 KINDS = ("actions_list", "actions_detail", "actions_row", "actions_submit_line")

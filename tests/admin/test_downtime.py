@@ -22,10 +22,10 @@ from notifications.pace import pacing
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_people, make_project, make_run
+from tests.given.builders import make_people, make_project, make_run
 from tests.roles.people import logged_in
 from tests.roles.test_matrix import address, pages, rows  # noqa: F401
-from tests.workers import Workers
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db
 NOWHERE = "redis://127.0.0.1:1/0"

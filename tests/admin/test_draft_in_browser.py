@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from tests.admin.test_browser import browser, log_in  # noqa: F401
-from tests.builders import make_audience, make_campaign, make_contact
+from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PRO: dict[str, Any] = {"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}

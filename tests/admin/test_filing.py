@@ -23,7 +23,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from notifications.values.moments import in_zone
 from tests.admin.desk import Desk, messages_of, text_of
-from tests.builders import make_campaign, make_people, make_project, make_run
+from tests.given.builders import make_campaign, make_people, make_project, make_run
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db

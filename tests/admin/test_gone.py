@@ -14,7 +14,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_contact, make_device
+from tests.given.builders import make_campaign, make_contact, make_device
 
 pytestmark = pytest.mark.django_db
 NOBODY = ["987654", "abc", "9" * 30, "9" * 5_000, "1 OR 1=1"]

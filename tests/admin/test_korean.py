@@ -19,7 +19,7 @@ from campaigns.runs.run import Run
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

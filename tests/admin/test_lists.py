@@ -17,7 +17,7 @@ from notifications.admin.furniture import keyset
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

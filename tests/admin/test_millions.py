@@ -20,7 +20,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 LARGE = [model._meta.db_table for model in (Contact, Device, Recipient, Delivery, AuditEntry)]

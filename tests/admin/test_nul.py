@@ -12,7 +12,7 @@ from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.guessing import Guesses
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_contact, make_run
+from tests.given.builders import make_campaign, make_contact, make_run
 
 pytestmark = pytest.mark.django_db
 NUL = "a\x00b"

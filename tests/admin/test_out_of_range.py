@@ -16,7 +16,7 @@ from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
 from tests.admin.test_calendar_moves import move
 from tests.admin.test_steps import form
-from tests.builders import make_campaign, make_people, make_scheduled_run
+from tests.given.builders import make_campaign, make_people, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 A_YEAR = "Choose a year from 2000 to 2100."

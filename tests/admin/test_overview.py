@@ -13,7 +13,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

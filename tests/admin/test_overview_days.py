@@ -17,7 +17,7 @@ from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_contact, make_device, make_people, make_run
+from tests.given.builders import make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)  # in Seoul

@@ -15,8 +15,8 @@ from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_people, make_run
-from tests.fleet import Fleet, redis_away
+from tests.given.builders import make_people, make_run
+from tests.given.fleet import Fleet, redis_away
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_contact, make_people, make_project
+from tests.given.builders import make_contact, make_people, make_project
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_contact,
     make_device,

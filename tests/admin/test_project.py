@@ -14,8 +14,8 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of, text_of
-from tests.builders import make_campaign, make_people
-from tests.fcm import Fcm
+from tests.given.builders import make_campaign, make_people
+from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 WORKS = "The key works: FCM read a test message. Nothing was sent."

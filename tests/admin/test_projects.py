@@ -26,13 +26,7 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
-from tests.builders import (
-    make_audience,
-    make_contact,
-    make_device,
-    make_run,
-    make_template,
-)
+from tests.given.builders import make_audience, make_contact, make_device, make_run, make_template
 from tests.roles.test_matrix import address, pages
 
 pytestmark = pytest.mark.django_db

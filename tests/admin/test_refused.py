@@ -11,8 +11,8 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_campaign import form
-from tests.builders import make_campaign, make_template
-from tests.fcm import Fcm
+from tests.given.builders import make_campaign, make_template
+from tests.servers.fcm import Fcm
 
 UNKNOWN_ZONE = "is not a time zone we know"
 

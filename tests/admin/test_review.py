@@ -10,7 +10,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.builders import make_campaign, make_people
+from tests.given.builders import make_campaign, make_people
 
 pytestmark = pytest.mark.django_db
 

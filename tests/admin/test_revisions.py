@@ -12,7 +12,7 @@ from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, messages_of
-from tests.builders import make_template
+from tests.given.builders import make_template
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

@@ -25,7 +25,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_contact, make_device, make_people, make_run
+from tests.given.builders import make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

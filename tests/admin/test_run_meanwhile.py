@@ -11,7 +11,7 @@ from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.admin.test_run_course import cells_of, settle
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.test_run import settle
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from notifications.values.tails import ending_in
 from tests.admin.desk import Desk
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
 from tests.admin.test_browser import browser, log_in  # noqa: F401
-from tests.builders import make_campaign, make_project
+from tests.given.builders import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.admin.test_calendar import cells
-from tests.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 FIRST, DAY = datetime(2031, 5, 7, tzinfo=UTC), timedelta(days=1)

@@ -10,7 +10,7 @@ from campaigns.texts.template import Template
 from notifications.fcm.options import PLATFORMS
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_contact, make_template
+from tests.given.builders import make_campaign, make_contact, make_template
 
 pytestmark = pytest.mark.django_db
 

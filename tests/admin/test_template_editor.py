@@ -13,7 +13,7 @@ from django.test import Client
 from notifications.people.project import Project
 from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_contact, make_project, make_template
+from tests.given.builders import make_contact, make_project, make_template
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db
 

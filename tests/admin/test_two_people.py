@@ -15,7 +15,7 @@ from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY, Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_audience, make_campaign, make_people
+from tests.given.builders import make_audience, make_campaign, make_people
 
 pytestmark = pytest.mark.django_db
 CHANGE = "campaigns_campaign_change"

@@ -14,7 +14,7 @@ from django.urls import reverse
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
-from tests.builders import make_audience, make_people, make_run
+from tests.given.builders import make_audience, make_people, make_run
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 
 @pytest.fixture

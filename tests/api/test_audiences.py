@@ -13,7 +13,13 @@ from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign, make_contact, make_device, make_people
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+)
 
 PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
 

@@ -14,7 +14,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device
+from tests.given.builders import make_contact, make_device
 
 
 def person(external_id: str, *addresses: str, **values: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from notifications.people.contact import Contact
 from notifications.people.device import Device, retire
 from tests.api.caller import Caller
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,7 +13,7 @@ from notifications.api import contacts
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device
+from tests.given.builders import make_contact, make_device
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

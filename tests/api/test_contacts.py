@@ -11,7 +11,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device
+from tests.given.builders import make_contact, make_device
 
 
 def test_a_person_is_shown_with_their_devices(alice: Caller, ours: Project) -> None:

@@ -12,9 +12,9 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
-from tests.builders import make_contact, make_project
-from tests.crowd import PEOPLE, TOKENS, Crowd
-from tests.waiting import eventually, somebody_waits
+from tests.given.builders import make_contact, make_project
+from tests.given.crowd import PEOPLE, TOKENS, Crowd
+from tests.given.waiting import eventually, somebody_waits
 
 SECONDS = 30 if os.environ.get("PROFILE") == "full" else 4
 

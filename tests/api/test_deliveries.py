@@ -20,7 +20,7 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device, make_people, make_run
+from tests.given.builders import make_contact, make_device, make_people, make_run
 
 
 def closed_run(project: Project) -> Run:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from campaigns.audiences.rules import FIELDS, OPERATORS
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_contact, make_device, make_run
+from tests.given.builders import make_campaign, make_contact, make_device, make_run
 
 SETTINGS = settings(
     max_examples=25,

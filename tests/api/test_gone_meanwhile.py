@@ -18,14 +18,14 @@ from campaigns.texts.template import Template
 from notifications.people.contact import Contact
 from notifications.requests.idempotency import IdempotencyKey
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,
     make_project,
     make_template,
 )
-from tests.waiting import eventually, somebody_waits
+from tests.given.waiting import eventually, somebody_waits
 
 T = TypeVar("T")
 

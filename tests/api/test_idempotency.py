@@ -18,7 +18,7 @@ from notifications.people.project import Project
 from notifications.requests import idempotency
 from notifications.requests.idempotency import Answer, IdempotencyKey, once
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_campaign, make_contact, make_project, make_run
+from tests.given.builders import make_campaign, make_contact, make_project, make_run
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

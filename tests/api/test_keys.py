@@ -13,7 +13,7 @@ from django.utils import timezone
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_run
+from tests.given.builders import make_campaign, make_run
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

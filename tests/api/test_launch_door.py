@@ -16,7 +16,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_campaign, make_people, make_project, make_template
+from tests.given.builders import make_campaign, make_people, make_project, make_template
 
 FUTURE = datetime(2035, 1, 1, tzinfo=UTC)
 

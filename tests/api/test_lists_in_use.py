@@ -18,7 +18,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
-from tests.builders import make_audience, make_campaign, make_contact, make_project
+from tests.given.builders import make_audience, make_campaign, make_contact, make_project
 
 FUTURE = datetime(2035, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ import pytest
 
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_audience, make_campaign, make_template
+from tests.given.builders import make_audience, make_campaign, make_template
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response

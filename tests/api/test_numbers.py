@@ -11,7 +11,7 @@ from django.db import connection
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_contact, make_device, make_template
+from tests.given.builders import make_contact, make_device, make_template
 
 LONG = [
     *("12345678901234567890123", "-9223372036854775809", "18446744073709551616"),

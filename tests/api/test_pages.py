@@ -8,7 +8,7 @@ import pytest
 
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_run, make_template
+from tests.given.builders import make_audience, make_run, make_template
 
 LISTS = ["audiences", "templates", "campaigns", "runs"]
 

@@ -14,7 +14,7 @@ from campaigns.audiences.audience import Audience
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience
+from tests.given.builders import make_audience
 
 PROBLEM = "application/problem+json"
 DEEP = b'{"name": "x", "rules": ' + b'{"not": ' * 500 + b'{"all": []}' + b"}" * 501

@@ -8,7 +8,7 @@ from campaigns.audiences.audience import Audience
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_run
+from tests.given.builders import make_contact, make_run
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from notifications.pace.pacing import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 
 MEMBERS = {
     "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",

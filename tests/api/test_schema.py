@@ -18,7 +18,7 @@ import campaigns.api.urls
 import notifications.api.urls
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_audience, make_template
+from tests.given.builders import make_audience, make_template
 
 Schema = dict[str, Any]
 WRITTEN = {"ContactRequest", "AudienceRequest", "TemplateRequest", "CampaignRequest"}

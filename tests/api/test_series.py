@@ -14,7 +14,7 @@ from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
-from tests.builders import make_campaign
+from tests.given.builders import make_campaign
 
 DAY = timedelta(days=1)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device, make_template
+from tests.given.builders import make_contact, make_device, make_template
 
 TEXTS: dict[str, Any] = {
     "name": "Autumn",

@@ -22,7 +22,7 @@ from notifications.staff.team import Role
 from tests.admin.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import CHROMIUM, QUIET
-from tests.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run
 from tests.roles.people import logged_in, somebody
 from tests.roles.test_matrix import address, pages, rows
 

@@ -20,7 +20,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import browser  # noqa: F401
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

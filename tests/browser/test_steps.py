@@ -14,7 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.browser.test_walk import CHROMIUM, QUIET
-from tests.builders import make_people
+from tests.given.builders import make_people
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

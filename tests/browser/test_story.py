@@ -25,10 +25,10 @@ from notifications.people.project import Project
 from notifications.staff import second_factor
 from notifications.staff.team import Role
 from tests.browser.test_walk import browser  # noqa: F401
-from tests.builders import make_campaign, make_contact, make_device, make_people
-from tests.fcm import Fcm
+from tests.given.builders import make_campaign, make_contact, make_device, make_people
 from tests.roles.people import somebody
-from tests.workers import Workers
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PASSWORD = "a long pass phrase"

@@ -13,9 +13,9 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people
-from tests.fcm import Fcm
-from tests.workers import Workers
+from tests.given.builders import make_campaign, make_people
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,7 +20,7 @@ from config.stack.account import quarters
 from tests.chaos.fault import CannotBePlayed
 from tests.chaos.process import Process
 from tests.chaos.stage import Stage
-from tests.relay import Relay
+from tests.servers.relay import Relay
 
 RELAY = (
     "import time; from tests.relay import Relay;"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.stack.service import Service, spawn
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 
 def is_running(pid: int) -> bool:

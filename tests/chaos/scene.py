@@ -14,13 +14,13 @@ from campaigns import control, tasks
 from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
-from tests.builders import make_campaign, make_people, make_project
 from tests.chaos.door import Door
 from tests.chaos.fault import DidNotHappen, Fault
 from tests.chaos.process import Process
 from tests.chaos.stage import LATENCY_MS, POOL, Stage
-from tests.forgetting import flush_all
-from tests.waiting import eventually
+from tests.given.builders import make_campaign, make_people, make_project
+from tests.given.forgetting import flush_all
+from tests.given.waiting import eventually
 
 CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep")
 

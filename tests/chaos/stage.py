@@ -28,8 +28,8 @@ from config.stack.secret_values import secret_values
 from config.stack.service import Service
 from config.stack.state import State, claim
 from tests.chaos.process import Process
-from tests.fcm import Fcm
-from tests.ports import free_ports
+from tests.servers.fcm import Fcm
+from tests.servers.ports import free_ports
 
 POOL = 2  # children of a bulk worker
 QUEUES = {"bulk": str(POOL), "control": "1"}
@@ -43,7 +43,7 @@ class Stage:
     """What a fault may lay hands on.
 
     `postgres`, `valkey`: a Process each (kill, freeze, leave, start again).
-    `fcm`: the emulator, scripted as in tests/fcm.py.
+    `fcm`: the emulator, scripted as in tests/servers/fcm.py.
     `workers`: the running ones by name (bulk, control, beat, web), a Process each.
     `environment`: what every process of the product gets.
     `random`: for what looks like chance, from --seed.

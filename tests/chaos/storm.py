@@ -20,7 +20,7 @@ from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, restart_postgres
 from tests.chaos.owner import alter, order, reset
 from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
-from tests.forgetting import flush_all
+from tests.given.forgetting import flush_all
 
 Deed = Callable[[Scene], None]
 

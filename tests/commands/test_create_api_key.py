@@ -13,7 +13,7 @@ from django.utils import timezone
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 
 @pytest.fixture

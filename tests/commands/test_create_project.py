@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 pytestmark = pytest.mark.django_db
 SHOP = ("shop", "--firebase-project", "shop-1234")

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
 from config.redis_address import redis_databases
-from tests.workers import redis_apart
+from tests.servers.workers import redis_apart
 
 
 @pytest.fixture

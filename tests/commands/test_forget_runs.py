@@ -21,9 +21,9 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
-from tests.builders import make_people, make_project, make_run
-from tests.fcm import Fcm
+from tests.given.builders import make_people, make_project, make_run
 from tests.roles.people import logged_in
+from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
 TOMORROW = timezone.now() + timedelta(days=1)

@@ -16,10 +16,10 @@ import redis
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from tests.fcm import Fcm
-from tests.forgetting import flush
-from tests.waiting import eventually
-from tests.workers import CHECKOUT, Workers, redis_apart
+from tests.given.forgetting import flush
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.workers import CHECKOUT, Workers, redis_apart
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from campaigns.runs.tick import Tick
 from config.celery import app
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.builders import make_people, make_project, make_run
+from tests.given.builders import make_people, make_project, make_run
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from notifications.staff import second_factor
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_project
-from tests.fcm import Fcm
+from tests.given.builders import make_project
+from tests.servers.fcm import Fcm
 
 
 def reseal() -> str:

@@ -18,8 +18,8 @@ from django.core.management import CommandError, call_command
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.builders import make_project
-from tests.fcm import Fcm
+from tests.given.builders import make_project
+from tests.servers.fcm import Fcm
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.waiting import eventually
-from tests.workers import database_of_the_tests
+from tests.given.waiting import eventually
+from tests.servers.workers import database_of_the_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIALS_KEY")

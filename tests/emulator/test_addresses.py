@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.emulator.running import Response, RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 KINDS = pytest.mark.parametrize("kind", ["token", "fid"])
 

@@ -13,7 +13,7 @@ from emulator import fault
 from emulator.catalogue import CATALOGUE
 from emulator.faults import SEND, Faults
 from tests.emulator.running import Response, RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 NOON = 1_790_000_000.0
 

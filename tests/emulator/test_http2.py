@@ -10,7 +10,7 @@ import pytest
 from tests.emulator.conftest import Start
 from tests.emulator.http2 import FAULT, REFUSED, SEND, Client
 from tests.emulator.running import RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from google.auth import transport
 from google.oauth2 import service_account
 
 from tests.emulator.running import GRANT_TYPE, SCOPE, RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 DRIVE = "https://www.googleapis.com/auth/drive"

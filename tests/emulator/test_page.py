@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.emulator.running import RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 
 @pytest.fixture(scope="module")

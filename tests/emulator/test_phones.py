@@ -15,7 +15,7 @@ from emulator.phones import Phones, Push
 from emulator.settings import Settings
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 Event = tuple[str, str]
 

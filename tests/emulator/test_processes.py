@@ -13,7 +13,7 @@ import pytest
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator, run_to_its_end
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 PROCESSES = 3
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import REPOSITORY, run_to_its_end
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 PRIVATE = ("ca.key", "server.key", "service-account.json", "wrong-account.json")
 

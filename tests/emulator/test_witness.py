@@ -5,7 +5,7 @@ import signal
 
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 
 def send(emulator: RunningEmulator, address: str, message_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from notifications.people.project import Project
-from tests.builders import make_project
+from tests.given.builders import make_project
 
 
 @pytest.fixture

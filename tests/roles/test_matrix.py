@@ -23,7 +23,7 @@ from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role, scopes_of
 from tests.api.caller import Caller
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db

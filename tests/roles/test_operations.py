@@ -16,10 +16,10 @@ from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_people, make_run
-from tests.forgetting import flush
+from tests.given.builders import make_people, make_run
+from tests.given.forgetting import flush
 from tests.roles.people import logged_in
-from tests.workers import Workers
+from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db
 NOWHERE = "redis://127.0.0.1:1/0"

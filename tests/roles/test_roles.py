@@ -16,7 +16,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role, TeamMember, role_of
 from tests.admin.desk import Desk, text_of
-from tests.builders import make_campaign, make_contact, make_people, make_run, make_template
+from tests.given.builders import make_campaign, make_contact, make_people, make_run, make_template
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db

@@ -15,9 +15,9 @@ from django.test import Client
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.fcm import Fcm
 from tests.security import asking
-from tests.workers import Workers
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
-from tests.builders import make_audience, make_campaign, make_people, make_run
+from tests.given.builders import make_audience, make_campaign, make_people, make_run
 
 LEAF = {"field": "locale", "op": "eq", "value": "ko"}
 NONSENSE = {"field": "no such field", "op": "burn", "value": {"a": 1}}

@@ -19,7 +19,7 @@ from notifications.people.project import Project
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign, make_contact, make_run
+from tests.given.builders import make_audience, make_campaign, make_contact, make_run
 
 MANY = 50_000
 

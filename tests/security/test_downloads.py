@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 from tests.security import asking
 from tests.security.conftest import Start
 

@@ -14,7 +14,7 @@ from django.test import Client
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role
-from tests.builders import make_project
+from tests.given.builders import make_project
 from tests.roles.people import logged_in
 from tests.roles.test_matrix import HEADERS
 

@@ -20,11 +20,11 @@ from config.front.command import command
 from config.front.front import Front
 from config.front.limits import Limits
 from config.stack.answers import http
-from tests.ports import free_ports
+from tests.given.waiting import eventually
 from tests.roles.test_matrix import HEADERS
 from tests.security import asking
 from tests.security.slow import callers, get, heard, post
-from tests.waiting import eventually
+from tests.servers.ports import free_ports
 
 Serve = Callable[..., str]
 BARE = ("granian", "tests.security.echo:bare", "--interface", "wsgi", "--no-ws")

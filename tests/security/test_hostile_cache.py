@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.builders import make_people, make_project
+from tests.given.builders import make_people, make_project
 from tests.roles.people import logged_in
 
 

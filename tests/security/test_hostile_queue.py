@@ -20,9 +20,9 @@ from campaigns.engine import engine
 from campaigns.runs.run import Run
 from config.celery import app
 from notifications.people.project import Project
-from tests.builders import make_campaign, make_people
-from tests.waiting import eventually
-from tests.workers import Workers
+from tests.given.builders import make_campaign, make_people
+from tests.given.waiting import eventually
+from tests.servers.workers import Workers
 
 
 class Bomb:

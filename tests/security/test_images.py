@@ -14,7 +14,7 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
-from tests.builders import make_campaign, make_contact, make_project, make_template
+from tests.given.builders import make_campaign, make_contact, make_project, make_template
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db

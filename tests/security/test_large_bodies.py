@@ -9,10 +9,10 @@ import pytest
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
+from tests.given.waiting import eventually
 from tests.security import asking
 from tests.security.conftest import Start, Web
 from tests.security.slow import callers, heard, memory_of, post, waiting
-from tests.waiting import eventually
 
 MEGABYTE = 1024 * 1024
 FORM = "Content-Type: multipart/form-data; boundary=x"

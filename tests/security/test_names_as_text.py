@@ -17,7 +17,7 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role
-from tests.builders import (
+from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,

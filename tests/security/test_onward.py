@@ -15,7 +15,7 @@ from notifications.staff.team import Role
 from tests.api.caller import Caller
 from tests.api.conftest import alice as alice
 from tests.api.conftest import ours as ours
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
 from tests.roles.people import logged_in
 from tests.roles.test_matrix import address, pages
 from tests.roles.test_matrix import rows as rows

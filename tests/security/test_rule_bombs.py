@@ -19,7 +19,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign
+from tests.given.builders import make_audience, make_campaign
 
 LEAF = {"field": "locale", "op": "eq", "value": "ko"}
 NONSENSE = {"field": "no such field", "op": "burn", "value": {"a": 1}}

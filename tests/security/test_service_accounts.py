@@ -22,7 +22,7 @@ from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
-from tests.fcm import Fcm
+from tests.servers.fcm import Fcm
 
 GOOGLES = "https://oauth2.googleapis.com/token"
 HOSTILE = (

@@ -21,7 +21,7 @@ from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_audience, make_campaign, make_people
+from tests.given.builders import make_audience, make_campaign, make_people
 
 AT_ONCE = 0.05
 # Longer than any test waits, and nothing a budget does not end.

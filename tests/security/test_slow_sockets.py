@@ -10,7 +10,8 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
-from tests.builders import make_people, make_run
+from tests.given.builders import make_people, make_run
+from tests.given.waiting import eventually
 from tests.security import asking
 from tests.security.conftest import Start
 from tests.security.slow import (
@@ -26,7 +27,6 @@ from tests.security.slow import (
     threads_of,
     waiting,
 )
-from tests.waiting import eventually
 
 MANY = 500
 MEGABYTE = 1024 * 1024

@@ -17,7 +17,7 @@ from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
-from tests.builders import make_contact, make_device, make_template
+from tests.given.builders import make_contact, make_device, make_template
 
 HELLO = {"name": "Hello", "title": "Hi", "body": "there"}
 BOMBS = {

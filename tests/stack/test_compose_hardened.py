@@ -21,9 +21,9 @@ from config.stack.account import quarters
 from config.stack.postgres import _program
 from config.stack.secret_values import read_assignments
 from config.stack.valkey import answers
-from tests.ports import free_ports
-from tests.waiting import eventually
-from tests.workers import database_of_the_tests, redis_apart
+from tests.given.waiting import eventually
+from tests.servers.ports import free_ports
+from tests.servers.workers import database_of_the_tests, redis_apart
 
 TEXT = (CHECKOUT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)

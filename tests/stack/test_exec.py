@@ -19,8 +19,8 @@ from config.stack.state import claim
 from config.stack.supervisor import Supervisor
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
+from tests.servers.tls_relay import TlsRelay
 from tests.stack.conftest import Launch
-from tests.tls_relay import TlsRelay
 
 INSPECT = """
 import json, os, psycopg, redis

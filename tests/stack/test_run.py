@@ -15,7 +15,7 @@ import pytest
 from config.stack import CHECKOUT
 from config.stack.leftovers import processes_of
 from config.stack.secret_values import read_assignments
-from tests.ports import free_ports
+from tests.servers.ports import free_ports
 from tests.stack.conftest import bare_environment, launcher
 
 

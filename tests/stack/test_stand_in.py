@@ -19,7 +19,7 @@ from config.stack import CHECKOUT, StackError, exported, stand_in
 from config.stack.secret_values import read_assignments
 from config.stack.state import claim
 from notifications.people.project import Project
-from tests.fcm import Fcm
+from tests.servers.fcm import Fcm
 from tests.stack.conftest import bare_environment
 from tests.stack.test_run import RunningStack
 

@@ -13,7 +13,7 @@ from config.stack.answers import nothing_to_ask
 from config.stack.logs import LogFolder
 from config.stack.service import Service
 from config.stack.supervisor import Supervisor
-from tests.waiting import eventually
+from tests.given.waiting import eventually
 
 # A main process with a child in its session, as a Celery worker has; both write down their signals.
 # A line is one write: print() in an unbuffered Python makes several, and the two would mix.

@@ -16,11 +16,11 @@ from campaigns import control, tasks
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from tests.builders import make_campaign
 from tests.chaos.bugs.clocks import HOUR_OF_SWEEPS
 from tests.chaos.fault import CannotBePlayed, fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene
+from tests.given.builders import make_campaign
 
 SCHEDULES = 50
 FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))

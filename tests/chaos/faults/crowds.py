@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query
-from tests.crowd import Crowd
+from tests.given.crowd import Crowd
 
 SECONDS = 15
 

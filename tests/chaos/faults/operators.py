@@ -15,11 +15,11 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.device import Device, retire
-from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene, query
+from tests.given.builders import make_campaign
 
 CLICKS, ROUNDS = 50, 20
 NOBODY = {

@@ -17,14 +17,14 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from notifications.postgres.outage import PATIENCE_SECONDS
-from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
 from tests.chaos.owner import address, alter, reset
 from tests.chaos.scene import Scene, query
 from tests.chaos.small_disk import small_disk
 from tests.chaos.stage import POOL
-from tests.relay import Relay
+from tests.given.builders import make_campaign
+from tests.servers.relay import Relay
 
 WHAT_WAS_OUT = POOL * WINDOW * IN_FLIGHT  # of one worker
 LEASE = 6

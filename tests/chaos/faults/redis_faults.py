@@ -9,12 +9,12 @@ import redis
 from django.conf import settings
 
 from campaigns.runs.run import Run
-from tests.builders import make_campaign
 from tests.chaos.door import Answer
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
-from tests.forgetting import flush_all
-from tests.waiting import eventually
+from tests.given.builders import make_campaign
+from tests.given.forgetting import flush_all
+from tests.given.waiting import eventually
 
 PROMPT = 1.0  # seconds a page may take while Redis hangs
 PAGES = ("/admin/", "/admin/campaigns/run/", "/admin/campaigns/campaign/", "/healthz")

@@ -17,7 +17,7 @@ from tests.chaos.fault import fault
 from tests.chaos.faults.refusals import attempts
 from tests.chaos.scene import Scene
 from tests.chaos.stage import CONNECTIONS, POOL
-from tests.relay import Relay
+from tests.servers.relay import Relay
 
 MANY = 150  # connections of each process, for an answer takes two seconds
 GROWTH = 50e6

@@ -16,7 +16,7 @@ from notifications.pace import pacing, pacing_alone
 from notifications.pace.heard import Heard
 from notifications.pace.pacing import Gate, Grant
 from notifications.people.project import Project
-from tests.forgetting import flush_gate
+from tests.given.forgetting import flush_gate
 
 START = 1_000_000.0
 QUICK = 0.001  # seconds that a process takes to come back for more

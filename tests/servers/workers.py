@@ -17,12 +17,12 @@ from django.db import connection
 from config.front import command
 from config.redis_address import redis_address
 from config.stack.answers import http
-from tests.fcm import Fcm
-from tests.ports import free_ports
-from tests.waiting import eventually
+from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
+from tests.servers.ports import free_ports
 
 APART = 8  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 BEFORE_THE_FRONT = ("granian", "--interface", "wsgi", "config.wsgi:application")
 
 

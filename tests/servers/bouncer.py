@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tests.ports import free_ports
-from tests.waiting import eventually
+from tests.given.waiting import eventually
+from tests.servers.ports import free_ports
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-DOCS = (Path(__file__).resolve().parent.parent / "docs" / "operating.md").read_text()
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 TOLD = DOCS.partition("```ini\n")[2].partition("```")[0]  # word for word what operators copy
 # Sessions are few and taken in turn: whoever leaves something in one meets another at once.
 CONFIGURATION = """\

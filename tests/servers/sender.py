@@ -16,9 +16,9 @@ from notifications.gateway import BadCredentials, Message, Permit
 from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
-from tests.fcm import Fcm
+from tests.servers.fcm import Fcm
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Sender:
