@@ -36,7 +36,7 @@ bench: peers
 chaos: development
 	@$(PY) -m tests.chaos $(CHAOS)
 ifndef CHAOS
-	@PROFILE=full $(EXEC) $(PY) -m pytest -q tests/test_machine.py tests/api/test_crowd.py
+	@PROFILE=full $(EXEC) $(PY) -m pytest -q tests/engine/test_machine.py tests/api/test_crowd.py
 endif
 
 # Developers only: resolve requirements*.in again (needs uv).

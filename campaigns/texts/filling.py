@@ -2,7 +2,7 @@
 
 Most texts are words with plain variables between them. Those are joined here; what is anything else
 (a filter, a condition, a value that is neither text nor a whole number) is left to Liquid, which
-takes ten times as long. tests/test_filling.py holds both to the same result.
+takes ten times as long. tests/texts/test_filling.py holds both to the same result.
 """
 
 from __future__ import annotations

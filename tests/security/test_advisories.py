@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.advisories import OSV, pins
-from tests.test_settings import ROOT
+from tests.config.test_settings import ROOT
 
 LOCK = """\
 celery==5.7.0 \\

@@ -16,9 +16,9 @@ import pytest
 from config.stack.processes import processes
 from config.stack.secret_values import secret_values
 from config.stack.state import State
+from tests.config.test_settings import ROOT
 from tests.given.waiting import eventually
 from tests.servers.ports import free_ports
-from tests.test_settings import ROOT
 
 FLOWER = [sys.executable, "-m", "celery", "-A", "config.flower", "flower", "--address=127.0.0.1"]
 PASSWORD = "flower:sesame"

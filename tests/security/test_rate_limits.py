@@ -22,10 +22,10 @@ from notifications.staff.access import ApiKey
 from notifications.staff.team import Role
 from tests.api import promised
 from tests.api.caller import Caller
+from tests.config.test_settings import ROOT, check
 from tests.given.builders import make_project
 from tests.roles.people import logged_in
 from tests.servers.relay import Relay
-from tests.test_settings import ROOT, check
 
 pytestmark = pytest.mark.django_db
 HERE, THERE = "203.0.113.9", "198.51.100.7"

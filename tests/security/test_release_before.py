@@ -15,11 +15,11 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from notifications.staff import second_factor
 from notifications.staff.team import Role
-from tests import previous_release
 from tests.roles.people import somebody
 from tests.security.at_the_door import PASSWORD, browser, code_of, is_let_in
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers, database_of_the_tests
+from tests.upgrade import previous_release
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

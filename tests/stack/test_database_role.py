@@ -15,8 +15,8 @@ from config.stack.secret_values import read_assignments, secret_values
 from config.stack.servers import start_servers
 from config.stack.state import claim
 from config.stack.supervisor import Supervisor
-from tests import previous_release
 from tests.stack.conftest import Launch, bare_environment, launcher
+from tests.upgrade import previous_release
 
 WHAT_IT_MAY = """
 import json, os, psycopg

@@ -1,7 +1,7 @@
 """F34–F46: what FCM and OAuth do wrong while several real workers send.
 
-What a single answer means is pinned in tests/test_contract.py, whole runs over every state of
-address in tests/test_faithful.py; here is only what needs several processes and time.
+What a single answer means is pinned in tests/fcm/test_contract.py, whole runs over every state of
+address in tests/sending/test_faithful.py; here is only what needs several processes and time.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.celery import app
-from tests import previous_release
 from tests.chaos.fault import CannotBePlayed, fault
 from tests.chaos.process import Process
 from tests.chaos.scene import Scene
+from tests.upgrade import previous_release
 
 NEWER = {
     "control": {"CHAOS_PLANTED": "rings with a word more"},

@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.runs import failpoints
 from campaigns.runs.failpoints import Failpoint, Injected
-from tests.test_settings import check
+from tests.config.test_settings import check
 
 
 def test_a_failpoint_says_where_what_and_how_often() -> None:

@@ -18,7 +18,7 @@ from django.contrib import admin
 from django.utils.translation import override
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MESSAGES = ROOT / "locale" / "ko" / "LC_MESSAGES"
 SOURCES = [ROOT / name for name in ("config", "campaigns", "notifications")]
 # Which arguments are words: the place of the context, if there is one, then of the message.

@@ -8,8 +8,8 @@ import pytest
 
 from emulator.catalogue import CATALOGUE
 from notifications.gateway import Outcome, Verdict
+from tests.fcm.test_fcm import message, send
 from tests.servers.fcm import Fcm
-from tests.test_fcm import message, send
 
 A_KEY, A_TOKEN = ("platform_key", Verdict.PLATFORM_KEY), ("unauthorised", Verdict.UNAUTHORISED)
 DEAD = ("unregistered", Verdict.DEAD_ADDRESS)

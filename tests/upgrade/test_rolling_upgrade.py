@@ -20,14 +20,14 @@ from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests import previous_release
 from tests.chaos.door import Door
 from tests.given.builders import make_campaign, make_people
 from tests.given.forgetting import flush
 from tests.given.waiting import eventually
-from tests.previous_release import ROOT
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers, database_of_the_tests, redis_apart
+from tests.upgrade import previous_release
+from tests.upgrade.previous_release import ROOT
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

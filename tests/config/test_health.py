@@ -19,7 +19,7 @@ from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.forgetting import flush
-from tests.test_send import send_everything
+from tests.sending.test_send import send_everything
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ import tarfile
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Whatever git knows it by. To be changed with each release, to the tag of the one before it.
 PREVIOUS = "3b5888a"
 

@@ -21,8 +21,8 @@ from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
 from notifications.probe import in_plain_words
 from tests.given.builders import make_project
+from tests.keys.test_tokens import another_private_key
 from tests.servers.fcm import Fcm
-from tests.test_tokens import another_private_key
 
 
 def store(project: Project, info: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
-from tests.test_recurrence import DAY, first, launch, runs, series
+from tests.planning.test_recurrence import DAY, first, launch, runs, series
 
 first, series = first, series  # fixtures, used here too
 
