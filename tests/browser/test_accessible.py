@@ -19,7 +19,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.admin.test_run import settle
+from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_walk import CHROMIUM, QUIET
 from tests.given.builders import make_campaign, make_people, make_run

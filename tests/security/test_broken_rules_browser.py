@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.test_browser import browser, log_in  # noqa: F401
+from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
 from tests.given.builders import make_audience
 from tests.security.test_broken_rules import BROKEN, LEAF
 

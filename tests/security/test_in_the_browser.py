@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.engine import engine
 from notifications.people.project import Project
-from tests.admin.test_run import settle
+from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_accessible import log_in, logged_in_again, whole_pages
 from tests.browser.test_hostile_names import WATCH

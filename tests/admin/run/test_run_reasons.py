@@ -11,7 +11,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.test_run import settle
+from tests.admin.run.test_run import settle
 from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,9 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
+from tests.admin.calendar.test_calendar_moves import move
+from tests.admin.campaign.test_steps import form
 from tests.admin.desk import Desk, text_of
-from tests.admin.test_calendar_moves import move
-from tests.admin.test_steps import form
 from tests.given.builders import make_campaign, make_people, make_scheduled_run
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ from django.test import Client
 from campaigns.texts.template import Template
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
+from tests.admin.campaign.test_campaign import form
 from tests.admin.desk import Desk
-from tests.admin.test_campaign import form
 from tests.given.builders import make_campaign, make_template
 from tests.servers.fcm import Fcm
 

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.texts.template import Template
 from notifications.people.project import Project
-from tests.admin import test_browser
+from tests.admin.lists import test_browser
 from tests.given.builders import make_contact, make_template
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -164,5 +164,5 @@ def test_while_something_is_sent_the_pages_that_show_it_ask_again(
 
 
 def test_no_script_of_ours_runs_a_clock() -> None:
-    static = Path(__file__).parents[2] / "static"
+    static = Path(__file__).parents[3] / "static"
     assert [file.name for file in static.glob("*.js") if "setInterval" in file.read_text()] == []
