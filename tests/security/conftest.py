@@ -59,7 +59,7 @@ Start = Callable[..., Web]
 def start(transactional_db: None, fcm: Fcm, tmp_path: Path) -> Iterator[Start]:
     started: list[Workers] = []
 
-    def web(application: str = "tests.security.hurried:application", **limits: Any) -> Web:
+    def web(application: str = "tests.security.front.hurried:application", **limits: Any) -> Web:
         different = {"HURRIED": json.dumps(limits), "TMPDIR": str(tmp_path)}
         workers = Workers(fcm, different)
         started.append(workers)

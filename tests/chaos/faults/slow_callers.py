@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
-from tests.security.slow import A_FORM, callers, family, heard, post, waiting
+from tests.security.front.slow import A_FORM, callers, family, heard, post, waiting
 
 MANY = 500
 MEGABYTE = 1024 * 1024

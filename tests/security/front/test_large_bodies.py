@@ -12,7 +12,7 @@ from notifications.staff.access import ApiKey
 from tests.given.waiting import eventually
 from tests.security import asking
 from tests.security.conftest import Start, Web
-from tests.security.slow import callers, heard, memory_of, post, waiting
+from tests.security.front.slow import callers, heard, memory_of, post, waiting
 
 MEGABYTE = 1024 * 1024
 FORM = "Content-Type: multipart/form-data; boundary=x"

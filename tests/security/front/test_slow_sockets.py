@@ -14,7 +14,7 @@ from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
 from tests.security import asking
 from tests.security.conftest import Start
-from tests.security.slow import (
+from tests.security.front.slow import (
     A_FORM,
     HALF_A_HEAD,
     SILENT,

@@ -23,11 +23,11 @@ from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.roles.test_matrix import HEADERS
 from tests.security import asking
-from tests.security.slow import callers, get, heard, post
+from tests.security.front.slow import callers, get, heard, post
 from tests.servers.ports import free_ports
 
 Serve = Callable[..., str]
-BARE = ("granian", "tests.security.echo:bare", "--interface", "wsgi", "--no-ws")
+BARE = ("granian", "tests.security.front.echo:bare", "--interface", "wsgi", "--no-ws")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
     def served(*, bare: bool = False, **limits: Any) -> str:
         (port,) = free_ports(1)
-        front = command(application="tests.security.echo:behind", port=str(port), processes=1)
+        front = command(application="tests.security.front.echo:behind", port=str(port), processes=1)
         argv = (sys.executable, "-m", *BARE, "--port", str(port)) if bare else front
         given = {"HURRIED": json.dumps(limits), "WAIT_FOR": str(tmp_path / "go")}
         started.append(subprocess.Popen(argv, env={**os.environ, **given}))
@@ -147,7 +147,7 @@ def test_what_fails_is_answered_as_all_else_is_and_logged_once(
 
 def test_what_runs_is_finished_when_the_server_is_asked_to_leave(tmp_path: Path) -> None:
     (port,) = free_ports(1)
-    argv = command(application="tests.security.echo:behind", port=str(port), processes=1)
+    argv = command(application="tests.security.front.echo:behind", port=str(port), processes=1)
     process = subprocess.Popen(argv, env={**os.environ, "WAIT_FOR": str(tmp_path / "go")})
     url = f"http://127.0.0.1:{port}"
     eventually("it answers", http(f"{url}/"), seconds=60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.roles.test_matrix import HEADERS
 from tests.security import asking
 from tests.security.conftest import Start, Web
-from tests.security.slow import callers, get, heard, post
+from tests.security.front.slow import callers, get, heard, post
 
 NO_TEXT = ("hex", "rot13", "undefined", "idna", "punycode", "utf-16")
 PATHS = ("/admin/login/?a=%FF", "/api/v1/contacts?limit=1", "/readyz?x=1", "/static/x?b=1")

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
 from tests.given.builders import make_audience
-from tests.security.test_broken_rules import BROKEN, LEAF
+from tests.security.bombs.test_broken_rules import BROKEN, LEAF
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOME = ("behind 101 groups", "unknown operator", "no object inside", "deep", "a number")
