@@ -33,7 +33,7 @@ class Sender:
             "lock_seconds": lock_seconds,
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.sender"],
+            [sys.executable, "-m", "tests.servers.sender"],
             cwd=ROOT,
             env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **environment},
             stdin=subprocess.PIPE,

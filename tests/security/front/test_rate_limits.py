@@ -207,7 +207,7 @@ def test_who_is_logged_in_is_not(slow: None) -> None:
 
 
 def test_two_processes_share_one_limit(slow: None, ours: Project) -> None:
-    key, path = a_key(ours), ("tests.security.other_process", str(Clock.now), "4")
+    key, path = a_key(ours), ("tests.security.front.other_process", str(Clock.now), "4")
     done = subprocess.run(
         [sys.executable, "-m", *path, key, HERE],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "API_RATE_PER_KEY": "2"},
