@@ -102,7 +102,7 @@ def test_keys_and_the_word_that_there_are_none_contradict_each_other(name: str) 
     ["sealing.seal(b'x', about='y')", "sealing.unseal(b'x' * 40, about='y')", "sealing.key_id()"],
 )
 def test_without_keys_nothing_is_sealed_with_one_that_anybody_knows(script: str) -> None:
-    code = f"import django; django.setup(); from notifications import sealing; {script}"
+    code = f"import django; django.setup(); from notifications.keys import sealing; {script}"
     theirs = {name: value for name, value in os.environ.items() if name not in KEYS}
     done = subprocess.run(
         [sys.executable, "-c", code],
