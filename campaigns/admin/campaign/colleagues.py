@@ -16,12 +16,12 @@ import orjson
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.runs.run import POLICY
+from campaigns.planning.campaign import Campaign
+from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
 from notifications.staff.audit import AuditEntry
 
-GUARDED = ("name", "audience", "template", *WHEN, *POLICY)
+GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 
 @dataclass(frozen=True)

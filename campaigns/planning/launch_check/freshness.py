@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from campaigns.planning.campaign import WHEN, Campaign
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import GUARDED
 from notifications.staff.audit import AuditEntry
 
 
@@ -18,7 +19,7 @@ def marks(campaign: Campaign) -> str:
     parts: dict[str, Any] = {
         "audience": [campaign.audience_id, campaign.audience.effective_rules],
         "template": [campaign.template_id, campaign.template.frozen()],
-        "campaign": [campaign.policy, *(getattr(campaign, name) for name in WHEN)],
+        "campaign": [campaign.label, *(getattr(campaign, name) for name in GUARDED)],
     }
     return json.dumps({name: _mark(value) for name, value in parts.items()})
 

@@ -1,0 +1,63 @@
+"""A campaign's settings have one name each: on the form, on the page of a run, in the trail."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from campaigns.admin.campaign.form import CampaignForm
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import SETTINGS, Setting
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.given.builders import make_campaign
+
+pytestmark = pytest.mark.django_db
+OTHERWISE: dict[str, Any] = {
+    "schedule_kind": "at", "at": datetime(2031, 1, 1, tzinfo=UTC), "repeat": "daily",
+    "until": datetime(2032, 1, 1, tzinfo=UTC), "timezone": "Asia/Tokyo", "on_unknown": "hold",
+    "rate_per_second": 7, "ttl_seconds": 7_200, "max_lateness_seconds": 300,
+    "analytics_label": "tea",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
+def test_the_trail_names_each_setting_in_the_readers_language(
+    desk: Desk, project: Project, setting: Setting
+) -> None:
+    campaign = make_campaign(project, at=datetime(2030, 1, 1, tzinfo=UTC))
+    page = f"/admin/campaigns/campaign/{campaign.pk}/change/"
+    assert desk.client.get(page).status_code == 200
+    _change(desk, campaign, setting.field)
+    desk.client.cookies["django_language"] = "ko"
+    trail = desk.open("notifications_auditentry_changelist")
+    with translation.override("ko"):
+        assert f"{setting.words}: " in trail
+    assert f"{setting.field.replace('_', ' ')}: " not in trail
+
+
+def _change(desk: Desk, campaign: Campaign, name: str) -> None:
+    """As the page posts it, with one setting otherwise."""
+    values: dict[str, Any] = {
+        "name": campaign.name, "audience": campaign.audience_id,
+        "template": campaign.template_id, "audience_from": "pick", "template_from": "pick",
+        "rules": '{"all": []}', "schedule_kind": "recurring", "at": "2030-01-01T09:00",
+        "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
+        "ttl_seconds": "1 day", "on_unknown": "resend",
+    }  # fmt: skip
+    typed = {"at": "2031-01-01T09:00", "until": "2032-01-01T09:00", "ttl_seconds": "2 h",
+             "max_lateness_seconds": "5 min"}  # fmt: skip
+    for said in (values, {**values, name: typed.get(name, OTHERWISE[name])}):
+        assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302
+
+
+def test_every_setting_is_asked_for_in_its_own_words() -> None:
+    translation.activate("en")
+    for setting in SETTINGS:
+        field = CampaignForm().fields[setting.field]
+        assert field.help_text == setting.hint
+        if setting.field != "at":  # a clock on the wall: what is kept, and shown, is an instant
+            assert str(field.label).lower() == str(setting.words).lower()
