@@ -10,10 +10,10 @@ from django.utils import translation
 
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.policy import SETTINGS, Setting
+from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.given.builders import make_campaign
+from tests.given.builders import make_campaign, make_run
 
 pytestmark = pytest.mark.django_db
 OTHERWISE: dict[str, Any] = {
@@ -22,6 +22,25 @@ OTHERWISE: dict[str, Any] = {
     "rate_per_second": 7, "ttl_seconds": 7_200, "max_lateness_seconds": 300,
     "analytics_label": "tea",
 }  # fmt: skip
+SAID = {
+    "on_unknown": "Never send twice",
+    "rate_per_second": "7",
+    "ttl_seconds": "2 h",
+    "max_lateness_seconds": "5 min",
+    "analytics_label": "tea",
+}
+
+
+@pytest.mark.parametrize("name", POLICY)
+def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
+    desk: Desk, project: Project, name: str
+) -> None:
+    run = make_run(project, advanced=False, **{name: OTHERWISE[name]})
+    [words] = [one.words for one in SETTINGS if one.field == name]
+    page = desk.open("campaigns_run_change", run.pk)
+    frozen = page.partition("What was frozen at the launch")[2]
+    with translation.override("en"):
+        assert f"{words} {SAID[name]}" in frozen
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
