@@ -17,14 +17,7 @@ from campaigns.runs.policy import LIVE, POLICY, SETTINGS, TIMES, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from tests.given.builders import make_campaign, make_project, make_run
-
-OTHERWISE: dict[str, Any] = {
-    "on_unknown": "hold",
-    "rate_per_second": 7,
-    "ttl_seconds": 60,
-    "max_lateness_seconds": 0,
-    "analytics_label": "tea",
-}
+from tests.given.settings import OTHERWISE
 
 
 def fields_of(model: type[Any]) -> set[str]:
@@ -67,13 +60,14 @@ def test_it_has_one_name_whichever_row_has_it(setting: Setting) -> None:
 
 def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
     fields = CampaignSerializer().fields
-    assert {name: _bounds(fields[name]) for name in POLICY} == {
+    promised = {
         "on_unknown": {"choices": ["resend", "hold"]},
         "rate_per_second": {"least": 1, "most": 100_000, "null": True},
         "ttl_seconds": {"least": 60, "most": 2_419_200},
         "max_lateness_seconds": {"least": 0, "most": 604_800},
         "analytics_label": {"longest": 50, "blank": True},
     }
+    assert {name: _bounds(fields[name]) for name in promised} == promised
     assert not any(fields[name].required for name in POLICY)
 
 
@@ -90,19 +84,19 @@ def test_a_run_that_goes_takes_another_value_of_what_is_live_alone(db: None, fie
     run = make_run(make_project(), advanced=False)
     was = getattr(run, field)
     if field in LIVE:
-        assert run.change(field, OTHERWISE[field], "be changed") == was
+        assert run.change(field, OTHERWISE[field].kept, "be changed") == was
     else:
         with pytest.raises(ValueError, match="frozen by the launch"):
-            run.change(field, OTHERWISE[field], "be changed")
+            run.change(field, OTHERWISE[field].kept, "be changed")
     stored = Run.objects.values_list(field, flat=True).get()
-    assert stored == (OTHERWISE[field] if field in LIVE else was)
+    assert stored == (OTHERWISE[field].kept if field in LIVE else was)
 
 
 @pytest.mark.parametrize("field", POLICY)
 def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(db: None, field: str) -> None:
-    campaign = make_campaign(make_project(), **{field: OTHERWISE[field]})
-    assert OTHERWISE[field] != getattr(Campaign(), field)
+    campaign = make_campaign(make_project(), **{field: OTHERWISE[field].kept})
+    assert OTHERWISE[field].kept != getattr(Campaign(), field)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
-    assert getattr(run, field) == OTHERWISE[field]
+    assert getattr(run, field) == OTHERWISE[field].kept
     Campaign.objects.update(**{field: getattr(Campaign(), field)})
-    assert getattr(repeated(run, timezone.now()), field) == OTHERWISE[field]
+    assert getattr(repeated(run, timezone.now()), field) == OTHERWISE[field].kept

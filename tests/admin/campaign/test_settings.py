@@ -14,33 +14,21 @@ from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_run
+from tests.given.settings import OTHERWISE
 
 pytestmark = pytest.mark.django_db
-OTHERWISE: dict[str, Any] = {
-    "schedule_kind": "at", "at": datetime(2031, 1, 1, tzinfo=UTC), "repeat": "daily",
-    "until": datetime(2032, 1, 1, tzinfo=UTC), "timezone": "Asia/Tokyo", "on_unknown": "hold",
-    "rate_per_second": 7, "ttl_seconds": 7_200, "max_lateness_seconds": 300,
-    "analytics_label": "tea",
-}  # fmt: skip
-SAID = {
-    "on_unknown": "Never send twice",
-    "rate_per_second": "7",
-    "ttl_seconds": "2 h",
-    "max_lateness_seconds": "5 min",
-    "analytics_label": "tea",
-}
 
 
 @pytest.mark.parametrize("name", POLICY)
 def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     desk: Desk, project: Project, name: str
 ) -> None:
-    run = make_run(project, advanced=False, **{name: OTHERWISE[name]})
+    run = make_run(project, advanced=False, **{name: OTHERWISE[name].kept})
     [words] = [one.words for one in SETTINGS if one.field == name]
     page = desk.open("campaigns_run_change", run.pk)
     frozen = page.partition("What was frozen at the launch")[2]
     with translation.override("en"):
-        assert f"{words} {SAID[name]}" in frozen
+        assert f"{words} {OTHERWISE[name].said}" in frozen
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
@@ -67,9 +55,7 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
         "ttl_seconds": "1 day", "on_unknown": "resend",
     }  # fmt: skip
-    typed = {"at": "2031-01-01T09:00", "until": "2032-01-01T09:00", "ttl_seconds": "2 h",
-             "max_lateness_seconds": "5 min"}  # fmt: skip
-    for said in (values, {**values, name: typed.get(name, OTHERWISE[name])}):
+    for said in (values, {**values, name: OTHERWISE[name].typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302
 
 
