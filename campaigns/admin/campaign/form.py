@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.meanwhile import Meanwhile
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import SETTINGS
 from notifications.admin.furniture.duration_field import DurationText
@@ -91,7 +92,7 @@ class CampaignForm(in_place.InPlace):
             if moment := getattr(self.instance, name):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
         self._offer_the_projects_own()
-        self.meanwhile: colleagues.Meanwhile | None = None
+        self.meanwhile: Meanwhile | None = None
         if self.instance.pk:
             self.initial["seen"] = colleagues.token(self)
 
@@ -124,7 +125,7 @@ class CampaignForm(in_place.InPlace):
         self.twice = False
         self._read_the_clock(cleaned)
         if self.meanwhile:
-            self.add_error(None, self.meanwhile.said)
+            self.add_error(None, colleagues.said(self, self.meanwhile))
         return cleaned
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
