@@ -58,8 +58,10 @@ class AudienceForm(ModelForm):
             }
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None:
+            seen.hold(kwargs.get("instance"))
+        super().__init__(data, *args, **kwargs)
         self.seen = seen.carried(_shown(vars(self.instance)))
         self.pasted: list[int] = []
         if "rules" in self.initial and not rules.problems(self.initial["rules"]):

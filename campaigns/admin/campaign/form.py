@@ -19,6 +19,7 @@ from campaigns.runs.policy import SETTINGS
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.widgets import WallClockInput
 from notifications.people.project import Project
+from notifications.staff import seen
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
 from notifications.values.zones import known_zones
 
@@ -83,8 +84,10 @@ class CampaignForm(in_place.InPlace):
             **HINTS,
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None:
+            seen.hold(kwargs.get("instance"))
+        super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])
         zone = ZoneInfo(self.instance.timezone)

@@ -16,6 +16,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
+from tests.given.at_once import at_once
 from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db
@@ -126,6 +127,23 @@ def test_what_only_a_colleague_changed_is_brought_in(desk: Desk, project: Projec
     assert "Taken over from them: Name." in text_of(page)
     assert 'value="Very important"' in page.content.decode()
     assert "attributes.plan" in page.content.decode()  # mine
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_save_an_audience_at_once_the_second_sees_what_the_first_saved(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": []})
+    values = {"name": "VIPs", "kind": "rules", "mode": "add", "seen": seen_by(desk, audience)}
+
+    def save(rules: object) -> object:
+        said = {**values, "rules": json.dumps(rules)}
+        return desk.post("campaigns_audience_change", audience.pk, **said)
+
+    reply = at_once(first=lambda: save({"all": [PRO]}), second=lambda: save({"any": []}))
+    audience.refresh_from_db()
+    assert audience.rules == {"all": [PRO]}
+    assert "Theirs is “VIPs”: plan is pro." in text_of(reply)
 
 
 def test_saving_the_same_as_a_colleague_is_no_dispute(desk: Desk, project: Project) -> None:
