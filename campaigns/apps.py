@@ -10,6 +10,8 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         from campaigns import naming
-        from notifications.naming import name
+        from campaigns.runs.policy import SETTINGS
+        from notifications.naming import call, name
 
         name(self, naming.FIELDS, naming.ROWS)
+        call({setting.field: setting.words for setting in SETTINGS}, self.get_models())

@@ -83,7 +83,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
 def change_rate(run: Run, rate: int | None, *, by: str) -> None:
     """Faster or slower from now on; workers that are sending take it up within a second."""
     with transaction.atomic():
-        before = run.change_rate(rate)
+        before = run.change("rate_per_second", rate, gettext("change its rate"))
         _record(run, by, "changed the rate of", changes={"rate_per_second": [before, rate]})
 
 

@@ -6,9 +6,11 @@ of the migrations: a better word is no change of the schema.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.apps import AppConfig
+from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -76,3 +78,15 @@ def name(
         for field in meta.get_fields():
             if (word := fields.get(str(getattr(field, "verbose_name", "")))) is not None:
                 field.verbose_name = word  # type: ignore[union-attr]
+
+
+# What the trail calls a column that a room of its own names; others by their own name, as words.
+CALLED: dict[str, Any] = {}
+
+
+def call(words: Mapping[str, Any], models: Iterable[type[Model]]) -> None:
+    """One name for a column, whichever of these models has it, on pages and in the trail."""
+    CALLED.update(words)
+    for model in models:
+        for field in model._meta.concrete_fields:
+            field.verbose_name = words.get(field.name, field.verbose_name)

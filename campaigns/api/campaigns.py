@@ -19,7 +19,8 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.run import POLICY, Run
+from campaigns.runs.policy import POLICY, SETTINGS, Setting
+from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer
@@ -28,7 +29,6 @@ from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.row import RowView
 from notifications.api.ground.view import ApiView, save
-from notifications.fcm.rules import LONGEST_LABEL, MAX_TTL
 from notifications.people.project import OfProject
 
 Chosen = TypeVar("Chosen", bound=OfProject)
@@ -51,6 +51,18 @@ EXAMPLE = OpenApiExample(
 )
 
 
+def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
+    """As its column takes it."""
+    column: Any = Campaign._meta.get_field(setting.field)
+    kind, given = serializers.ModelSerializer().build_standard_field(setting.field, column)
+    given.pop("label", None)
+    given.setdefault("help_text", f"{setting.words}.")
+    if column.choices:
+        codes = " or ".join(code for code, _ in column.choices)
+        given["error_messages"] = {"invalid_choice": f"Use {codes}."}
+    return kind(**given)
+
+
 class CampaignSerializer(StrictSerializer):
     """Who, what and when."""
 
@@ -58,32 +70,13 @@ class CampaignSerializer(StrictSerializer):
     name = serializers.CharField(max_length=100)
     audience = serializers.IntegerField(min_value=1)
     template = serializers.IntegerField(min_value=1)
-    on_unknown = serializers.ChoiceField(
-        choices=Run.OnUnknown.choices,
-        required=False,
-        help_text="When an answer is lost.",
-        error_messages={"invalid_choice": "Use resend or hold."},
-    )
-    rate_per_second = serializers.IntegerField(
-        min_value=1,
-        max_value=100_000,
-        required=False,
-        allow_null=True,
-        help_text="null: as fast as the project's quota allows.",
-    )
-    ttl_seconds = serializers.IntegerField(min_value=60, max_value=MAX_TTL, required=False)
-    max_lateness_seconds = serializers.IntegerField(
-        min_value=0, max_value=7 * 86_400, required=False
-    )
-    analytics_label = serializers.CharField(
-        max_length=LONGEST_LABEL,
-        required=False,
-        allow_blank=True,
-        help_text="Its name in Firebase's reports. Empty: made from its name at the launch.",
-    )
     schedule = ScheduleSerializer(required=False)
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        sent = {one.field: _asked(one) for one in SETTINGS if one.field in POLICY}
+        return {**super().get_fields(), **sent}
 
     def validate_audience(self, pk: int) -> Audience:
         return self._mine(Audience, pk)

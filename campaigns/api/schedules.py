@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from rest_framework import serializers
 
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import TIMES
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone
@@ -24,10 +25,7 @@ TAKEN = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
 KIND_OF = {"at": "at", "repeat": "recurring", "until": "recurring"}
 NEVER = {"at": None, "repeat": "", "until": None}
 # What a program calls a campaign's own fields.
-PLACES = {
-    "schedule_kind": "schedule.kind",
-    **{name: f"schedule.{name}" for name in (*NEVER, "timezone")},
-}
+PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 
 
 class ScheduleSerializer(StrictSerializer):

@@ -19,7 +19,8 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook, recurrence
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs import series
-from campaigns.runs.run import HOLDS, POLICY, Run
+from campaigns.runs.policy import POLICY, TIMES
+from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -28,8 +29,6 @@ from notifications.fcm.rules import MAX_TTL
 from notifications.keys import credentials
 from notifications.people.project import OfProject
 from notifications.values.zones import validate_zone
-
-WHEN = ("schedule_kind", "at", "repeat", "until", "timezone")
 
 
 class Campaign(OfProject):
@@ -176,8 +175,8 @@ class Campaign(OfProject):
         return {}
 
     def _when_has_changed(self) -> bool:
-        saved = Campaign.objects.values_list(*WHEN).get(pk=self.pk)
-        return any(getattr(self, name) != was for name, was in zip(WHEN, saved, strict=True))
+        saved = Campaign.objects.values_list(*TIMES).get(pk=self.pk)
+        return any(getattr(self, name) != was for name, was in zip(TIMES, saved, strict=True))
 
     @property
     def label(self) -> str:

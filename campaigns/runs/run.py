@@ -14,14 +14,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs import details
+from campaigns.runs.policy import LIVE
 from campaigns.runs.reasons import Cause
 from notifications.people.project import OfProject
-
-# How a campaign is sent: what a launch freezes beside who and what. Whoever freezes it, copies it,
-# shows it or asks whether it changed reads this list.
-POLICY = (
-    "on_unknown", "rate_per_second", "ttl_seconds", "max_lateness_seconds", "analytics_label",
-)  # fmt: skip
 
 KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled"]
 
@@ -240,17 +235,18 @@ class Run(OfProject):
         elif self.state not in (Run.State.SENDING, Run.State.PAUSED):
             raise Run.InvalidMove(self._cannot(gettext("send again")))
 
-    def change_rate(self, rate: int | None) -> int | None:
-        """Another limit for what is left to send; returns the one before."""
+    def change(self, setting: str, value: Any, what: str) -> Any:
+        """A live setting, for what is left to send; returns what it had before."""
+        if setting not in LIVE:
+            raise ValueError(f"{setting} was frozen by the launch.")
         unfinished = Run.objects.select_for_update().filter(pk=self.pk, finished_at__isnull=True)
-        row = unfinished.exclude(state=Run.State.CANCELLED).values_list("rate_per_second").first()
+        row = unfinished.exclude(state=Run.State.CANCELLED).values_list(setting).first()
         if row is None:
             self.refresh_from_db()
-            raise Run.InvalidMove(self._cannot(gettext("change its rate")))
-        Run.objects.filter(pk=self.pk).update(rate_per_second=rate)
-        self.rate_per_second = rate
-        before: int | None = row[0]
-        return before
+            raise Run.InvalidMove(self._cannot(what))
+        Run.objects.filter(pk=self.pk).update(**{setting: value})
+        setattr(self, setting, value)
+        return row[0]
 
     def hold_back(self, platform: str) -> None:
         """Go on without a platform whose key Firebase lacks, until a person resumes."""

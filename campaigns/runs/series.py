@@ -12,7 +12,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from campaigns.runs.run import POLICY, WAITS, Run
+from campaigns.runs.policy import POLICY
+from campaigns.runs.run import WAITS, Run
 
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next.

@@ -7,7 +7,7 @@ is in nobody's way who changes the German one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -59,11 +59,15 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
 
 
 def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
-    """Mine, with what only they changed since `base`. Where both changed a leaf, mine stays."""
-    old, own, new = (leaves(_part(side, mine)) for side in (base, mine, theirs))
+    """Mine, with what only they changed since `base`. Where both changed a leaf, mine stays.
+
+    Only of what I wrote about, and in that order: of a field I could not be understood in,
+    nothing is decided.
+    """
+    old, own, new = (leaves(side, mine) for side in (base, mine, theirs))
     taken, disputed = [], []
     result = dict(own)
-    for path in _in_order(old, own, new):
+    for path in _in_order(old, own, new, names=mine):
         was, now, other = old.get(path), own.get(path), new.get(path)
         if other in (was, now):
             continue
@@ -78,15 +82,10 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
     return Merged({**_empty(mine), **_rebuilt(result)}, taken, disputed)
 
 
-def _part(side: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what I wrote about: of a field I could not be understood in, nothing is decided."""
-    return {name: value for name, value in side.items() if name in mine}
-
-
-def leaves(content: Mapping[str, Any]) -> Leaves:
+def leaves(content: Mapping[str, Any], names: Iterable[str] = KEPT) -> Leaves:
     """Every value that is no object, by where it stands; an empty object is a value too."""
     found: Leaves = {}
-    for name in KEPT:
+    for name in names:
         if name in content:
             _collect(found, (name,), content[name])
     return found
@@ -102,15 +101,15 @@ def _collect(found: Leaves, path: Path, value: Any) -> None:
         found[path] = value
 
 
-def _in_order(*sides: Leaves) -> list[Path]:
+def _in_order(*sides: Leaves, names: Iterable[str] = KEPT) -> list[Path]:
     """As the form shows them, each language's texts too."""
-    places = {name: str(number) for number, name in enumerate(KEPT)}
+    places = {name: f"{number:02}" for number, name in enumerate(names)}
     paths = {path for side in sides for path in side}
     return sorted(paths, key=lambda path: [places.get(name, name) for name in path])
 
 
 def _empty(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {} for name in KEPT if isinstance(content.get(name), dict)}
+    return {name: {} for name, value in content.items() if isinstance(value, dict)}
 
 
 def _rebuilt(found: Leaves) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, pgettext
 
+from notifications import naming
+
 # What entries keep beside the values of fields.
 DETAILS = (
     *(gettext_noop("added"), gettext_noop("devices"), gettext_noop("fields")),
@@ -39,6 +41,8 @@ def detail_in_words(detail: dict[str, Any]) -> str:
 
 def called(name: str) -> str:
     """A field by its name on the pages."""
+    if name in naming.CALLED:
+        return str(naming.CALLED[name])
     words = name.replace("_", " ")
     found = pgettext("field", words)
     return _(words) if found == words else found

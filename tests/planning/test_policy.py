@@ -10,40 +10,93 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.admin.campaign import colleagues, steps
 from campaigns.admin.campaign.form import CampaignForm
+from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
-from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.runs.run import POLICY, Run
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import LIVE, POLICY, SETTINGS, TIMES, Setting
+from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
-from tests.given.builders import make_campaign, make_project
-
-OTHERWISE: dict[str, Any] = {
-    "on_unknown": "hold",
-    "rate_per_second": 7,
-    "ttl_seconds": 60,
-    "max_lateness_seconds": 0,
-    "analytics_label": "tea",
-}
+from tests.given.builders import make_campaign, make_project, make_run
+from tests.given.settings import OTHERWISE
 
 
 def fields_of(model: type[Any]) -> set[str]:
     return {field.attname for field in model._meta.concrete_fields}
 
 
-def test_what_a_campaign_and_its_run_both_have_is_its_policy() -> None:
+# Who and what, and what files a campaign away: not how or when it is sent.
+BESIDE = {"id", "project_id", "name", "audience_id", "template_id", "tags",
+          "archived_at", "created_at", "updated_at"}  # fmt: skip
+
+
+def test_every_column_of_a_campaign_that_is_edited_is_declared() -> None:
+    assert fields_of(Campaign) - BESIDE == {setting.field for setting in SETTINGS}
+
+
+def test_what_a_campaign_and_its_run_both_have_is_frozen_by_the_launch() -> None:
     assert fields_of(Campaign) & fields_of(Run) - {"id", "project_id"} == set(POLICY)
+    assert len(SETTINGS) == len({setting.field for setting in SETTINGS})
 
 
-def test_every_page_and_the_api_know_the_whole_policy() -> None:
-    assert set(steps.FIELDS[steps.WHEN]) == {*WHEN, *POLICY}
-    for known in (CampaignForm.base_fields, CampaignSerializer().fields, colleagues.GUARDED):
-        assert set(POLICY) <= set(known)
+def test_every_page_and_the_api_know_all_of_it() -> None:
+    everything = {setting.field for setting in SETTINGS}
+    asked = [name for names in steps.FIELDS.values() for name in names]
+    for known in (CampaignForm.base_fields, colleagues.GUARDED, asked):
+        assert everything <= set(known)
+    assert set(POLICY) <= set(CampaignSerializer().fields)
+    assert set(TIMES) == set(schedules.PLACES)
+
+
+def test_every_step_that_a_setting_stands_on_is_one_of_the_page() -> None:
+    assert {setting.step for setting in SETTINGS} <= set(steps.FIELDS)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
+def test_it_has_one_name_whichever_row_has_it(setting: Setting) -> None:
+    for model in (Campaign, Run):
+        names = {field.attname: field.verbose_name for field in model._meta.concrete_fields}
+        assert names.get(setting.field, setting.words) == setting.words
+
+
+def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
+    fields = CampaignSerializer().fields
+    promised = {
+        "on_unknown": {"choices": ["resend", "hold"]},
+        "rate_per_second": {"least": 1, "most": 100_000, "null": True},
+        "ttl_seconds": {"least": 60, "most": 2_419_200},
+        "max_lateness_seconds": {"least": 0, "most": 604_800},
+        "analytics_label": {"longest": 50, "blank": True},
+    }
+    assert {name: _bounds(fields[name]) for name in promised} == promised
+    assert not any(fields[name].required for name in POLICY)
+
+
+def _bounds(field: Any) -> dict[str, Any]:
+    names = {"least": "min_value", "most": "max_value", "longest": "max_length",
+             "blank": "allow_blank", "null": "allow_null"}  # fmt: skip
+    found = {short: getattr(field, name, None) for short, name in names.items()}
+    found["choices"] = list(getattr(field, "choices", ())) or None
+    return {name: one for name, one in found.items() if one is not None and one is not False}
+
+
+@pytest.mark.parametrize("field", POLICY)
+def test_a_run_that_goes_takes_another_value_of_what_is_live_alone(db: None, field: str) -> None:
+    run = make_run(make_project(), advanced=False)
+    was = getattr(run, field)
+    if field in LIVE:
+        assert run.change(field, OTHERWISE[field].kept, "be changed") == was
+    else:
+        with pytest.raises(ValueError, match="frozen by the launch"):
+            run.change(field, OTHERWISE[field].kept, "be changed")
+    stored = Run.objects.values_list(field, flat=True).get()
+    assert stored == (OTHERWISE[field].kept if field in LIVE else was)
 
 
 @pytest.mark.parametrize("field", POLICY)
 def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(db: None, field: str) -> None:
-    campaign = make_campaign(make_project(), **{field: OTHERWISE[field]})
-    assert OTHERWISE[field] != getattr(Campaign(), field)
+    campaign = make_campaign(make_project(), **{field: OTHERWISE[field].kept})
+    assert OTHERWISE[field].kept != getattr(Campaign(), field)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
-    assert getattr(run, field) == OTHERWISE[field]
+    assert getattr(run, field) == OTHERWISE[field].kept
     Campaign.objects.update(**{field: getattr(Campaign(), field)})
-    assert getattr(repeated(run, timezone.now()), field) == OTHERWISE[field]
+    assert getattr(repeated(run, timezone.now()), field) == OTHERWISE[field].kept

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import QuerySet
@@ -11,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin import meanwhile
 from campaigns.admin.audience.builder import RulesBuilder
 from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
@@ -19,7 +22,9 @@ from campaigns.audiences.words import sentence
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea
+from notifications.staff import seen
 from notifications.staff.audit import AuditEntry
+from notifications.values import exact
 from notifications.values.moments import short
 
 
@@ -53,8 +58,11 @@ class AudienceForm(ModelForm):
             }
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None:
+            seen.hold(kwargs.get("instance"))
+        super().__init__(data, *args, **kwargs)
+        self.seen = seen.carried(_shown(vars(self.instance)))
         self.pasted: list[int] = []
         if "rules" in self.initial and not rules.problems(self.initial["rules"]):
             self.initial["rules"] = in_reading_order(self.initial["rules"])
@@ -85,30 +93,41 @@ class AudienceForm(ModelForm):
 
     def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
         """The second to save sees what the first one did, and decides; nobody's work is lost."""
-        theirs, seen = self.instance, self.data.get("seen")
-        if not theirs.pk or not seen or seen == theirs.updated_at.isoformat():
+        was, theirs = seen.read(self.data.get("seen", "")), self.instance
+        if not theirs.pk or not was:
             return
-        listed = theirs.kind == Audience.Kind.LIST
-        if theirs.name == cleaned.get("name") and (listed or theirs.rules == cleaned.get("rules")):
+        mine = {**cleaned, "kind": theirs.kind}
+        found = meanwhile.look(was, _shown(mine), _shown(vars(theirs)))
+        if found is None:
             return
-        said = _(
-            "{who} saved this audience on {when}, while you were editing. Theirs is “{name}”: "
-            "{rules}. Yours is below and not saved yet. Save again to keep yours."
-        )
-        self.add_error(
-            None,
-            said.format(
-                who=last_to_change(theirs),
-                when=short(theirs.updated_at, theirs.project.timezone),
-                name=theirs.name,
-                rules=sentence(theirs.effective_rules, project_id=theirs.project_id),
-            ),
-        )
+        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
+        for change in found.taken:
+            name = change.path[0]
+            shown[name] = self.fields[name].prepare_value(self.initial[name])
+        self.data = shown
+        labels = {name: str(field.label) for name, field in self.fields.items()}
+        said = [_others(theirs), *meanwhile.taken_over(found.taken, labels)]
+        self.add_error(None, " ".join(said))
 
 
-def last_to_change(audience: Audience) -> str:
-    entry = _trail(audience).first()
-    return entry.actor.removeprefix("user:") if entry else _("Somebody else")
+def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What two people may both change. Rules are one whole: two halves would be nobody's."""
+    rules_in_one = exact.dumps(values.get("rules"), orjson.OPT_SORT_KEYS).decode()
+    listed = values["kind"] == Audience.Kind.LIST
+    return {"name": values.get("name"), **({} if listed else {"rules": rules_in_one})}
+
+
+def _others(theirs: Audience) -> str:
+    said = _(
+        "{who} saved this audience on {when}, while you were editing. Theirs is “{name}”: "
+        "{rules}. Yours is below and not saved yet. Save again to keep yours."
+    )
+    return said.format(
+        who=seen.who_changed(theirs),
+        when=short(theirs.updated_at, theirs.project.timezone),
+        name=theirs.name,
+        rules=sentence(theirs.effective_rules, project_id=theirs.project_id),
+    )
 
 
 def last_saved(audience: Audience, *, by: str) -> int:

@@ -1,79 +1,55 @@
-"""Two people edit one campaign: the second sees who saved what, and loses nothing.
-
-The page carries what it showed. What only the colleague changed is brought in; where both changed
-a field, one's own stays and theirs is named. Nothing is saved until one has looked.
-"""
+"""Two people edit one campaign: the second sees who saved what, and loses nothing."""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.runs.run import POLICY
+from campaigns.admin import meanwhile
+from campaigns.admin.meanwhile import Meanwhile
+from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
-from notifications.staff.audit import AuditEntry
+from notifications.staff import seen
 
-GUARDED = ("name", "audience", "template", *WHEN, *POLICY)
-
-
-@dataclass(frozen=True)
-class Meanwhile:
-    """Who saved, and per field that differs what theirs is; `mine` is kept there."""
-
-    by: str
-    taken: list[str]
-    disputed: list[tuple[str, str]]
-
-    @property
-    def said(self) -> str:
-        parts = [_("%(who)s saved this campaign while you were editing. Nothing of yours is saved "
-                   "yet: look below, then save again.") % {"who": self.by}]  # fmt: skip
-        if self.taken:
-            parts.append(_("Taken over from them: %(names)s.") % {"names": ", ".join(self.taken)})
-        for name, theirs in self.disputed:
-            words = {"name": name, "theirs": theirs or "–"}
-            parts.append(_("%(name)s: yours is kept, theirs was “%(theirs)s”.") % words)
-        return " ".join(parts)
+GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 
 def token(form: Any) -> str:
     """What the page shows, to be posted back with what was made of it."""
-    return json.dumps({"at": _as_of(form), "was": _shown(form)})
+    return seen.carried({"was": _shown(form)})
 
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     """The posted data with a colleague's changes in it, and who they are; None: nobody's."""
-    data, seen = form.data, _read(form.data.get("seen", ""))
-    if seen is None or seen["at"] == _as_of(form):
-        return data, None
-    data = data.copy()
-    taken, disputed = [], []
-    for name, theirs in _shown(form).items():
-        was, mine = str(seen["was"].get(name, "")), str(data.get(name, ""))
-        if theirs in (was, mine):
-            continue
-        label = str(form.fields[name].label)
-        if mine == was:
-            data[name] = theirs
-            taken.append(label)
-        else:
-            disputed.append((label, _in_words(form.fields[name], theirs)))
+    was, theirs = seen.read(form.data.get("seen", "")).get("was"), _shown(form)
+    if not isinstance(was, dict):
+        return form.data, None
+    base, mine = ({name: str(one.get(name, "")) for name in theirs} for one in (was, form.data))
+    merged = meanwhile.look(base, mine, theirs)
+    if merged is None:
+        return form.data, None
+    data = form.data.copy()
+    for change in merged.taken:
+        data[change.path[0]] = change.after
     data["seen"] = token(form)
-    return data, Meanwhile(_who(form.instance), taken, disputed)
+    by = seen.who_changed(form.instance, form.instance.template)
+    return data, Meanwhile([by], merged.taken, merged.disputed)
 
 
-def _as_of(form: Any) -> str:
-    """When the campaign, and a text that is its own, were last saved."""
-    rows = [form.instance, *([form.text] if form.text else [])]
-    return " ".join(row.updated_at.isoformat() for row in rows)
+def said(form: Any, found: Meanwhile) -> str:
+    who = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
+            "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
+    labels = {name: str(field.label) for name, field in form.fields.items()}
+    parts = [who, *meanwhile.taken_over(found.taken, labels)]
+    for change in found.disputed:
+        name = change.path[0]
+        theirs = _in_words(form.fields[name], change.after) or "–"
+        words = {"name": labels[name], "theirs": theirs}
+        parts.append(_("%(name)s: yours is kept, theirs was “%(theirs)s”.") % words)
+    return " ".join(parts)
 
 
 def _shown(form: Any) -> dict[str, str]:
@@ -92,19 +68,3 @@ def _posted(field: Field, value: Any) -> str:
 def _in_words(field: Field, value: str) -> str:
     choices: Any = getattr(field, "choices", None) or getattr(field.widget, "choices", ())
     return next((str(label) for key, label in choices if str(key) == value), value)
-
-
-def _read(text: str) -> dict[str, Any] | None:
-    with suppress(ValueError):
-        seen = orjson.loads(text)
-        if isinstance(seen, dict) and isinstance(seen.get("was"), dict) and "at" in seen:
-            return seen
-    return None
-
-
-def _who(campaign: Campaign) -> str:
-    rows = {"campaign": campaign, "template": campaign.template}
-    subjects = [f"{kind} {row}"[:100] for kind, row in rows.items()]
-    trail = AuditEntry.objects.filter(project=campaign.project_id, action="changed")
-    entry = trail.filter(subject__in=subjects).order_by("-pk").first()
-    return entry.actor.removeprefix("user:") if entry else _("Somebody else")

@@ -7,21 +7,24 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
-from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.runs.run import POLICY, Run
+from campaigns.admin.meanwhile import Meanwhile
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import SETTINGS
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.widgets import WallClockInput
-from notifications.fcm.rules import MAX_TTL
 from notifications.people.project import Project
+from notifications.staff import seen
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
 from notifications.values.zones import known_zones
 
-NEW = Campaign()  # for the defaults of fields that are typed in other words than they are kept
+WORDS = {setting.field: setting.words for setting in SETTINGS}
+HINTS = {setting.field: setting.hint for setting in SETTINGS}
 
 
 class WallClock(forms.DateTimeField):
@@ -35,90 +38,64 @@ class WallClock(forms.DateTimeField):
         return moment.replace(tzinfo=None) if isinstance(moment, datetime) else moment
 
 
+def _asked(name: str, field: Any) -> Any:
+    """As people say it: a duration in their words, one of a few as a click."""
+    column: Any = Campaign._meta.get_field(name)
+    if name.endswith("_seconds"):
+        bounds = {one.code: one.limit_value for one in column.validators}
+        return DurationText(
+            label=field.label,
+            help_text=field.help_text,
+            initial=field.initial,
+            required=field.required,
+            least=bounds["min_value"],
+            most=bounds["max_value"],
+        )
+    if column.choices and not column.blank:
+        field.widget = UnfoldAdminRadioSelectWidget(choices=column.choices)
+    return field
+
+
 class CampaignForm(in_place.InPlace):
     at = WallClock(
         label=gettext_lazy("Local time"),
         required=False,
-        help_text=gettext_lazy(
-            "As a clock in the time zone below shows it. If it repeats: the first time."
-        ),
+        help_text=HINTS["at"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time.")},
     )
     until = WallClock(
-        label=gettext_lazy("Ends"),
+        label=WORDS["until"],
         required=False,
-        help_text=gettext_lazy("Nothing goes out after it. Empty: until somebody stops it."),
+        help_text=HINTS["until"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time, or none.")},
-    )
-    max_lateness_seconds = DurationText(
-        label=gettext_lazy("If we are late"),
-        initial=NEW.max_lateness_seconds,
-        least=0,
-        most=7 * 86_400,
-        help_text=gettext_lazy(
-            "If sending could not start within this time (the system was down), the run waits for "
-            "a person instead of going out late."
-        ),
-    )
-    ttl_seconds = DurationText(
-        label=gettext_lazy("Worth showing for"),
-        initial=NEW.ttl_seconds,
-        least=60,
-        most=MAX_TTL,
-        help_text=gettext_lazy(
-            "Counted from the start. A phone that comes online later shows nothing, and whoever "
-            "was not sent to by then is skipped."
-        ),
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Campaign
-        fields = ["project", "name", "audience", "template", *WHEN, *POLICY]
+        fields = ["project", "name", "audience", "template", *WORDS]
         labels = {
             "audience": gettext_lazy("Audience"),
             "template": gettext_lazy("Template"),
-            "schedule_kind": gettext_lazy("When"),
-            "repeat": gettext_lazy("How often"),
-            "rate_per_second": gettext_lazy("At most, per second"),
-            "on_unknown": gettext_lazy("If an answer is lost"),
-            "analytics_label": gettext_lazy("Analytics label"),
+            **{name: capfirst(words) for name, words in WORDS.items()},
         }
         help_texts = {
             "name": gettext_lazy("For you and your colleagues; nobody else reads it."),
-            "repeat": gettext_lazy(
-                "At the same local time, summer and winter. While one run is still going, the next "
-                "one is left out. The 31st means the last day of a shorter month."
-            ),
-            "rate_per_second": gettext_lazy(
-                "Spare your own servers: the people you call will come. Empty: as fast as the "
-                "project's FCM quota allows."
-            ),
-            "on_unknown": gettext_lazy(
-                "When the line breaks between our request and FCM's answer, nobody knows whether "
-                "the phone rang. Sending again reaches everyone, and a phone shows one. Never "
-                "sending twice is for messages that must not repeat."
-            ),
-            "analytics_label": gettext_lazy(
-                "Firebase's reports count it under this name. Empty: made from the name. Campaigns "
-                "that belong together may share one; 100 a day are reported."
-            ),
-            "timezone": gettext_lazy("Type a city: “Seoul” finds Asia/Seoul."),
+            **HINTS,
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, choices in (
-            ("on_unknown", Run.OnUnknown.choices),
-            ("schedule_kind", Campaign.Schedule.choices),
-        ):
-            self.fields[name].widget = UnfoldAdminRadioSelectWidget(choices=choices)
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None:
+            seen.hold(kwargs.get("instance"))
+        super().__init__(data, *args, **kwargs)
+        for name in WORDS:
+            self.fields[name] = _asked(name, self.fields[name])
         zone = ZoneInfo(self.instance.timezone)
         for name in ("at", "until"):
             if moment := getattr(self.instance, name):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
         self._offer_the_projects_own()
-        self.meanwhile: colleagues.Meanwhile | None = None
+        self.meanwhile: Meanwhile | None = None
         if self.instance.pk:
             self.initial["seen"] = colleagues.token(self)
 
@@ -151,7 +128,7 @@ class CampaignForm(in_place.InPlace):
         self.twice = False
         self._read_the_clock(cleaned)
         if self.meanwhile:
-            self.add_error(None, self.meanwhile.said)
+            self.add_error(None, colleagues.said(self, self.meanwhile))
         return cleaned
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from campaigns.texts.template import Template
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project
+from notifications.staff import seen
 
 PICK, MAKE = "pick", "make"
 LONGEST_NAME = 100
@@ -90,6 +91,8 @@ class InPlace(ModelForm):
                 field.widget.choices = field.choices
         self.text = own_text(self.instance) if self.instance.pk else None
         if self.text is not None:
+            if self.is_bound:
+                seen.hold(self.text)
             self.initial.update({name: getattr(self.text, name) for name in TEXTS})
             self.initial["template_from"] = MAKE
         self.built: Audience | None = None

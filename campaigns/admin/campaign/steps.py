@@ -11,26 +11,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.planning.campaign import Campaign
+from campaigns.runs import policy
 
 WHO, WHAT, WHEN, REVIEW = "who", "what", "when", "review"
-FIELDS: dict[str, tuple[str, ...]] = {
+CHOSEN: dict[str, tuple[str, ...]] = {
     WHO: ("project", "name", "audience_from", "audience", "rules"),
     WHAT: ("template_from", "template", "title", "body", "image", "link"),
-    WHEN: (
-        "schedule_kind", "repeat", "at", "until", "timezone", "max_lateness_seconds",
-        "rate_per_second", "ttl_seconds", "on_unknown", "analytics_label",
-    ),
-    REVIEW: (),
-}  # fmt: skip
+}
+FIELDS: dict[str, tuple[str, ...]] = {
+    step: (*CHOSEN.get(step, ()), *policy.of_step(step)) for step in (WHO, WHAT, WHEN, REVIEW)
+}
 # Shown only while another field says so, by the class of that name in campaign.css.
 SHOWN_IF = {
     "audience": "c-if-audience-picked", "rules": "c-if-audience-made",
     "template": "c-if-template-picked", "title": "c-if-template-made",
     "body": "c-if-template-made", "image": "c-if-template-made", "link": "c-if-template-made",
-    "at": "c-if-timed", "timezone": "c-if-timed", "max_lateness_seconds": "c-if-timed",
-    "repeat": "c-if-repeating", "until": "c-if-repeating",
+    **{setting.field: setting.shown_if for setting in policy.SETTINGS},
 }  # fmt: skip
-RARE = ("max_lateness_seconds", "on_unknown", "analytics_label")  # under “More”
+RARE = {setting.field for setting in policy.SETTINGS if setting.rare}  # under “More”
 TITLES = {
     WHO: (gettext_lazy("Who"), gettext_lazy("the people")),
     WHAT: (gettext_lazy("What"), gettext_lazy("the text")),

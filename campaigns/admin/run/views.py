@@ -17,6 +17,7 @@ from campaigns.admin.run import chunk_grid, deliveries, live, person_sent
 from campaigns.audiences.words import sentence
 from campaigns.planning import repeating
 from campaigns.results import recipients
+from campaigns.runs import policy
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id
@@ -76,6 +77,7 @@ class RunViews(ReadOnlyPage):
             "entries": about.order_by("pk"),
             "said": sentence(run.rules, project_id=run.project_id),
             "repeats": repeating.of_run(run),
+            "frozen": policy.frozen_in(run),
             "flower_url": live.flower_url(run),
         }
 

@@ -9,7 +9,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from campaigns.texts.comparison import Change, Merged, changes, merge
+from campaigns.admin import meanwhile
+from campaigns.texts.comparison import Merged, changes
 from campaigns.texts.revision import KEPT, TemplateRevision
 from campaigns.texts.template import Template
 from notifications.staff import actors
@@ -25,21 +26,10 @@ class Seen(forms.IntegerField):
 
 
 @dataclass(frozen=True)
-class Meanwhile:
-    """Who saved what, and what became of both."""
+class Meanwhile(meanwhile.Meanwhile):
+    """What they saved is kept as a revision, whatever one saves over it."""
 
-    saved: list[TemplateRevision]
-    taken: list[Change]
-    disputed: list[Change]
-
-    @property
-    def by(self) -> list[str]:
-        """Everyone who saved, each once, the last one first."""
-        return list(dict.fromkeys(who(one.by) for one in self.saved))
-
-    @property
-    def last(self) -> TemplateRevision:
-        return self.saved[0]
+    last: TemplateRevision
 
 
 def who(actor: str) -> str:
@@ -61,9 +51,10 @@ def look(
         return None
     seen_by_me = TemplateRevision.objects.filter(template=template, number=seen).first()
     base, theirs = seen_by_me.content if seen_by_me else {}, saved[0].content
-    merged = merge(base, {name: mine[name] for name in KEPT if name in mine}, theirs)
     unread = [change for change in changes(base, theirs) if change.path[0] not in mine]
-    disputed = [*merged.disputed, *unread]
-    if not merged.taken and not disputed:
+    read = {name: mine[name] for name in KEPT if name in mine}
+    merged = meanwhile.look(base, read, theirs, unread)
+    if merged is None:
         return None
-    return Meanwhile(saved, merged.taken, disputed), merged
+    by = list(dict.fromkeys(who(one.by) for one in saved))
+    return Meanwhile(by, merged.taken, merged.disputed, saved[0]), merged

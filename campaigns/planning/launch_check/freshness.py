@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from contextlib import suppress
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
-from campaigns.planning.campaign import WHEN, Campaign
-from notifications.staff.audit import AuditEntry
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import GUARDED
+from notifications.staff import seen
 
 
 def marks(campaign: Campaign) -> str:
-    parts: dict[str, Any] = {
+    return seen.carried(_parts(campaign))
+
+
+def changed(campaign: Campaign, looked_at: str) -> list[str]:
+    """What is not any more as it was looked at, and who changed it, in sentences."""
+    rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
+    found = seen.changed(seen.read(looked_at), _parts(campaign))
+    return [_said(name, rows[name]) for name in found]
+
+
+def _parts(campaign: Campaign) -> dict[str, str]:
+    shown = {
         "audience": [campaign.audience_id, campaign.audience.effective_rules],
         "template": [campaign.template_id, campaign.template.frozen()],
-        "campaign": [campaign.policy, *(getattr(campaign, name) for name in WHEN)],
+        "campaign": [campaign.label, *(getattr(campaign, name) for name in GUARDED)],
     }
-    return json.dumps({name: _mark(value) for name, value in parts.items()})
-
-
-def changed(campaign: Campaign, seen: str) -> list[str]:
-    """What is not any more as it was looked at, and who changed it, in sentences."""
-    was: Any = None
-    with suppress(ValueError):
-        was = orjson.loads(seen)  # what a browser sent: any depth of brackets, any number
-    if not isinstance(was, dict):
-        return []
-    now = json.loads(marks(campaign))
-    rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
-    return [_said(name, rows[name]) for name in now if now[name] != was.get(name)]
+    return {name: seen.mark(value) for name, value in shown.items()}
 
 
 def _said(name: str, row: Any) -> str:
@@ -41,16 +37,4 @@ def _said(name: str, row: Any) -> str:
         "template": _("The text is not any more what you looked at: %(who)s changed it."),
         "campaign": _("The settings are not any more what you looked at: %(who)s changed them."),
     }
-    return words[name] % {"who": _who(name, row)}
-
-
-def _who(name: str, row: Any) -> str:
-    subjects = [f"{name} {row}"[:100], f"{name} {row.pk}"]
-    trail = AuditEntry.objects.filter(project=row.project_id, subject__in=subjects)
-    entry = trail.order_by("-pk").first()
-    return entry.actor.removeprefix("user:") if entry else _("somebody")
-
-
-def _mark(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return words[name] % {"who": seen.who_changed(row)}

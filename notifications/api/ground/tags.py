@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from http import HTTPStatus
 from typing import Any
 
@@ -12,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
 from notifications.api.ground.problems import Problem
-from notifications.api.ground.rendering import as_json
+from notifications.staff import seen
 
 
 def tag_of(shown: Any) -> str:
-    """A strong one: of everything that is shown, and of nothing else."""
-    return f'"{hashlib.sha256(as_json(shown)).hexdigest()[:32]}"'
+    """A strong one."""
+    return f'"{seen.mark(shown)}"'
 
 
 def mark(request: Request, response: Response) -> None:
@@ -35,8 +34,10 @@ def refuse_stale(request: Request, shown: Any) -> None:
     `shown` is what a GET would show at this moment: None when there is nothing yet.
     """
     tag = None if shown is None else tag_of(shown)
-    seen, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
-    if seen and not (tag and (seen == ["*"] or tag in seen)):  # a weak one proves nothing here
+    wanted, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if wanted and not (
+        tag and (wanted == ["*"] or tag in wanted)
+    ):  # a weak one proves nothing here
         raise _stale("This is not what If-Match says you saw. Read it again, and change that.")
     if tag and _names(unwanted, tag):
         raise _stale("It is there already, which If-None-Match rules out.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,6 +16,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role, TeamMember
 from tests.admin.desk import Desk, text_of
+from tests.given.at_once import at_once
 from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db
@@ -74,11 +77,20 @@ def test_who_may_only_look_sees_the_rules_in_words_and_who_it_is(
 # --- Two at once ----------------------------------------------------------------------------------
 
 
+def seen_in(page: Any) -> str:
+    return unescape(page.content.decode().partition('name="seen" value="')[2].partition('"')[0])
+
+
+def seen_by(desk: Desk, audience: Audience) -> str:
+    address = reverse("admin:campaigns_audience_change", args=[audience.pk])
+    return seen_in(desk.client.get(address))
+
+
 def test_the_second_to_save_sees_what_the_first_saved_and_loses_nothing(
     desk: Desk, project: Project
 ) -> None:
     audience = make_audience(project, name="VIPs", rules={"all": []})
-    seen = audience.updated_at.isoformat()
+    seen = seen_by(desk, audience)
     values = {"name": "VIPs", "kind": "rules", "mode": "add"}
     first = json.dumps({"all": [PRO]})
     desk.save("campaigns_audience_change", audience.pk, **values, rules=first, seen=seen)
@@ -94,11 +106,44 @@ def test_the_second_to_save_sees_what_the_first_saved_and_loses_nothing(
     assert "Theirs is “VIPs”: plan is pro." in text_of(page)
     assert '{"any": []}' in text_of(page)  # what was typed is still there
 
-    now_seen = audience.updated_at.isoformat()
-    assert f'name="seen" value="{now_seen}"' in page.content.decode()
+    now_seen = seen_in(page)
+    assert now_seen == seen_by(desk, audience) != seen
     desk.save("campaigns_audience_change", audience.pk, **values, rules=second, seen=now_seen)
     audience.refresh_from_db()
     assert audience.rules == {"any": []}
+
+
+def test_what_only_a_colleague_changed_is_brought_in(desk: Desk, project: Project) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": []})
+    seen, rules = seen_by(desk, audience), json.dumps({"all": [PRO]})
+    values = {"kind": "rules", "mode": "add"}
+    renamed = {**values, "name": "Very important", "rules": json.dumps({"all": []})}
+    desk.save("campaigns_audience_change", audience.pk, **renamed, seen=seen)
+
+    mine = {**values, "name": "VIPs", "rules": rules, "seen": seen}
+    page = desk.post("campaigns_audience_change", audience.pk, **mine)
+    audience.refresh_from_db()
+    assert (audience.name, audience.rules) == ("Very important", {"all": []})
+    assert "Taken over from them: Name." in text_of(page)
+    assert 'value="Very important"' in page.content.decode()
+    assert "attributes.plan" in page.content.decode()  # mine
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_save_an_audience_at_once_the_second_sees_what_the_first_saved(
+    desk: Desk, project: Project
+) -> None:
+    audience = make_audience(project, name="VIPs", rules={"all": []})
+    values = {"name": "VIPs", "kind": "rules", "mode": "add", "seen": seen_by(desk, audience)}
+
+    def save(rules: object) -> object:
+        said = {**values, "rules": json.dumps(rules)}
+        return desk.post("campaigns_audience_change", audience.pk, **said)
+
+    reply = at_once(first=lambda: save({"all": [PRO]}), second=lambda: save({"any": []}))
+    audience.refresh_from_db()
+    assert audience.rules == {"all": [PRO]}
+    assert "Theirs is “VIPs”: plan is pro." in text_of(reply)
 
 
 def test_saving_the_same_as_a_colleague_is_no_dispute(desk: Desk, project: Project) -> None:

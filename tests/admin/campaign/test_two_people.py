@@ -11,11 +11,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.planning.campaign import WHEN, Campaign
-from campaigns.runs.run import POLICY, Run
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import GUARDED
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_campaign, make_people
+from tests.given.settings import OTHERWISE
 
 pytestmark = pytest.mark.django_db
 CHANGE = "campaigns_campaign_change"
@@ -137,23 +139,16 @@ def test_an_audience_that_changed_since_it_was_looked_at_asks_to_look_again(
     assert not Run.objects.exists()
 
 
-OTHERWISE: dict[str, Any] = {
-    "schedule_kind": "recurring", "at": datetime(2031, 1, 1, tzinfo=UTC), "repeat": "daily",
-    "until": datetime(2032, 1, 1, tzinfo=UTC), "timezone": "Asia/Tokyo", "on_unknown": "hold",
-    "rate_per_second": 7, "ttl_seconds": 60, "max_lateness_seconds": 60, "analytics_label": "tea",
-    "name": "Tea",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("field", [*WHEN, *POLICY, "name"])
+@pytest.mark.parametrize("field", [*GUARDED, "name"])
 def test_any_setting_that_changed_since_it_was_looked_at_asks_to_look_again(
     desk: Desk, project: Project, field: str
 ) -> None:
     make_people(project, 1)
     times = {"at": datetime(2030, 1, 1, tzinfo=UTC), "repeat": "weekly"}
-    campaign = make_campaign(project, schedule_kind="at", **times)
+    campaign = make_campaign(project, schedule_kind="recurring", **times)
     seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
-    Campaign.objects.update(**{field: OTHERWISE[field]})
+    other = "Tea" if field == "name" else OTHERWISE[field].kept
+    Campaign.objects.update(**{field: other})
 
     said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
 

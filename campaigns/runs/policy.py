@@ -1,0 +1,107 @@
+"""Policy: a campaign's settings, each declared once. Who and what are chosen beside it.
+
+A new setting is one line here, its column on Campaign (and on Run, if a launch freezes it), and
+what it does. Everything else reads this list: the freeze and the next run of a series, the form
+and its steps, the API, what a launch and a colleague's edit are compared on, the names on pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from notifications.values import moments
+
+
+class Held(Enum):
+    """Who may change it, and until when. On the campaign: whoever may edit campaigns."""
+
+    TIMES = auto()  # it says when runs start: while a series goes on, nobody
+    FROZEN = auto()  # always, and no run notices: a launch froze what it had
+    LIVE = auto()  # the same, and whoever steers a run may change that run's, too
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One field of a campaign, and of its runs if a launch freezes it."""
+
+    field: str
+    held: Held
+    words: Any  # its name, on pages and in the audit trail
+    hint: Any = ""
+    step: str = "when"  # the page of a campaign asks for it there
+    shown_if: str = ""  # only then, by this class in campaign.css
+    rare: bool = False  # under “More”
+    guarded: bool = True  # changed since somebody looked: they look again before they save, launch
+
+
+SETTINGS = (
+    Setting("schedule_kind", Held.TIMES, _("When")),
+    Setting("repeat", Held.TIMES, _("How often"), _(
+        "At the same local time, summer and winter. While one run is still going, the next one is "
+        "left out. The 31st means the last day of a shorter month."
+    ), shown_if="c-if-repeating"),
+    Setting("at", Held.TIMES, pgettext_lazy("field", "at"), _(
+        "As a clock in the time zone below shows it. If it repeats: the first time."
+    ), shown_if="c-if-timed"),
+    Setting("until", Held.TIMES, _("Ends"), _(
+        "Nothing goes out after it. Empty: until somebody stops it."
+    ), shown_if="c-if-repeating"),
+    Setting("timezone", Held.TIMES, pgettext_lazy("field", "time zone"), _(
+        "Type a city: “Seoul” finds Asia/Seoul."
+    ), shown_if="c-if-timed"),
+    Setting("max_lateness_seconds", Held.FROZEN, _("If we are late"), _(
+        "If sending could not start within this time (the system was down), the run waits for a "
+        "person instead of going out late."
+    ), shown_if="c-if-timed", rare=True),
+    Setting("rate_per_second", Held.LIVE, _("At most, per second"), _(
+        "Spare your own servers: the people you call will come. Empty: as fast as the project's "
+        "FCM quota allows."
+    )),
+    Setting("ttl_seconds", Held.FROZEN, _("Worth showing for"), _(
+        "Counted from the start. A phone that comes online later shows nothing, and whoever was "
+        "not sent to by then is skipped."
+    )),
+    Setting("on_unknown", Held.FROZEN, _("If an answer is lost"), _(
+        "When the line breaks between our request and FCM's answer, nobody knows whether the "
+        "phone rang. Sending again reaches everyone, and a phone shows one. Never sending twice "
+        "is for messages that must not repeat."
+    ), rare=True),
+    Setting("analytics_label", Held.FROZEN, _("Analytics label"), _(
+        "Firebase's reports count it under this name. Empty: made from the name. Campaigns that "
+        "belong together may share one; 100 a day are reported."
+    ), rare=True),
+)  # fmt: skip
+
+TIMES = tuple(setting.field for setting in SETTINGS if setting.held is Held.TIMES)
+# How a campaign is sent: what a launch freezes beside who and what.
+POLICY = tuple(setting.field for setting in SETTINGS if setting.held is not Held.TIMES)
+LIVE = tuple(setting.field for setting in SETTINGS if setting.held is Held.LIVE)
+GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
+
+
+def in_words(row: Any, name: str) -> str:
+    """What a campaign or a run has of it, as a person reads it."""
+    value, choices = getattr(row, name), dict(row._meta.get_field(name).flatchoices)
+    if value in choices:
+        return str(choices[value])
+    if value in (None, ""):
+        return "–"
+    if name.endswith("_seconds"):
+        return moments.in_words(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def frozen_in(run: Any) -> list[tuple[str, str]]:
+    """How it is sent: each setting's name, and what was frozen."""
+    names = {setting.field: str(setting.words) for setting in SETTINGS}
+    return [(names[name], in_words(run, name)) for name in POLICY]
+
+
+def of_step(step: str) -> tuple[str, ...]:
+    """In the order in which the page asks for them."""
+    return tuple(setting.field for setting in SETTINGS if setting.step == step)

@@ -1,0 +1,69 @@
+"""Seen: is a row still what somebody looked at? One answer for pages, launches and programs.
+
+Whoever looks is given a mark of what was shown, and gives it back with what they want done. A
+program and a launch are refused when it does not fit any more, and look again; a page brings in
+what it can (`campaigns/admin/meanwhile.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Model, Q
+from django.utils.translation import gettext as _
+
+from notifications.staff import actors
+from notifications.staff.audit import AuditEntry
+from notifications.values import exact
+
+CHANGES = ("changed", "changed members", "brought back")
+
+
+def mark(shown: Any) -> str:
+    """Of everything that is shown, and of nothing else."""
+    text = exact.dumps(shown, orjson.OPT_UTC_Z)
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def carried(shown: Mapping[str, Any]) -> str:
+    """As a page carries it."""
+    return exact.dumps(shown).decode()
+
+
+def read(posted: str) -> dict[str, Any]:
+    """What a page carried. Empty: it is none of ours, so nobody says that they saw anything."""
+    with suppress(ValueError):  # a browser may send any depth of brackets, any number
+        seen = orjson.loads(posted)
+        if isinstance(seen, dict):
+            return seen
+    return {}
+
+
+def changed(seen: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:
+    """What is not any more as it was seen, by name."""
+    return [name for name, now in shown.items() if seen and seen.get(name) != now]
+
+
+def hold(row: Model | None) -> None:
+    """As it is now, until the transaction ends. Before one looks whether it is what was seen: of
+    two who save at once, the second sees what the first saved."""
+    if row is not None and row.pk:
+        rows = type(row)._base_manager.select_for_update(no_key=True)
+        with suppress(ObjectDoesNotExist):  # whoever saves it is told
+            row.refresh_from_db(from_queryset=rows)
+
+
+def who_changed(*rows: Model) -> str:
+    """Who was the last to, as a person would say it."""
+    named, of_project = Q(), {getattr(row, "project_id", None) for row in rows}
+    for row in rows:
+        kind = row._meta.model_name
+        named |= Q(subject__in=[f"{kind} {row}"[:100], f"{kind} {row.pk}"])
+    trail = AuditEntry.objects.filter(named, project__in=of_project, action__in=CHANGES)
+    entry = trail.order_by("-pk").first()
+    return actors.who(entry.actor) if entry else _("Somebody else")

@@ -1,0 +1,68 @@
+"""A campaign's settings have one name each: on the form, on the page of a run, in the trail."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from campaigns.admin.campaign.form import CampaignForm
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import POLICY, SETTINGS, Setting
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.given.builders import make_campaign, make_run
+from tests.given.settings import OTHERWISE
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("name", POLICY)
+def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
+    desk: Desk, project: Project, name: str
+) -> None:
+    run = make_run(project, advanced=False, **{name: OTHERWISE[name].kept})
+    [words] = [one.words for one in SETTINGS if one.field == name]
+    page = desk.open("campaigns_run_change", run.pk)
+    frozen = page.partition("What was frozen at the launch")[2]
+    with translation.override("en"):
+        assert f"{words} {OTHERWISE[name].said}" in frozen
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.field)
+def test_the_trail_names_each_setting_in_the_readers_language(
+    desk: Desk, project: Project, setting: Setting
+) -> None:
+    campaign = make_campaign(project, at=datetime(2030, 1, 1, tzinfo=UTC))
+    page = f"/admin/campaigns/campaign/{campaign.pk}/change/"
+    assert desk.client.get(page).status_code == 200
+    _change(desk, campaign, setting.field)
+    desk.client.cookies["django_language"] = "ko"
+    trail = desk.open("notifications_auditentry_changelist")
+    with translation.override("ko"):
+        assert f"{setting.words}: " in trail
+    assert f"{setting.field.replace('_', ' ')}: " not in trail
+
+
+def _change(desk: Desk, campaign: Campaign, name: str) -> None:
+    """As the page posts it, with one setting otherwise."""
+    values: dict[str, Any] = {
+        "name": campaign.name, "audience": campaign.audience_id,
+        "template": campaign.template_id, "audience_from": "pick", "template_from": "pick",
+        "rules": '{"all": []}', "schedule_kind": "recurring", "at": "2030-01-01T09:00",
+        "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
+        "ttl_seconds": "1 day", "on_unknown": "resend",
+    }  # fmt: skip
+    for said in (values, {**values, name: OTHERWISE[name].typed}):
+        assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302
+
+
+def test_every_setting_is_asked_for_in_its_own_words() -> None:
+    translation.activate("en")
+    for setting in SETTINGS:
+        field = CampaignForm().fields[setting.field]
+        assert field.help_text == setting.hint
+        if setting.field != "at":  # a clock on the wall: what is kept, and shown, is an instant
+            assert str(field.label).lower() == str(setting.words).lower()

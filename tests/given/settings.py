@@ -1,0 +1,30 @@
+"""Of each of a campaign's settings another value than a new one has, typed, kept and said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What a person types, what is kept of it, and how a page says that."""
+
+    typed: str
+    kept: Any
+    said: str
+
+
+OTHERWISE = {
+    "schedule_kind": Otherwise("at", "at", "At a time"),
+    "repeat": Otherwise("daily", "daily", "Every day"),
+    "at": Otherwise("2031-01-01T09:00", datetime(2031, 1, 1, 9, tzinfo=UTC), ""),
+    "until": Otherwise("2032-01-01T09:00", datetime(2032, 1, 1, 9, tzinfo=UTC), ""),
+    "timezone": Otherwise("Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo"),
+    "max_lateness_seconds": Otherwise("5 min", 300, "5 min"),
+    "rate_per_second": Otherwise("7", 7, "7"),
+    "ttl_seconds": Otherwise("2 h", 7_200, "2 h"),
+    "on_unknown": Otherwise("hold", "hold", "Never send twice"),
+    "analytics_label": Otherwise("tea", "tea", "tea"),
+}
