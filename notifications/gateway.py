@@ -52,6 +52,8 @@ class Message:
     collapse_id: str = ""
     analytics_label: str = ""
     ttl_seconds: int = 86_400
+    # As FCM wants it, once `fcm/payload.py` has built it: what is checked is what is sent.
+    fcm: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make

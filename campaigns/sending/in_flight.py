@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
-from campaigns.sending.judging import Final, unsent
+from campaigns.sending.judging import Final, Judged, unsent
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Message, Outcome
@@ -33,3 +34,11 @@ class InFlight:
             else:
                 self.finals.append(unsent(left, Unrenderable(Reason.DEVICE_GONE, "")))
         return ours
+
+    def judge(self, believed: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
+        """What the answers make of its people. Whoever would end for a spared reason waits on."""
+        now = claim.now()
+        judged = Judged([final for final in self.finals if final.reason not in spared])
+        for outcome in believed:
+            judged.add(self.by_reference[outcome.reference], outcome, claim.run, now)
+        return judged

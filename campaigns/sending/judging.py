@@ -8,7 +8,7 @@ deadline; what may have is sent for at most three times, and then only a person 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from campaigns.runs.ledger import Delivery, Retry
@@ -52,6 +52,23 @@ class Final:
     def resent(self) -> bool:
         """Whether the phone may have got two."""
         return self.left.copies + self.requested > 1
+
+
+@dataclass(slots=True)
+class Judged:
+    """What is to be written of a window's people."""
+
+    finals: list[Final] = field(default_factory=list)
+    retries: list[Retry] = field(default_factory=list)
+    copies: int = 0  # requests that may have arrived
+
+    def add(self, left: Left, outcome: Outcome, run: Run, now: datetime) -> None:
+        self.copies += outcome.arrived is not Arrived.NO
+        judged = judge(left, outcome, run, now)
+        if isinstance(judged, Final):
+            self.finals.append(judged)
+        elif judged is not None:
+            self.retries.append(judged)
 
 
 def may_be_sent_to(left: Left, run: Run) -> bool:

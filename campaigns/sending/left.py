@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from psycopg.rows import namedtuple_row
 
 from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import COPIES
@@ -48,11 +49,11 @@ HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 
 TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
-    c.timezone, COALESCE(t.tries, 0), t.first_tried_at,
-    COALESCE(i.windows, 0) + {COPIES},
-    t.released IS NOT NULL, COALESCE(i.windows, 0),
+    c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
+    COALESCE(i.windows, 0) + {COPIES} AS copies,
+    t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
     -- An address that moved to another person since must not carry this person's text.
-    d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
+    d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL AS gone
 {
     UNSETTLED.format(
         joins='''
@@ -79,6 +80,7 @@ def left_to_send(claim: Claim) -> list[Left]:
     with transaction.atomic(), connection.cursor() as cursor:
         # For a thousand rows a second process costs more to start than it saves: 15 ms against 8.
         cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+        cursor.cursor.row_factory = namedtuple_row
         cursor.execute(TO_SEND, place_of(claim))
         return [_left(claim.run.pk, row) for row in cursor.fetchall()]
 
@@ -96,17 +98,25 @@ def place_of(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _left(run_id: int, row: tuple[Any, ...]) -> Left:
-    (seq, device_id, kind, address, platform, external_id, attributes, locale, zone,
-     tries, first_tried_at, copies, released, in_windows, gone) = row  # fmt: skip
+def _left(run_id: int, row: Any) -> Left:
     reader = Reader(
-        reference=f"{run_id}:{seq}",
-        external_id=external_id,
-        attributes=exact.loads(attributes) if attributes else {},
-        locale=locale or "",
-        timezone=zone,
-        kind=kind,
-        address=address,
-        platform=platform,
+        reference=f"{run_id}:{row.seq}",
+        external_id=row.external_id,
+        attributes=exact.loads(row.attributes) if row.attributes else {},
+        locale=row.locale or "",
+        timezone=row.timezone,
+        kind=row.kind,
+        address=row.address,
+        platform=row.platform,
     )
-    return Left(seq, device_id, reader, tries, first_tried_at, copies, gone, released, in_windows)
+    return Left(
+        seq=row.seq,
+        device_id=row.device_id,
+        reader=reader,
+        tries=row.tries,
+        first_tried_at=row.first_tried_at,
+        copies=row.copies,
+        gone=row.gone,
+        released=row.released,
+        in_windows=row.in_windows,
+    )

@@ -10,33 +10,29 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import connection
 
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
 from campaigns.runs.failpoints import hit
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
-from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.heard import heard_in
 from campaigns.sending.in_flight import InFlight
-from campaigns.sending.judging import interrupted, may_be_sent_to, unsent
-from campaigns.sending.left import Left, left_to_send
-from campaigns.sending.parting import hand_back
+from campaigns.sending.judging import unsent
+from campaigns.sending.left import Left
+from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Renderer, Unrenderable
-from notifications.dispatch import dispatch, gateway_of
+from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
 from notifications.pace import pacing
 from notifications.pace.heard import Heard
-from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import at_once, patiently
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
@@ -55,16 +51,7 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
     # A doorbell is heard once: it must outlast a restart of PostgreSQL.
     granted = patiently(lambda: claim(run_id, number, epoch, task_id=task_id))
     hit("after_claim")
-    return patiently(lambda: Sending(granted)).work() if granted else {}
-
-
-def whom(claim: Claim) -> list[Left]:
-    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
-    everybody = left_to_send(claim)
-    over = [interrupted(left) for left in everybody if not may_be_sent_to(left, claim.run)]
-    if over:
-        settling.settle(claim, None, {}, [], over)
-    return [left for left in everybody if may_be_sent_to(left, claim.run)]
+    return Sending(granted).work() if granted else {}
 
 
 class Sending:
@@ -73,6 +60,7 @@ class Sending:
     def __init__(self, granted: Claim) -> None:
         self.claim = granted
         self.run = granted.run
+        self.rows = Rows(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
         self.budget_ends = time.monotonic() + BUDGET_SECONDS
@@ -89,26 +77,26 @@ class Sending:
         )
         self.heard = Heard()
         self.opens_at: datetime | None = None
-        self.proven = breakers.proven(self.run)
+        self.proven = self.rows.proven()
         self.in_flight: deque[InFlight] = deque()
         self.left: deque[Left] = deque()
 
     def work(self) -> dict[str, int]:
         try:
-            self.gateway = patiently(lambda: gateway_of(self.run.project))
+            self.gateway = self.rows.gateway()
         except BadCredentials as error:
-            if keyless.leave_to_others(self.run, error):
+            if self.rows.may_leave_to_others(error):
                 self._come_back_in(keyless.AGAIN_SECONDS)
             else:
                 self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
             if self._gate_is_open():
-                self.left.extend(patiently(lambda: whom(self.claim)))
+                self.left.extend(self.rows.people())
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
             self.gate.take(0, self.heard)  # the last window's answers are news to everybody else
-            patiently(self._part)
+            self.rows.part(self.opens_at)
         finally:
             # Fenced, a dead database, a time limit: whatever ended us, nothing more may start.
             self.permit.withdraw()
@@ -116,10 +104,6 @@ class Sending:
                 if window.outcomes:
                     window.outcomes.cancel()
         return dict(self.settled)
-
-    def _part(self) -> None:
-        if not self.claim.close():
-            hand_back(self.claim, opens_at=self.opens_at)
 
     # --- Out -------------------------------------------------------------------------------------
 
@@ -154,7 +138,7 @@ class Sending:
     def _try_one(self) -> None:
         """Is FCM back? With somebody whom few requests have reached; the next question tells."""
         chosen = trying.somebody(self.left)
-        if trying.is_too_dear(chosen, self.run):
+        if self.rows.is_too_dear(chosen):
             self._come_back_in(trying.RARELY.total_seconds())
         else:
             self.left.remove(chosen)
@@ -221,31 +205,29 @@ class Sending:
         hit("mid_send")
         outcomes = self._outcomes(flight)
         hit("before_settle")
-        self.heard += heard_in(outcomes)
-        self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
-        held = self._hold_back(flight.by_reference, outcomes)
-        trip = patiently(
-            lambda: breakers.look(self.claim, flight.by_reference, outcomes, flight.finals)
-        )
+        self._learn_from(outcomes)
+        held = self._hold_back(flight, outcomes)
+        trip = self.rows.look(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
-        finals = [final for final in flight.finals if final.reason not in spared]
-        self.settled += settling.settle(
-            self.claim, flight.window, flight.by_reference, believed, finals
-        )
+        judged = flight.judge(believed, self.claim, spared=spared)
+        self.settled += settling.settle(self.claim, flight.window, judged)
         if trip:
             self._pause(trip.cause, trip.detail)
-        if (window := flight.window) and breakers.may_retire(self.claim):
-            patiently(lambda: settling.retire_dead(self.run, window, flight.by_reference, believed))
+        if flight.window and breakers.may_retire(self.claim):
+            self.rows.retire_dead(flight.window, flight, believed)
 
-    def _hold_back(self, by_reference: Mapping[str, Left], outcomes: list[Outcome]) -> list[str]:
+    def _learn_from(self, outcomes: list[Outcome]) -> None:
+        self.heard += heard_in(outcomes)
+        self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
+
+    def _hold_back(self, flight: InFlight, outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
-        platforms = platform_keys.to_hold(self.run, by_reference, outcomes, self.refused)
-        for platform in platforms:
-            patiently(partial(self.run.hold_back, platform))  # with answers in hand
-        if not platforms:
+        refused = platform_keys.refused(flight.by_reference, outcomes, self.refused)
+        held = self.rows.hold_back(refused) if refused else set()
+        if not held:
             return []
-        self.left = deque(left for left in self.left if left.reader.platform not in platforms)
+        self.left = deque(left for left in self.left if left.reader.platform not in held)
         return [Reason.PLATFORM_KEY]
 
     def _outcomes(self, flight: InFlight) -> list[Outcome]:
@@ -274,11 +256,7 @@ class Sending:
         Without PostgreSQL nothing new may start, but what is in flight is waited for.
         """
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
-        try:
-            granted = patiently(prolong, seconds=0)
-        except DATABASE_TROUBLE:
-            connection.close()
-            granted = None
+        granted = at_once(prolong)
         if granted is None or self.looked_at > self.budget_ends:
             self.permit.withdraw()
         else:
@@ -287,9 +265,5 @@ class Sending:
         return granted
 
     def _pause(self, cause: Cause, detail: str) -> None:
-        """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
-        with suppress(Run.InvalidMove):
-            # Of our epoch only: a late answer must not pause what was mended and resumed since.
-            run = patiently(lambda: Run.objects.get(pk=self.run.pk))
-            patiently(lambda: run.pause(cause, detail, epoch=self.run.epoch))
+        self.rows.pause(cause, detail)

@@ -7,7 +7,7 @@ chunk's sums are moved. All of it, or nothing; dead devices are retired right af
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -19,55 +19,32 @@ from psycopg.types.json import Jsonb
 from campaigns.runs.chunk import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
-from campaigns.sending.judging import Final, judge
+from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left
-from notifications.gateway import Arrived, Outcome, Verdict
+from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 from notifications.postgres.outage import patiently
 
 RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 
 
-def settle(
-    claim: Claim,
-    window: Window | None,
-    by_reference: Mapping[str, Left],
-    outcomes: list[Outcome],
-    finals: Iterable[Final] = (),
-) -> Counter[str]:
+def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
     """Write what became of a window. Raises Fenced, and writes nothing, when the chunk was lost.
 
     If the process dies before the commit, the window stays open and its recipients are ambiguous.
     """
-    now = claim.now()
-    finals, retries = list(finals), []
-    for outcome in outcomes:
-        left = by_reference[outcome.reference]
-        judged = judge(left, outcome, claim.run, now)
-        if isinstance(judged, Final):
-            finals.append(judged)
-        elif judged is not None:
-            retries.append(judged)
-    copies = sum(outcome.arrived is not Arrived.NO for outcome in outcomes)
-    write = partial(_write, claim, window, finals, retries, copies, now)
-    patiently(_once(claim, window, finals, write))
+    write = partial(_write, claim, window, judged, claim.now())
+    patiently(_once(claim, window, judged.finals, write))
     # What this worker saw, for the breakers. A write that is tried again must not count it twice.
-    claim.chunk.reasons = dict(_reasons(finals) + Counter(claim.chunk.reasons))
-    return Counter(final.status.value for final in finals)
+    claim.chunk.reasons = dict(_reasons(judged.finals) + Counter(claim.chunk.reasons))
+    return Counter(final.status.value for final in judged.finals)
 
 
-def _write(
-    claim: Claim,
-    window: Window | None,
-    finals: list[Final],
-    retries: list[Retry],
-    copies: int,
-    now: datetime,
-) -> None:
+def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> None:
     with transaction.atomic():
-        moment = _add_up(claim, window, finals, copies, now)
-        _append(claim, finals, moment)
-        _reschedule(claim, finals, retries)
+        moment = _add_up(claim, window, judged, now)
+        _append(claim, judged.finals, moment)
+        _reschedule(claim, judged)
 
 
 def _once(
@@ -140,22 +117,16 @@ SELECT count(*), least(%(now)s, statement_timestamp()) FROM added
 """
 
 
-def _add_up(
-    claim: Claim,
-    window: Window | None,
-    finals: list[Final],
-    copies: int,
-    now: datetime,
-) -> datetime:
+def _add_up(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> datetime:
     """First in the transaction: it checks the fence and locks the chunk until the commit.
 
     The moment is PostgreSQL's when our own clock is ahead of it.
     """
-    by_status = Counter(final.status.value for final in finals)
+    by_status = Counter(final.status.value for final in judged.finals)
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
-    values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": copies}
-    values |= {"finals": len(finals), "window": window and window.pk, "now": now}
-    values["reasons"] = Jsonb(_reasons(finals))
+    values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": judged.copies}
+    values |= {"finals": len(judged.finals), "window": window and window.pk, "now": now}
+    values["reasons"] = Jsonb(_reasons(judged.finals))
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
         held, moment = cursor.fetchone()
@@ -198,14 +169,14 @@ def _clean(text: str) -> str:
     return text[:200].replace("\x00", "")
 
 
-def _reschedule(claim: Claim, finals: list[Final], retries: list[Retry]) -> None:
-    tried = [final.left.seq for final in finals if final.left.first_tried_at]
+def _reschedule(claim: Claim, judged: Judged) -> None:
+    tried = [final.left.seq for final in judged.finals if final.left.first_tried_at]
     if tried:
         Retry.objects.filter(run=claim.run, seq__in=tried).delete()
-    for retry in retries:
+    for retry in judged.retries:
         retry.run, retry.chunk = claim.run, claim.chunk
     Retry.objects.bulk_create(
-        retries,
+        judged.retries,
         update_conflicts=True,
         unique_fields=["run", "seq"],
         update_fields=["tries", "not_before", "reason", "ambiguous", "copies"],

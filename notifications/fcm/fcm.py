@@ -145,7 +145,7 @@ class FcmGateway:
                 self._batches.popleft()
                 continue
             try:
-                outcome = await self._attempt(message, batch.permit, fresh_token_allowed=True)
+                outcome = await self._attempt(message, batch.permit)
             except Exception as error:
                 batch.fail(error)
             else:
@@ -153,9 +153,7 @@ class FcmGateway:
         # Here and not when the task is done: whoever is woken before that would count on this lane.
         self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
-    async def _attempt(
-        self, message: Message, permit: Permit, *, fresh_token_allowed: bool
-    ) -> Outcome:
+    async def _attempt(self, message: Message, permit: Permit, *, first: bool = True) -> Outcome:
         try:
             token = await self._tokens.current()
             # Asked late: a token may take its time.
@@ -173,22 +171,24 @@ class FcmGateway:
         except NEVER_LEFT as error:
             return _outcome(message, verdicts.NEVER_LEFT, detail=str(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            # Its text, not its repr: that one shows the request's headers, and so our token.
-            words = f"{type(error).__name__}: {error}"[:500]
-            return _outcome(message, verdicts.NO_ANSWER, detail=words)
+            return _outcome(message, verdicts.NO_ANSWER, detail=_in_words(error))
         if status == 200:
             return _accepted(message, body)
         ruling, words = verdicts.classify(status, body)
-        if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and fresh_token_allowed:
-            self._tokens.reject(token)
-            return await self._attempt(message, permit, fresh_token_allowed=False)
+        if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and first:
+            self._tokens.reject(token)  # once more, with a fresh one
+            return await self._attempt(message, permit, first=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
         if ruling.reason == "throttled" and wait:
-            # The whole project was told to wait. What has not left yet would only be refused too,
-            # and the gate hears of it when this window has settled.
-            until = time.monotonic() + min(wait, MAX_TTL)
-            self._closed_until = max(self._closed_until, until)
+            self._close_for(wait)
         return _outcome(message, ruling, detail=words, retry_after=wait)
+
+    def _close_for(self, seconds: float) -> None:
+        """The whole project was told to wait. What has not left yet would only be refused too,
+        and the gate hears of it when this window has settled.
+        """
+        until = time.monotonic() + min(seconds, MAX_TTL)
+        self._closed_until = max(self._closed_until, until)
 
     async def _post(
         self, body: bytes, token: str, permit: Permit
@@ -211,6 +211,11 @@ class FcmGateway:
             words = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
             self._headers = (token, CIMultiDict(words))
         return self._headers[1]
+
+
+def _in_words(error: Exception) -> str:
+    """Its text, not its repr: that one shows the request's headers, and so our token."""
+    return f"{type(error).__name__}: {error}"[:500]
 
 
 def _accepted(message: Message, body: bytes) -> Outcome:

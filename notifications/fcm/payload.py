@@ -1,4 +1,7 @@
-"""From a Message to the JSON FCM wants: raw UTF-8, one deadline for three platforms."""
+"""From a Message to the JSON FCM wants: raw UTF-8, one deadline for three platforms.
+
+Built once for a message, when it is checked; what changes from attempt to attempt is put in last.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,29 @@ def encode(message: Message) -> bytes:
 
 
 def as_fcm(message: Message) -> Json:
-    """The message for this attempt: what is left of its deadline is counted from now."""
-    ttl = min(max(message.ttl_seconds, 0), MAX_TTL)
+    """The message for this attempt: what is left of its deadline is counted from now.
+
+    Android and browsers are told what is left, and Apple the moment when it ends.
+    """
+    if message.fcm is None:
+        message.fcm = _built(message)
+    if apns := message.fcm.get("apns"):
+        apns["headers"]["apns-expiration"] = str(int(time.time()) + _seconds_left(message))
+    return message.fcm
+
+
+def _built(message: Message) -> Json:
     shown = {} if message.options.get("data_only") else _texts(message)
     fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
     if shown:
         fcm["notification"] = shown
     if message.analytics_label:
         fcm["fcm_options"] = {"analytics_label": message.analytics_label}
-    return fcm | BLOCKS[message.platform](message, ttl, shown)
+    return fcm | BLOCKS[message.platform](message, shown)
+
+
+def _seconds_left(message: Message) -> int:
+    return min(max(message.ttl_seconds, 0), MAX_TTL)
 
 
 def _texts(message: Message) -> dict[str, str]:
@@ -51,8 +68,8 @@ def _data(message: Message, own: Mapping[str, str]) -> dict[str, str]:
 # A platform's own data replaces the common data (on iOS it joins it), so it is tracked as well.
 
 
-def _android(message: Message, ttl: int, shown: Json) -> Json:
-    android: Json = {"priority": "HIGH", "ttl": f"{ttl}s"}
+def _android(message: Message, shown: Json) -> Json:
+    android: Json = {"priority": "HIGH", "ttl": f"{_seconds_left(message)}s"}
     if shown and message.collapse_id:
         # Notifications ignore collapse_key; the tag is what makes a second copy replace the first.
         android["notification"] = {"tag": message.collapse_id}
@@ -62,11 +79,10 @@ def _android(message: Message, ttl: int, shown: Json) -> Json:
     return {"android": android}
 
 
-def _ios(message: Message, ttl: int, shown: Json) -> Json:
+def _ios(message: Message, shown: Json) -> Json:
     headers = _present(**{"apns-collapse-id": message.collapse_id})
     # Apple refuses 10 for what shows nothing.
     headers |= {"apns-priority": "10" if shown else "5"}
-    headers |= {"apns-expiration": str(int(time.time()) + ttl)}
     aps: Json = {"sound": "default"} if shown else {"content-available": 1}
     apns: Json = {"headers": headers, "payload": {"aps": aps}}
     _place(apns, message)
@@ -79,8 +95,8 @@ def _ios(message: Message, ttl: int, shown: Json) -> Json:
     return {"apns": apns}
 
 
-def _web(message: Message, ttl: int, shown: Json) -> Json:
-    web: Json = {"headers": {"TTL": str(ttl), "Urgency": "high"}}
+def _web(message: Message, shown: Json) -> Json:
+    web: Json = {"headers": {"TTL": str(_seconds_left(message)), "Urgency": "high"}}
     if shown and message.collapse_id:
         web["notification"] = {"tag": message.collapse_id}
     _place(web, message, but=() if shown else ("notification",))

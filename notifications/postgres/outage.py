@@ -1,4 +1,4 @@
-"""What PostgreSQL raises when it is in trouble, not we; and the one place that tries again.
+"""What PostgreSQL raises when it is in trouble and we are not; and the one place that tries again.
 
 It is away, full, or somebody holds what we need (OperationalError, InterfaceError), or it takes no
 writes, as after a failover to a standby (InternalError).
@@ -9,17 +9,20 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from inspect import isfunction
+from typing import Any, TypeVar
 
 from django.db import Error, InterfaceError, InternalError, OperationalError, connection
 
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
-COLLISIONS = ("40001", "40P01")  # not serializable, a deadlock: another's sake, surely undone
+COLLISIONS = ("40001", "40P01")  # not serializable, a deadlock: undone for another's sake
 MOST_TRIES = 5  # of what collides
 PATIENCE_SECONDS = 15.0
 PAUSE_SECONDS = 0.5
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 
 def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
@@ -43,6 +46,31 @@ def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
                 raise
             connection.close()
             time.sleep(PAUSE_SECONDS)
+
+
+def all_patiently(cls: type[C]) -> type[C]:
+    """A class whose every method is done patiently; a name with an underscore is left as it is."""
+    for name, deed in list(vars(cls).items()):
+        if isfunction(deed) and not name.startswith("_"):
+            setattr(cls, name, _done_patiently(deed))
+    return cls
+
+
+def _done_patiently(deed: Callable[..., T]) -> Callable[..., T]:
+    @wraps(deed)
+    def done(*args: Any, **more: Any) -> T:
+        return patiently(lambda: deed(*args, **more))
+
+    return done
+
+
+def at_once(deed: Callable[[], T]) -> T | None:
+    """Do it now or not at all: nothing while PostgreSQL is in trouble."""
+    try:
+        return patiently(deed, seconds=0)
+    except DATABASE_TROUBLE:
+        connection.close()
+        return None
 
 
 def _is_collision(error: Error) -> bool:

@@ -18,7 +18,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import settling
-from campaigns.sending.judging import Final
+from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
@@ -217,7 +217,7 @@ def test_who_sends_again_after_a_night_off_has_seen_the_run(run: Run) -> None:
     assert granted is not None
     one, two = left_to_send(granted)
     lost = Final(two, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
-    settling.settle(granted, None, {}, [], [Final(one, Delivery.Status.ACCEPTED), lost])
+    settling.settle(granted, None, Judged([Final(one, Delivery.Status.ACCEPTED), lost]))
     assert granted.close()
     engine.advance(run.pk, now=timezone.now())
     age(NIGHT)

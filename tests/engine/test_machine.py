@@ -29,7 +29,7 @@ from campaigns.runs.chunk import Chunk, Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
-from campaigns.sending import sending
+from campaigns.sending import rows, sending
 from notifications.fcm.verdicts import (
     ACCEPTED,
     NEVER_LEFT,
@@ -133,7 +133,7 @@ class Life(RuleBasedStateMachine):
     def send(self, number: int, stale: int, seed: int) -> None:
         flush_gate()  # a closed one would let nobody through, and this is not about the pace
         self.witness.dice.seed(seed)
-        with mock.patch.object(sending, "gateway_of", lambda project: self.witness):
+        with mock.patch.object(rows, "gateway_of", lambda project: self.witness):
             sending.send(self.run_id, number, self.run.epoch - stale)
 
     @rule(number=st.integers(1, CHUNKS), reached=st.booleans())
@@ -142,7 +142,7 @@ class Life(RuleBasedStateMachine):
         claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
         if claim is None:
             return
-        left = [each for each in sending.whom(claim) if not each.gone][:2]
+        left = [each for each in rows.whom(claim) if not each.gone][:2]
         Window.objects.create(
             run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
             seqs=[each.seq for each in left], opened_at=self.now,

@@ -11,7 +11,7 @@ from campaigns.engine import engine, freezing
 from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
-from campaigns.sending import sending
+from campaigns.sending import rows, sending
 from campaigns.sending.left import Left
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -144,7 +144,7 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
     make_contact(devices[0].project, external_id="somebody-else")
     run = make_run(devices[0].project)
     freeze(run)
-    whom = sending.whom
+    whom = rows.whom
 
     def claimed_before(claim: Claim) -> list[Left]:
         everybody = whom(claim)
@@ -152,7 +152,7 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
             leave(device)
         return everybody
 
-    monkeypatch.setattr(sending, "whom", claimed_before)
+    monkeypatch.setattr(rows, "whom", claimed_before)
     sending.send(run.pk, 1, run.epoch)
 
     gone = Delivery.objects.filter(run_id=run.pk, status="skipped", reason="device_gone")

@@ -18,7 +18,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final
+from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -137,12 +137,12 @@ def test_what_a_person_decides_beside_a_worker_at_the_same_chunk_stands(project:
     granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted is not None
     one, two, three, four = left_to_send(granted)
-    settling.settle(granted, None, {}, [], [lost(one), lost(two)])
+    settling.settle(granted, None, Judged([lost(one), lost(two)]))
 
     assert control.let_be(run, by="user:alice") == 2
-    settling.settle(granted, None, {}, [], [lost(three)])
+    settling.settle(granted, None, Judged([lost(three)]))
     assert control.send_again(run, by="user:alice") == 1
-    settling.settle(granted, None, {}, [], [lost(four)])
+    settling.settle(granted, None, Judged([lost(four)]))
 
     assert unknowns.undecided(run) == 1
     assert reports.reasons_of(run) == {"let_be": 2, "unanswered": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -137,6 +138,26 @@ def test_one_deadline_becomes_the_three_that_platforms_know(left: int, sent: int
     assert block("web", ttl_seconds=left)["headers"]["TTL"] == str(sent)
     expires = int(block("ios", ttl_seconds=left)["headers"]["apns-expiration"])
     assert 0 <= expires - int(now) - sent <= 2
+
+
+def test_a_later_attempt_tells_apple_a_later_moment_and_everything_else_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = message("ios", ttl_seconds=60, image="https://example.com/a.png")
+    first = json.loads(payload.encode(one))["message"]
+    later = time.time() + 100
+    monkeypatch.setattr(time, "time", lambda: later)
+    second = json.loads(payload.encode(one))["message"]
+
+    moments = [int(each["apns"]["headers"].pop("apns-expiration")) for each in (first, second)]
+    assert 99 <= moments[1] - moments[0] <= 101
+    assert first == second
+
+
+def test_a_copy_with_another_address_goes_to_that_one() -> None:
+    one = message()
+    assert payload.as_fcm(one)["token"] == "live1:APA91b"
+    assert payload.as_fcm(replace(one, address="live2:APA91b"))["token"] == "live2:APA91b"
 
 
 def test_texts_leave_as_raw_utf8() -> None:

@@ -16,8 +16,8 @@ from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final, Status
+from campaigns.sending import rows, sending, settling
+from campaigns.sending.judging import Final, Judged, Status
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import let_leases_lapse
@@ -136,7 +136,7 @@ def test_a_zombie_that_wakes_after_its_lease_writes_nothing(
     run = make_run(project)
     zombie = die_with_a_window_open(run, [1])
     window = Window.objects.get()
-    one, two = sending.whom(zombie)
+    one, two = rows.whom(zombie)
     finals = [Final(left, Status.SKIPPED, Reason.EXPIRED, requested=False) for left in (one, two)]
     meanwhile(run)
     before = everything_written(run)
@@ -144,7 +144,7 @@ def test_a_zombie_that_wakes_after_its_lease_writes_nothing(
     with pytest.raises(Fenced):
         zombie.renew()
     with pytest.raises(Fenced):
-        settling.settle(zombie, window, {}, [], finals)
+        settling.settle(zombie, window, Judged(finals))
 
     assert everything_written(run) == before
 
@@ -269,18 +269,13 @@ def test_a_clock_that_was_ahead_and_jumps_back_costs_no_answer(project: Project,
     claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim
     ahead = timezone.now() + timedelta(minutes=5)
-    (left,) = sending.whom(claim)
+    (left,) = rows.whom(claim)
 
     window = claim.open_window([1], ahead)
     assert window
 
     assert Window.objects.get().opened_at < timezone.now(), "PostgreSQL's clock is believed"
     Window.objects.update(opened_at=ahead)
-    settling.settle(
-        claim,
-        Window(pk=window.pk, opened_at=ahead),
-        {},
-        [],
-        [Final(left, Status.SKIPPED, Reason.EXPIRED)],
-    )
+    judged = Judged([Final(left, Status.SKIPPED, Reason.EXPIRED)])
+    settling.settle(claim, Window(pk=window.pk, opened_at=ahead), judged)
     assert Delivery.objects.get(run_id=run.pk).at < timezone.now()

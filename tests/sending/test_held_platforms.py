@@ -15,7 +15,7 @@ from campaigns.runs import chunk, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final
+from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import GATHERING, hand_back
 from notifications.people.device import Device
@@ -127,7 +127,7 @@ def test_a_chunk_is_not_held_when_a_person_sends_again_to_somebody_of_it(
     run.hold_back("ios")
     granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted
-    settling.settle(granted, None, {}, [], [lost(left) for left in left_to_send(granted)])
+    settling.settle(granted, None, Judged([lost(left) for left in left_to_send(granted)]))
     parting = threading.Thread(target=hand_back_beside, args=[granted])
     with transaction.atomic():
         control.send_again(run, by="user:alice")

@@ -14,7 +14,7 @@ from campaigns.runs import chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final
+from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
@@ -84,7 +84,7 @@ def test_those_whom_a_person_sends_again_to_make_no_storm(project: Project, fcm:
     lost = [
         Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED) for left in left_to_send(granted)
     ]
-    settling.settle(granted, None, {}, [], lost)
+    settling.settle(granted, None, Judged(lost))
     run.chunks.update(copies=80)
     assert granted.close()
     engine.advance(run.pk, now=timezone.now())

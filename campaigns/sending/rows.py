@@ -1,0 +1,90 @@
+"""A worker's rows: what it asks of PostgreSQL while it is at a chunk, and what it writes there.
+
+Only the windows and the lease have another way (`Claim`), because nothing may start without them;
+and settling is patient by itself, because it must know whether an earlier try was committed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime
+
+from campaigns.runs.chunk import Claim
+from campaigns.runs.ledger import Window
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.sending import breakers, keyless, platform_keys, settling, trying
+from campaigns.sending.in_flight import InFlight
+from campaigns.sending.judging import Judged, interrupted, may_be_sent_to
+from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.parting import hand_back
+from notifications.dispatch import gateway_of
+from notifications.gateway import BadCredentials, Gateway, Outcome
+from notifications.postgres.outage import all_patiently
+
+
+@all_patiently
+class Rows:
+    """While PostgreSQL is in trouble, each of these is done again for a quarter of a minute.
+
+    So each is a whole transaction, or several, and right to do twice. A short loss of PostgreSQL
+    must cost no doorbell, and no answer in hand: what is dropped would be sent for again.
+    """
+
+    def __init__(self, granted: Claim) -> None:
+        self._claim = granted
+        self._run = granted.run
+
+    # --- Before the first request ----------------------------------------------------------------
+
+    def gateway(self) -> Gateway:
+        return gateway_of(self._run.project)
+
+    def may_leave_to_others(self, error: BadCredentials) -> bool:
+        return keyless.leave_to_others(self._run, error)
+
+    def proven(self) -> bool:
+        return breakers.proven(self._run)
+
+    def people(self) -> list[Left]:
+        return whom(self._claim)
+
+    def is_too_dear(self, chosen: Left) -> bool:
+        return trying.is_too_dear(chosen, self._run)
+
+    # --- With answers in hand --------------------------------------------------------------------
+
+    def look(self, flight: InFlight, outcomes: list[Outcome]) -> breakers.Trip | None:
+        return breakers.look(self._claim, flight.by_reference, outcomes, flight.finals)
+
+    def hold_back(self, refused: Counter[str]) -> set[str]:
+        """Hold back the platforms whose key Firebase lacks, and say which."""
+        held = {name for name in refused if platform_keys.is_missing(self._run, name, refused)}
+        for platform in held:
+            self._run.hold_back(platform)
+        return held
+
+    def retire_dead(self, window: Window, flight: InFlight, believed: list[Outcome]) -> None:
+        settling.retire_dead(self._run, window, flight.by_reference, believed)
+
+    def pause(self, cause: Cause, detail: str) -> None:
+        """Pause the run for a person. Somebody else may have paused it first; that is as good."""
+        with suppress(Run.InvalidMove):
+            # Of our epoch only: a late answer must not pause what was mended and resumed since.
+            run = Run.objects.get(pk=self._run.pk)
+            run.pause(cause, detail, epoch=self._run.epoch)
+
+    def part(self, opens_at: datetime | None) -> None:
+        """Close the chunk, or let it wait for its next turn."""
+        if not self._claim.close():
+            hand_back(self._claim, opens_at=opens_at)
+
+
+def whom(claim: Claim) -> list[Left]:
+    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
+    everybody = left_to_send(claim)
+    over = [interrupted(left) for left in everybody if not may_be_sent_to(left, claim.run)]
+    if over:
+        settling.settle(claim, None, Judged(over))
+    return [left for left in everybody if may_be_sent_to(left, claim.run)]
