@@ -26,6 +26,7 @@ from campaigns.runs.run import Run
 from campaigns.sending.breakers import DEAD
 from notifications.people import device
 from notifications.people.device import Device
+from notifications.values.shares import share
 
 # Words of the totals; the templates translate them where they stand.
 BARS = (
@@ -176,16 +177,6 @@ def verdict(run: Run, progress: reports.Progress) -> str:
 def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
     counts = totals.as_dict()
     return [(name, counts[name]) for name in BARS]
-
-
-def share(part: int, whole: int) -> str:
-    """A percentage that says 100 only when it is all, and 0 only when it is nothing."""
-    if not whole:
-        return "0"
-    percent = 100 * part / whole
-    if 0 < part < whole:
-        percent = min(max(percent, 0.1), 99.9)
-    return f"{percent:.1f}".removesuffix(".0")
 
 
 def stage(run: Run) -> str:
