@@ -12,13 +12,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns.admin.run import pace
-from campaigns.admin.run.chunk_grid import grid
-from campaigns.admin.run.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.run.rate_line import rate_line
-from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import unknowns
-from campaigns.results import reports
+from campaigns.results import pace, reports
+from campaigns.results.chunk_grid import grid
+from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
+from campaigns.results.reason_steps import STEPS
 from campaigns.runs import series, sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
