@@ -16,7 +16,7 @@ from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from campaigns import control  # noqa: E402
-from campaigns.audiences import audience  # noqa: E402
+from campaigns.audiences import reach  # noqa: E402
 from campaigns.engine import freezing  # noqa: E402
 from campaigns.planning.campaign import Campaign  # noqa: E402
 from campaigns.results import forgetting  # noqa: E402
@@ -41,7 +41,7 @@ FROM campaigns_recipient_run_{run}
 def main(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     started = time.monotonic()
-    audience.count(campaign.project_id, campaign.audience.effective_rules)
+    reach.count(campaign.project_id, campaign.audience.effective_rules)
     exact = time.monotonic() - started
     run, prepare = _prepare(campaign)
     _as_if_finished(run)

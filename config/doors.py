@@ -151,6 +151,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
     "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
+    "campaigns/<int:pk>/check": {"GET": Scope.RUNS},
     "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
     "campaigns/<int:pk>/stop": {"POST": Scope.LAUNCH},
     "runs": {"GET": Scope.RUNS},

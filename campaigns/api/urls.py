@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from campaigns.api import audiences, campaigns, deliveries, runs, templates
+from campaigns.api import audiences, campaigns, check, deliveries, runs, templates
 
 urlpatterns = [
     path("audiences", audiences.Audiences.as_view()),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
     path("campaigns", campaigns.Campaigns.as_view()),
     path("campaigns/<int:pk>", campaigns.CampaignById.as_view(), name="api-campaign"),
+    path("campaigns/<int:pk>/check", check.CampaignCheck.as_view()),
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("runs", runs.Runs.as_view()),

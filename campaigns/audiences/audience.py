@@ -161,23 +161,6 @@ def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
         return set(named) - {row[0] for row in cursor.fetchall()}
 
 
-def count(
-    project_id: int, tree: dict[str, Any], *, source: str = PEOPLE_AND_DEVICES
-) -> tuple[int, int]:
-    """(people, devices) the rules select at this moment; `source` may be a sample of them."""
-    where = compile_tree(tree)
-    with connection.cursor() as cursor:
-        # By person first: counting distinct people would sort every device, in twice the time.
-        cursor.execute(
-            "SELECT count(*), COALESCE(sum(devices), 0)::bigint"
-            f" FROM (SELECT count(d.id) AS devices FROM {source}"
-            f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) person",
-            [project_id, *where.params],
-        )
-        people, devices = cursor.fetchone()
-    return people, devices
-
-
 def sample(
     project_id: int, tree: dict[str, Any], size: int = 10, *, start: int | None = None
 ) -> list[Contact]:

@@ -26,7 +26,6 @@ from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
-from notifications.keys import credentials
 from notifications.people.project import OfProject
 from notifications.values.zones import validate_zone
 
@@ -238,6 +237,10 @@ class Campaign(OfProject):
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
+        return self.unready(now) or self.hopeless(self.look())
+
+    def unready(self, now: datetime) -> dict[str, str]:
+        """What can be said of it without a look at anybody."""
         problems: dict[str, str] = {}
         if self.archived_at is not None:
             problems["campaign"] = _("It is archived. Bring it back first.")
@@ -252,17 +255,13 @@ class Campaign(OfProject):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("It says nothing yet: write a title and a text.")
-        if not problems and (look := self.look()).hopeless:
-            said = _("%(template)s: FCM would refuse it for everybody looked at. %(detail)s")
-            words = {"template": self.template, "detail": look.refused[0].detail}
-            problems["template"] = said % words
         return problems
 
-    def warnings(self, now: datetime) -> list[str]:
-        """What a person should know before launching it; nothing of it keeps it from being."""
-        of_labels = labels.warning(self.project_id, self.label, at=self.at or now)
-        told = [credentials.lacking(self.project), *self.look().sentences(), of_labels]
-        return [warning for warning in told if warning]
+    def hopeless(self, look: outlook.Look) -> dict[str, str]:
+        if not look.hopeless:
+            return {}
+        said = _("%(template)s: FCM would refuse it for everybody looked at. %(detail)s")
+        return {"template": said % {"template": self.template, "detail": look.refused[0].detail}}
 
     def look(self) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext
 
 from campaigns.audiences.rules import Broken
 from campaigns.audiences.selection import compile_tree
@@ -36,33 +34,17 @@ class Refused:
 class Look:
     """How a launch would end for the devices looked at."""
 
-    devices: int = 0
+    readers: list[Reader] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+
+    @property
+    def devices(self) -> int:
+        return len(self.readers)
 
     @property
     def hopeless(self) -> bool:
         """FCM would take none of them."""
         return bool(self.devices) and sum(r.rejected for r in self.refused) == self.devices
-
-    def sentences(self) -> Iterator[str]:
-        """By reason: how many, and one of them to look at."""
-        for reason in dict.fromkeys(one.reason for one in self.refused):
-            those = [one for one in self.refused if one.reason == reason]
-            said = gettext(
-                "%(count)s of the %(devices)s devices of the people with the longest values would "
-                "be skipped, e.g. %(person)s: %(why)s"
-            )
-            if those[0].rejected:
-                said = gettext(
-                    "%(count)s of the %(devices)s devices of the people with the longest values "
-                    "would be rejected, e.g. %(person)s: %(why)s"
-                )
-            yield said % {
-                "count": f"{len(those):,}",
-                "devices": f"{self.devices:,}",
-                "person": those[0].external_id,
-                "why": those[0].detail.removeprefix("message: "),
-            }
 
 
 # The longest values make the longest messages. Their text is measured, not the message itself:
@@ -79,9 +61,8 @@ NEWEST = "(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id
 
 def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
     """Render for those whose message is likely to be the longest; send nothing."""
-    found = Look()
-    for reader in longest(project_id, rules):
-        found.devices += 1
+    found = Look(longest(project_id, rules))
+    for reader in found.readers:
         try:
             renderer.render(reader, ttl_seconds=60)
         except Unrenderable as error:

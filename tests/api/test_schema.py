@@ -116,6 +116,7 @@ def test_every_operation_and_every_shape_is_described_in_its_own_words(schema: S
         ("POST audiences", "201 400 401 403 408 409 411 413 415 422 429 503"),
         ("PATCH audiences/{id}", "200 400 401 403 404 408 409 411 412 413 415 429 503"),
         ("DELETE templates/{id}", "204 400 401 403 404 409 412 429 503"),
+        ("GET campaigns/{id}/check", "200 400 401 403 404 429 503"),
         ("POST campaigns/{id}/launch", "202 400 401 403 404 408 409 411 413 415 422 429 503"),
         ("POST campaigns/{id}/stop", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
         ("POST runs/{id}/pause", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
@@ -193,8 +194,8 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
 def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
-        "AudienceKind", "CauseCode", "DeliveryStatus", "OnUnknown", "Operator", "PaceLimit",
-        "Platform", "Repeat", "RunState", "ScheduleKind",
+        "AudienceKind", "CauseCode", "DeliveryStatus", "DoubtCode", "OnUnknown", "Operator",
+        "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "ScheduleKind",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}

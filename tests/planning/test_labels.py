@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.planning import labels
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check.doubts import Code
+from campaigns.planning.launch_check.report import Report
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project
@@ -61,6 +64,11 @@ def used(project: Project, count: int, *, at: datetime, start: int = 0) -> None:
         one.save()
 
 
+def told(campaign: Campaign, now: datetime) -> list[str]:
+    doubts = Report(campaign, now).doubts
+    return [doubt.words for doubt in doubts if doubt.code == Code.MANY_LABELS]
+
+
 @pytest.mark.parametrize(
     ("before", "words"),
     [
@@ -78,7 +86,7 @@ def test_from_the_ninetieth_label_of_a_day_a_person_is_told_and_nobody_is_stoppe
     used(project, 50, at=now - timedelta(days=2), start=500)  # another day's
     used(make_project(), 50, at=now, start=900)  # another project's
     campaign = make_campaign(project, name="New")
-    [said] = campaign.warnings(now) or [""]
+    [said] = told(campaign, now) or [""]
     assert words in said
     assert bool(said) == bool(words)
     assert campaign.launch(by="user:alice", now=now).analytics_label == campaign.label
@@ -87,7 +95,7 @@ def test_from_the_ninetieth_label_of_a_day_a_person_is_told_and_nobody_is_stoppe
 def test_a_label_already_in_use_that_day_takes_no_room(project: Project) -> None:
     now = timezone.now()
     used(project, 100, at=now)
-    [said] = make_campaign(project, analytics_label="label-7").warnings(now)
+    [said] = told(make_campaign(project, analytics_label="label-7"), now)
     assert said.startswith("100 of the 100")
     assert Run.objects.filter(project=project).count() == 100
     assert re.search(r"one label\.$", said)

@@ -75,6 +75,6 @@ def test_people_who_miss_a_value_are_skipped_and_make_no_launch_hopeless(project
     person(project, "u1")
     seen = look(project, body="{{ city }}")
     assert not seen.hopeless
-    [said] = seen.sentences()
-    assert "would be skipped, e.g. u1: " in said
+    [one] = seen.refused
+    assert (one.external_id, one.reason, one.rejected) == ("u1", "missing_value", False)
     assert look(make_project()).hopeless is False

@@ -13,13 +13,13 @@ from django.db.models import Max, Min
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
+from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.rules import FIELDS, everyone
 from campaigns.audiences.why import verdict
 from campaigns.audiences.words import label_of, sentence
-from campaigns.planning.launch_check import forecast
-from campaigns.planning.launch_check.doubts import doubts
+from campaigns.planning.launch_check import doubts
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
@@ -93,12 +93,12 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
 
 
 def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
-    reach = forecast.quick_reach(project.pk, tree)
+    found = reach.quick(project.pk, tree)
     return {
         "said": sentence(tree, project_id=project.pk),
-        "reach": reach,
-        "doubts": doubts(project.pk, tree),
-        **(_people(project, tree) if reach.people else {}),
+        "reach": found,
+        "doubts": doubts.of_rules(project.pk, tree),
+        **(_people(project, tree) if found.people else {}),
     }
 
 
@@ -115,7 +115,7 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
         raise ValidationError(_("Type the external id of the person you ask about."))
     try:
         contact = Contact.objects.get(project=project, external_id=external_id)
-        with forecast.uncountable(), within(seconds=ASKING_SECONDS):
+        with reach.uncountable(), within(seconds=ASKING_SECONDS):
             return {"asked": external_id, "verdict": verdict(contact, tree)}
     except Contact.DoesNotExist:
         return {"asked": external_id, "verdict": None}

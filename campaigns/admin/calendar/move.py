@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign.form import WallClock
+from campaigns.audiences import reach
+from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
@@ -97,10 +99,10 @@ class MoveDialog(Dialog):
             return str(error)
 
     @cached_property
-    def reach(self) -> forecast.Reach | None:
+    def reach(self) -> Reach | None:
         """None: its rules are broken, or hold PostgreSQL up. It can still be moved."""
         with suppress(ValidationError):
-            return forecast.exact_reach(self.run.project_id, self.run.rules)
+            return reach.exact(self.run.project_id, self.run.rules)
         return None
 
     @cached_property

@@ -20,12 +20,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin.campaign import steps, when
 from campaigns.admin.campaign.in_place import MAKE
+from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.words import sentence
 from campaigns.planning import repeating
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import forecast, freshness
-from campaigns.planning.launch_check import review as reviewing
+from campaigns.planning.launch_check import freshness
+from campaigns.planning.launch_check.report import Report
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts import preview
@@ -116,7 +117,7 @@ class Composing(Page):
             project, rules = _audience_in(request)
             context = {
                 "said": sentence(rules, project_id=project.pk),
-                "reach": forecast.quick_reach(project.pk, rules),
+                "reach": reach.quick(project.pk, rules),
             }
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
@@ -148,7 +149,7 @@ class Composing(Page):
             raise Http404
         context = {
             "campaign": campaign,
-            "review": reviewing.of(campaign, timezone.now()),
+            "review": Report(campaign, timezone.now()),
             "zone": campaign.timezone,
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.audience.form import AudienceForm
-from campaigns.admin.template import pictures
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
 from campaigns.planning.campaign import Campaign
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
+from campaigns.texts.writing import pictures
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project

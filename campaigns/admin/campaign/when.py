@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from campaigns.admin.campaign.form import WallClock
+from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.rhythm import Rhythm
@@ -55,7 +56,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         rules = campaign.audience.effective_rules
         try:
-            when.devices = forecast.quick_reach(campaign.project_id, rules).devices
+            when.devices = reach.quick(campaign.project_id, rules).devices
         except ValidationError as error:
             when.note = when.note or error.messages[0]
         when.pace = forecast.pace(campaign.project, _rate(posted))

@@ -14,9 +14,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from campaigns.admin.run.live import share
 from campaigns.admin.run.rate_line import Mark, nice_top
 from campaigns.runs.run import Run
+from notifications.values.shares import share
 
 SHOWN = 14
 LOOKED_AT = 28  # days, for what is usual

@@ -11,13 +11,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.admin.overview.days import days_of
-from campaigns.admin.overview.quota import quotas
-from campaigns.admin.run import pace
-from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words, share
+from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign
-from campaigns.results import reports
+from campaigns.results import pace, reports
+from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
@@ -27,6 +26,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
+from notifications.values.shares import share
 
 SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)

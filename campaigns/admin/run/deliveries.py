@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from campaigns.admin.run.reason_steps import STEPS
 from campaigns.results import recipients
+from campaigns.results.reason_steps import STEPS
 from campaigns.results.recipients import WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words

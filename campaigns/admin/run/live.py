@@ -12,13 +12,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns.admin.run import pace
-from campaigns.admin.run.chunk_grid import grid
-from campaigns.admin.run.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.admin.run.rate_line import rate_line
-from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import unknowns
-from campaigns.results import reports
+from campaigns.results import pace, reports
+from campaigns.results.chunk_grid import grid
+from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
+from campaigns.results.reason_steps import STEPS
 from campaigns.runs import series, sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
@@ -26,6 +25,7 @@ from campaigns.runs.run import Run
 from campaigns.sending.breakers import DEAD
 from notifications.people import device
 from notifications.people.device import Device
+from notifications.values.shares import share
 
 # Words of the totals; the templates translate them where they stand.
 BARS = (
@@ -176,16 +176,6 @@ def verdict(run: Run, progress: reports.Progress) -> str:
 def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
     counts = totals.as_dict()
     return [(name, counts[name]) for name in BARS]
-
-
-def share(part: int, whole: int) -> str:
-    """A percentage that says 100 only when it is all, and 0 only when it is nothing."""
-    if not whole:
-        return "0"
-    percent = 100 * part / whole
-    if 0 < part < whole:
-        percent = min(max(percent, 0.1), 99.9)
-    return f"{percent:.1f}".removesuffix(".0")
 
 
 def stage(run: Run) -> str:

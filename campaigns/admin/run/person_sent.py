@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.run.reason_steps import STEPS
 from campaigns.audiences.words import sentence
+from campaigns.results.reason_steps import STEPS
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import in_words

@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import control, tasks
 from campaigns.admin.campaign.campaign import STATE_COLOURS
 from campaigns.admin.campaign.ending import CancelDialog
-from campaigns.admin.run import live
 from campaigns.admin.run.change_rate import RateDialog
 from campaigns.admin.run.views import RunViews
 from campaigns.engine import unknowns
@@ -30,6 +29,7 @@ from notifications.admin.furniture.unfolded import action, display
 from notifications.people import device
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
+from notifications.values.shares import share
 
 # Not "campaigns.change_run": Unfold looks dotted names up in the database in its system check, and
 # `migrate` runs the checks before there is one.
@@ -115,12 +115,12 @@ class RunPage(RunViews):
         if obj.planned is None:
             return "–"
         settled = obj.planned - obj.waiting
-        share = live.share(settled, obj.planned)
+        part = share(settled, obj.planned)
         return format_html(
             '<span class="c-meter"><progress max="100" value="{0}" aria-label="{1}">'
             "</progress><span>{0} %</span></span>",
-            share,
-            _("%(share)s %% done") % {"share": share},
+            part,
+            _("%(share)s %% done") % {"share": part},
         )
 
     @display(description=gettext_lazy("accepted"))

@@ -12,16 +12,17 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.overview import device_health, overview
-from campaigns.admin.run import chunk_grid, deliveries, live, person_sent
+from campaigns.admin.overview import overview
+from campaigns.admin.run import deliveries, live, person_sent
 from campaigns.audiences.words import sentence
 from campaigns.planning import repeating
-from campaigns.results import recipients
+from campaigns.results import chunk_grid, recipients
 from campaigns.runs import policy
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import ReadOnlyPage
+from notifications.people import device_health
 from notifications.people.contact import Contact
 from notifications.staff.audit import AuditEntry
 

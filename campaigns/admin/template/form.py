@@ -9,18 +9,27 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.admin.template import meanwhile, pictures
-from campaigns.admin.template.meanwhile import Meanwhile, Seen
 from campaigns.admin.template.widgets import Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
+from campaigns.texts.writing import meanwhile, pictures
+from campaigns.texts.writing.meanwhile import Meanwhile
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 
 INSIDE_JSON = ("data", "options", "locales")
 COUNTED: dict[str, Any] = {"data-counted": True}
+
+
+class Seen(forms.IntegerField):
+    """The revision the page showed. It says nothing about the text, so it never “changed”."""
+
+    widget = forms.HiddenInput
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return False
 
 
 class TemplateForm(ModelForm):

@@ -12,12 +12,12 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from campaigns.admin.template.meanwhile import who
-from campaigns.admin.template.places import place, shown
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
 from campaigns.texts.revision import KEPT, TemplateRevision
 from campaigns.texts.template import Template
+from campaigns.texts.writing.meanwhile import who
+from campaigns.texts.writing.places import place, shown
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, actor, page_url
 

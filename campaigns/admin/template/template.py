@@ -13,15 +13,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from campaigns.admin.template import insertable, pictures
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
-from campaigns.admin.template.places import shown
-from campaigns.admin.template.problems import found
 from campaigns.admin.template.revisions import WithRevisions
 from campaigns.texts import preview
 from campaigns.texts.comparison import changes
 from campaigns.texts.revision import content_of
 from campaigns.texts.template import Template
+from campaigns.texts.writing import insertable, pictures
+from campaigns.texts.writing.places import shown
+from campaigns.texts.writing.problems import found
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.page import actor
 from notifications.admin.furniture.unfolded import display

@@ -1,14 +1,24 @@
-"""Rules that are in order but cannot mean what they say: not of these people, or of none."""
+"""What is odd about a campaign that could be launched: worth a look, and no obstacle."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.audiences import vocabulary
 from campaigns.audiences.bounds import leaves
+from campaigns.planning import labels
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.run import Run
+from notifications.keys import credentials
 from notifications.people.contact import Contact
+from notifications.people.project import Project
 
 PREFIX = "attributes."
 # What these compare; a value of another type is simply never more, never before, never in it.
@@ -20,10 +30,38 @@ NEEDS = {
 }
 
 
-def doubts(project_id: int, tree: dict[str, Any]) -> list[str]:
-    """What somebody should look at before launching, in words with what to do."""
+class Code(StrEnum):
+    """What programs call it."""
+
+    NOBODY_KNOWN = "nobody_known"  # the project has no people at all
+    NO_SUCH_ATTRIBUTE = "no_such_attribute"
+    OTHER_TYPE = "other_type"
+    UNCOUNTABLE = "uncountable"
+    NOBODY_REACHABLE = "nobody_reachable"
+    NO_CREDENTIALS = "no_credentials"
+    MANY_LABELS = "many_labels"
+    SHARED_PACE = "shared_pace"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A code, and what to know and do in the reader's language."""
+
+    code: Code
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+# --- About the audience's rules: not of these people, or of none ----------------------------------
+
+
+def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+    """Rules that are in order but cannot mean what they say."""
     if not Contact.objects.filter(project=project_id).exists():
-        return [_("This project knows nobody yet: your app registers people through the API.")]
+        nobody = _("This project knows nobody yet: your app registers people through the API.")
+        return [Doubt(Code.NOBODY_KNOWN, nobody)]
     asked = [
         (leaf["field"].removeprefix(PREFIX), leaf["op"])
         for leaf in leaves(tree)
@@ -44,18 +82,42 @@ def _holds(kind: str, types: list[str]) -> bool:
     return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
 
 
-def _gone(name: str) -> str:
-    return _(
+def _gone(name: str) -> Doubt:
+    said = _(
         "Nobody has the attribute “{name}”: your app has renamed it or no longer sends it. "
         "Choose another attribute, or remove the rule."
-    ).format(name=name)
+    )
+    return Doubt(Code.NO_SUCH_ATTRIBUTE, said.format(name=name))
 
 
-def _other_type(name: str, op: str) -> str:
+def _other_type(name: str, op: str) -> Doubt:
     said = {
         "number": _("“{name}” holds no numbers, so a rule that compares it is true for nobody."),
         "time": _("“{name}” holds no dates, so a rule about its time is true for nobody."),
         "text": _("“{name}” holds no texts, so a rule about its letters is true for nobody."),
         "list": _("“{name}” holds no lists, so a rule about what is in it is true for nobody."),
     }
-    return said[NEEDS[op]].format(name=name)
+    return Doubt(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
+
+
+# --- About sending it -----------------------------------------------------------------------------
+
+
+def of_sending(campaign: Campaign, starts_at: datetime) -> Iterator[Doubt]:
+    if lacking := credentials.lacking(campaign.project):
+        yield Doubt(Code.NO_CREDENTIALS, lacking)
+    if said := labels.warning(campaign.project_id, campaign.label, at=starts_at):
+        yield Doubt(Code.MANY_LABELS, said)
+    yield from _others(campaign.project)
+
+
+def _others(project: Project) -> Iterator[Doubt]:
+    going = Run.objects.filter(project=project, state=Run.State.SENDING).count()
+    if not going:
+        return
+    said = ngettext(
+        "Another run of this project is sending now; the two share its pace.",
+        "%(count)s other runs of this project are sending now; all share its pace.",
+        going,
+    )
+    yield Doubt(Code.SHARED_PACE, said % {"count": going})

@@ -13,9 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.audiences import sampling
+from campaigns.audiences import reach, sampling
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES
-from campaigns.planning.launch_check import forecast
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_contact, make_device, make_people, make_project
@@ -113,15 +112,15 @@ def test_a_count_that_takes_too_long_is_estimated_and_says_so(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_people(project, 40)
-    real = forecast.reach
+    real = reach.count
 
-    def slow(*args: Any, **options: Any) -> forecast.Reach:
-        if not options:  # no part of them
+    def slow(*args: Any, **options: Any) -> reach.Reach:
+        if options["part"] is None:  # no part of them
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_sleep(5)")
         return real(*args, **options)
 
-    monkeypatch.setattr(forecast, "reach", slow)
+    monkeypatch.setattr(reach, "count", slow)
     everybody = sampling.Part(PEOPLE_AND_DEVICES, times=20)
     monkeypatch.setattr(sampling, "part", lambda: everybody)
     text = ask(desk, "count", project, {"all": []})

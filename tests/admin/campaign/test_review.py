@@ -8,9 +8,11 @@ import pytest
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.given.builders import make_campaign, make_people
+from tests.api.caller import Caller
+from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +42,25 @@ def test_before_a_launch_one_reads_what_happens_when_it_is_late_and_when_a_serie
     assert "it asks a person when it could not start within 30 min" in text
     Campaign.objects.update(until=None)
     assert "until somebody stops it" in desk.open(page, campaign.pk)
+
+
+def test_the_last_step_the_dialog_and_the_api_report_the_same(desk: Desk, project: Project) -> None:
+    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
+    make_people(project, 100)
+    make_device(make_contact(project, external_id="long", attributes={"story": "x" * 5_000}))
+    campaign = make_campaign(
+        project, template={"body": "{{ story }}"}, rate_per_second=1, ttl_seconds=60
+    )
+    told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    said = [one["message"] for one in [*told["skipped"], *told["warnings"]]]
+    reasons = ["missing_value", "missing_value", "missing_value", "expired"]
+    assert [one["reason"] for one in told["skipped"]] == reasons
+    assert [one["code"] for one in told["warnings"]] == ["no_credentials", "shared_pace"]
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        text = desk.open(page, campaign.pk)
+        assert [words for words in said if words not in text] == []
+        assert "People 101" in text and "Reachable devices 101" in text
+        assert "Takes about 1 min 41 s" in text and "Finished about" in text
 
 
 def test_whoever_is_told_that_the_settings_changed_sees_the_new_ones(

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin.run.next_step import NEXT_STEP
 from campaigns.engine import engine
+from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.admin.run.rate_line import nice_top
-from campaigns.admin.run.reason_steps import STEPS
 from campaigns.engine import engine, freezing
 from campaigns.planning.campaign import Campaign
+from campaigns.results.reason_steps import STEPS
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason

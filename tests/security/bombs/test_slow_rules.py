@@ -8,13 +8,12 @@ from django.urls import reverse
 from pytest import MonkeyPatch
 
 from campaigns.admin.audience import inquiry
-from campaigns.admin.campaign import launch
 from campaigns.api import audiences
-from campaigns.audiences import audience, sampling, vocabulary
+from campaigns.audiences import audience, reach, sampling, vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
 from campaigns.planning import outlook
-from campaigns.planning.launch_check import forecast, review
+from campaigns.planning.launch_check import report
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -32,19 +31,18 @@ ASLEEP = Sql("(SELECT pg_sleep(60) IS NULL)")
 def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     """An audience whose rules keep PostgreSQL busy, and budgets that a test can wait for."""
     make_people(project, 2)
-    for module in (audience, outlook, forecast, review):
+    for module in (audience, outlook, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
     monkeypatch.setattr(sampling, "BUDGET_SECONDS", AT_ONCE)
     monkeypatch.setattr(sampling, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
     everybody = sampling.Part(PEOPLE_AND_DEVICES, 1)
     monkeypatch.setattr(sampling, "part", lambda: everybody)
-    monkeypatch.setattr(forecast, "EXACT_SECONDS", AT_ONCE)
+    monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audiences, "EXPLAINING_SECONDS", AT_ONCE)
-    for module in (launch, review):
-        monkeypatch.setattr(module, "SAMPLING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(report, "SAMPLING_SECONDS", AT_ONCE)
     return make_audience(project, rules={"field": "locale", "op": "eq", "value": "en"})
 
 

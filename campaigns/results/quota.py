@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from campaigns.admin.run.live import share
 from notifications.people.project import Project
+from notifications.values.shares import share
 
 MINUTE = timedelta(minutes=1)
 SHOWN = 6

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.utils.translation import gettext as _
 
 from campaigns.admin import meanwhile
@@ -14,15 +13,6 @@ from campaigns.texts.comparison import Merged, changes
 from campaigns.texts.revision import KEPT, TemplateRevision
 from campaigns.texts.template import Template
 from notifications.staff import actors
-
-
-class Seen(forms.IntegerField):
-    """The revision the page showed. It says nothing about the text, so it never “changed”."""
-
-    widget = forms.HiddenInput
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return False
 
 
 @dataclass(frozen=True)

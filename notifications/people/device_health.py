@@ -10,8 +10,8 @@ import redis
 from django.core.cache import cache
 from django.db import connection
 
-from campaigns.admin.run.live import share
 from notifications.people.device import Device
+from notifications.values.shares import share
 
 KEPT_SECONDS = 60
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from campaigns.admin.template.places import place
 from campaigns.texts.content import TEXTS
+from campaigns.texts.writing.places import place
 
 IN_A_LANGUAGE = re.compile(rf"([\w-]+)\.({'|'.join(TEXTS)}): (.*)", re.DOTALL)
 AROUND = 16

@@ -1,0 +1,243 @@
+"""The launch report: what a launch at this moment would do, and what to know before.
+
+The campaign's last step, the dialog that launches and the API show this one. Each part is worked
+out when it is first asked for, within a budget of its own.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from campaigns.audiences import reach
+from campaigns.audiences.audience import sample
+from campaigns.audiences.reach import Reach
+from campaigns.audiences.words import sentence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import doubts, forecast, losses
+from campaigns.planning.launch_check.doubts import Code, Doubt
+from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.outlook import Look
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.run import Run
+from campaigns.texts import preview
+from campaigns.texts.rendering import Reader
+from notifications.people.contact import Contact
+from notifications.postgres.budget import TooSlow, within
+
+SAMPLES = 3
+SAMPLING_SECONDS = 2.0
+AMONG = 12  # people looked at for three who differ
+COMING = 3
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of one campaign, at one moment."""
+
+    campaign: Campaign
+    now: datetime
+
+    # --- May it be launched? ----------------------------------------------------------------------
+
+    @cached_property
+    def run(self) -> Run | None:
+        """That holds it already."""
+        return self.campaign.current_run()
+
+    @cached_property
+    def problems(self) -> dict[str, str]:
+        """Why a launch would be refused, by field."""
+        return self._unready or self.campaign.hopeless(self.look)
+
+    @cached_property
+    def _unready(self) -> dict[str, str]:
+        return self.campaign.unready(self.now)
+
+    @property
+    def obstacles(self) -> dict[str, str]:
+        """The same, of one that was launched already too."""
+        return {"campaign": str(Campaign.AlreadyLaunched(self.run))} if self.run else self.problems
+
+    @property
+    def launchable(self) -> bool:
+        return not self.obstacles
+
+    @property
+    def possible(self) -> bool:
+        """Whether a page launches it: a person has seen then how many it reaches."""
+        return self.launchable and self.reach is not None and self.reach.devices > 0
+
+    # --- Who --------------------------------------------------------------------------------------
+
+    @cached_property
+    def said(self) -> str:
+        """The audience in words; nothing of rules that are broken."""
+        if "audience" in self._unready:
+            return ""
+        return sentence(self._rules, project_id=self.campaign.project_id)
+
+    @property
+    def reach(self) -> Reach | None:
+        """None when nobody can be counted: by broken rules, or in any reasonable time."""
+        return self._counted[0]
+
+    @property
+    def uncounted(self) -> str:
+        """Why, when it takes too long."""
+        return self._counted[1]
+
+    @cached_property
+    def _counted(self) -> tuple[Reach | None, str]:
+        if "audience" in self._unready:
+            return None, ""
+        try:
+            return reach.exact(self.campaign.project_id, self._rules), ""
+        except reach.Uncountable as error:
+            return None, f"{self.campaign.audience}: {' '.join(error.messages)}"
+
+    @property
+    def _rules(self) -> dict[str, Any]:
+        return self.campaign.audience.effective_rules
+
+    # --- Whom it would not reach ------------------------------------------------------------------
+
+    @cached_property
+    def lacking(self) -> list[Loss]:
+        """Of everybody: the devices of people without a value that the text needs."""
+        if self.reach is None or not self._readable:
+            return []
+        return losses.without_a_value(self.campaign, self._rules, self.reach)
+
+    @cached_property
+    def others_lost(self) -> list[Loss]:
+        """Of those with the longest values, whose message cannot go; and who comes too late."""
+        if self.reach is None or not self._readable:
+            return []
+        late = losses.out_of_time(self.campaign, self.reach, self.pace)
+        return [*losses.refused(self.look, self.reach), *late]
+
+    @property
+    def losses(self) -> list[Loss]:
+        return [*self.lacking, *self.others_lost]
+
+    @cached_property
+    def look(self) -> Look:
+        return self.campaign.look() if self._readable and self.reach else Look()
+
+    @property
+    def _readable(self) -> bool:
+        return "template" not in self._unready
+
+    # --- When, and how long -----------------------------------------------------------------------
+
+    @cached_property
+    def coming(self) -> list[datetime]:
+        """Of a series: its next times."""
+        repeats = self.campaign.schedule_kind == Campaign.Schedule.RECURRING
+        return self.campaign.coming(self.now, COMING) if repeats else []
+
+    @property
+    def starts_at(self) -> datetime:
+        timed = self.coming[0] if self.coming else self.campaign.at
+        return max(timed, self.now) if timed else self.now
+
+    @cached_property
+    def pace(self) -> forecast.Pace:
+        return forecast.pace(self.campaign.project, self.campaign.rate_per_second)
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.reach is None else self.pace.seconds(self.reach.devices)
+
+    @property
+    def finishes_at(self) -> datetime | None:
+        return None if self.seconds is None else self.starts_at + timedelta(seconds=self.seconds)
+
+    # --- What is odd ------------------------------------------------------------------------------
+
+    @cached_property
+    def doubts(self) -> list[Doubt]:
+        found = []
+        if self.uncounted:
+            found.append(Doubt(Code.UNCOUNTABLE, self.uncounted))
+        if self.reach is not None and not self.reach.devices:
+            nobody = _("Nobody can be reached: no device fits the audience.")
+            found.append(Doubt(Code.NOBODY_REACHABLE, nobody))
+        if "audience" not in self._unready:
+            found += doubts.of_rules(self.campaign.project_id, self._rules)
+        return [*found, *doubts.of_sending(self.campaign, self.starts_at)]
+
+    @property
+    def warnings(self) -> list[Doubt | Loss]:
+        """What a page says above everything else, but for what it says in red."""
+        red = (Code.UNCOUNTABLE, Code.NOBODY_REACHABLE)
+        return [*(one for one in self.doubts if one.code not in red), *self.others_lost]
+
+    @property
+    def in_doubt(self) -> int:
+        """How many requests one process can have on the way at the moment it dies."""
+        return min(self.reach.devices if self.reach else 0, WINDOW * IN_FLIGHT)
+
+    @property
+    def processes(self) -> int:
+        return int(settings.WORKERS)
+
+    @property
+    def holds(self) -> bool:
+        return self.campaign.on_unknown == Run.OnUnknown.HOLD
+
+    # --- What some of them would read -------------------------------------------------------------
+
+    @cached_property
+    def samples(self) -> list[preview.Card]:
+        if self.reach is None or not self._readable:
+            return []
+        people: list[Contact] = []
+        with suppress(TooSlow), within(seconds=SAMPLING_SECONDS):
+            people = sample(self.campaign.project_id, self._rules, size=AMONG)
+        content = self.campaign.template.frozen()
+        return [
+            preview.card(content, person, platform=device.platform)
+            for person in _different([one for one in people if one.devices.all()])
+            for device in list(person.devices.all())[:1]
+        ]
+
+    @property
+    def first_sample(self) -> preview.Card | None:
+        """One that can be shown, if there is any."""
+        shown = (card for card in self.samples if card.message)
+        return next(shown, self.samples[0] if self.samples else None)
+
+    @cached_property
+    def longest(self) -> preview.Card | None:
+        """The largest message among those with the longest values, as FCM counts it."""
+        content = self.campaign.template.frozen()
+        cards = (
+            preview.card(content, _person(reader), platform=reader.platform)
+            for reader in self.look.readers
+        )
+        return max(cards, key=lambda card: card.bytes_used, default=None)
+
+
+def _different(people: list[Contact]) -> list[Contact]:
+    """Of other languages first: three equal samples show no more than one."""
+    first_of = {person.locale: person for person in reversed(people)}
+    chosen = list(first_of.values())[:SAMPLES]
+    rest = [person for person in people if person not in chosen]
+    return [*chosen, *rest][:SAMPLES]
+
+
+def _person(reader: Reader) -> Contact:
+    return Contact(
+        external_id=reader.external_id,
+        attributes=reader.attributes,
+        locale=reader.locale,
+        timezone=reader.timezone,
+    )
