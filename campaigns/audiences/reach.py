@@ -97,12 +97,16 @@ class Lack:
     exact: bool = True
 
 
-def lacking(project_id: int, tree: dict[str, Any], values: Mapping[str, Sql]) -> list[Lack]:
-    """Of each value, if anybody lacks it; an empty text is none."""
+def lacking(
+    project_id: int, tree: dict[str, Any], values: Mapping[str, Sql], found: Reach
+) -> list[Lack]:
+    """Of each value, if anybody lacks it; an empty text is none. Where the people could only be
+    estimated, nobody waits as long a second time."""
     if not values:
         return []
     return _in_time(
-        lambda part: _lacking(project_id, tree, values, part=part), seconds=EXACT_SECONDS
+        lambda part: _lacking(project_id, tree, values, part=part),
+        seconds=EXACT_SECONDS if found.exact else sampling.BUDGET_SECONDS,
     )
 
 

@@ -41,7 +41,8 @@ def without_a_value(campaign: Campaign, rules: dict[str, Any], found: Reach) -> 
     content = campaign.template.frozen()
     needed = [one.name for one in preview.variables(content, campaign.project) if one.needed]
     try:
-        lacks = reach.lacking(campaign.project_id, rules, {name: _value(name) for name in needed})
+        values = {name: _value(name) for name in needed}
+        lacks = reach.lacking(campaign.project_id, rules, values, found)
     except reach.Uncountable:
         said = _("Nobody could count them: that takes too long with these rules.")
         return [Loss(Reason.MISSING_VALUE, said, devices=None, of=None, exact=False)]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from campaigns.runs.run import Run
@@ -61,6 +62,17 @@ def test_the_last_step_the_dialog_and_the_api_report_the_same(desk: Desk, projec
         assert [words for words in said if words not in text] == []
         assert "People 101" in text and "Reachable devices 101" in text
         assert "Takes about 1 min 41 s" in text and "Finished about" in text
+
+
+def test_where_nobody_can_be_counted_it_does_not_say_zero(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(project)
+    broken = {"field": "no such", "op": "eq"}
+    Audience.objects.filter(pk=campaign.audience_id).update(rules=broken)
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        text = desk.open(page, campaign.pk)
+        assert "It cannot be launched as it stands." in text and "unknown field" in text
+        assert "People 0" not in text and "Nobody can be reached" not in text
 
 
 def test_whoever_is_told_that_the_settings_changed_sees_the_new_ones(

@@ -136,6 +136,13 @@ def test_the_gate_keeps_to_the_forecast(devices: int, ramp: int, rate: int | Non
     assert devices * 0.98 <= sent <= devices + 5 * (rate or full_rate(project))
 
 
+@pytest.mark.parametrize("ramp", [0, 60])
+@pytest.mark.parametrize("devices", [0, 40, 600, 30_000])
+def test_in_the_time_it_takes_it_reaches_just_as_many(devices: int, ramp: int) -> None:
+    pace = forecast.pace(Project(quota_per_minute=6_000, ramp_seconds=ramp), None)
+    assert abs(pace.devices(pace.seconds(devices)) - devices) <= 1
+
+
 def test_a_small_launch_does_not_wait_for_the_ramp() -> None:
     project = Project(quota_per_minute=600_000, ramp_seconds=60)
     assert cold_rate(project) == 400
