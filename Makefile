@@ -8,6 +8,8 @@ EXEC := $(PY) -m config.stack exec --
 
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
+# Hundreds of processes start in a test run: without bytecode each would compile the house anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test check bench chaos lock clean messages runtime development peers chromium pgbouncer \
   python
@@ -16,7 +18,7 @@ run: runtime
 	@$(PY) -m config.stack run
 
 test: chromium pgbouncer check
-	@$(EXEC) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(EXEC) $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: development
 	@$(PY) -m ruff check .

@@ -26,12 +26,6 @@ hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
 
 
-@pytest.hookimpl(trylast=True)  # after they were shuffled
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The chaos first: it takes minutes, and at the end one process would be alone with it."""
-    items.sort(key=lambda item: "chaos" not in item.path.parts)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def celery_reads_the_settings() -> None:
     """It does so once, when first asked: not while a test has bent them."""

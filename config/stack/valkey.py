@@ -18,6 +18,8 @@ from config.stack.state import write_private
 CONFIGURATION = """\
 bind 127.0.0.1
 port {port}
+# Each of the tests' processes has eight of its own.
+databases 64
 requirepass {password}
 dir {folder}
 appendonly yes

@@ -21,7 +21,7 @@ from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
 from tests.servers.ports import free_ports
 
-APART = 8  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
+APART = 4  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
 CHECKOUT = Path(__file__).resolve().parents[2]
 BEFORE_THE_FRONT = ("granian", "--interface", "wsgi", "config.wsgi:application")
 
