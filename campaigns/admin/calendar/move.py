@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign.form import WallClock
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
 from notifications.values.zones import known_zones
 

@@ -10,11 +10,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.admin.campaign.form import WallClock
 from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.rhythm import Rhythm
+from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 
