@@ -29,7 +29,7 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 
-DAY = timedelta(days=1)
+A_DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there
 SHOWN_KEYS = 8
 

@@ -19,7 +19,7 @@ from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
-from campaigns.runs.tick import LONG, Tick
+from campaigns.runs.tick import LONG_SILENCE, Tick
 from notifications.postgres import clock
 
 SIZE = 1_000
@@ -243,9 +243,10 @@ def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
 
 def _rung_in_another_life() -> Q:
     """By a doorbell older than a long absence: its run waits until a person was asked."""
-    long_ago = Now() - LONG
+    long_ago = Now() - LONG_SILENCE
     still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
-    return still_away | Q(Exists(Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG)))
+    back = Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG_SILENCE)
+    return still_away | Q(Exists(back))
 
 
 def worked_on(run: Run) -> bool:

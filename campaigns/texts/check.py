@@ -73,7 +73,7 @@ def _filled(source: str) -> str:
 
 
 # The same data stands in each language, on each platform.
-_known = Recent(_filled, most=liquid.KEPT)
+_known = Recent(_filled, most=liquid.LETTERS_REMEMBERED)
 
 
 def _field_of(problem: FieldProblem) -> str:

@@ -37,7 +37,7 @@ class Refused(Exception):
         raise NotImplementedError
 
 
-class TooLarge(Refused):
+class LargeBody(Refused):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
     def __init__(self, most: int, *, stranger: bool = False) -> None:
@@ -54,7 +54,7 @@ class TooLarge(Refused):
         ) % {"bytes": f"{self.most:,}"}
 
 
-class TooSlow(Refused):
+class SlowBody(Refused):
     status = HTTPStatus.REQUEST_TIMEOUT
 
     def __init__(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ from campaigns.runs.run import Run
 from notifications.values.shares import share
 
 DAYS_SHOWN = 14
-LOOKED_AT = 28  # days, for what is usual
+DAYS_READ = 28  # days, for what is usual
 BAR, GAP, HEIGHT = 36.0, 14.0, 150.0
 
 
@@ -70,7 +70,7 @@ class Days:
 def days_of(runs: QuerySet[Run], now: datetime, zone: str) -> Days:
     here = ZoneInfo(zone)
     today = now.astimezone(here).date()
-    first = datetime.combine(today - timedelta(days=LOOKED_AT), datetime.min.time(), here)
+    first = datetime.combine(today - timedelta(days=DAYS_READ), datetime.min.time(), here)
     found = {
         row["day"]: Day(row["day"], row["accepted"], row["failed"])
         for row in runs.filter(started_at__gte=first)

@@ -30,7 +30,7 @@ from notifications.values.shares import share
 
 RUNS_SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)
-DAY = timedelta(days=1)
+A_DAY = timedelta(days=1)
 STATE = Run.State
 
 
@@ -106,7 +106,7 @@ def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
         }
         for run in overdue.order_by("scheduled_at")[:RUNS_SHOWN]
     ]
-    ended = runs.filter(finished_at__gt=now - DAY, unknown__gt=0).order_by("-pk")
+    ended = runs.filter(finished_at__gt=now - A_DAY, unknown__gt=0).order_by("-pk")
     unknown = [
         {
             "run": run,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
-from campaigns.texts.revision import KEPT, TemplateRevision
+from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
 from campaigns.texts.template import Template
 from campaigns.texts.writing.meanwhile import who
 from campaigns.texts.writing.places import place, shown
@@ -95,7 +95,7 @@ class Revisions:
                 )
                 messages.error(request, words)
                 return here
-            for name in KEPT:
+            for name in CONTENT_FIELDS:
                 if name != "name":
                     setattr(template, name, kept.content.get(name, getattr(template, name)))
             try:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin import meanwhile
 from campaigns.texts.comparison import Merged, changes
-from campaigns.texts.revision import KEPT, TemplateRevision
+from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
 from campaigns.texts.template import Template
 from notifications.staff import actors
 
@@ -42,7 +42,7 @@ def look(
     seen_by_me = TemplateRevision.objects.filter(template=template, number=seen).first()
     base, theirs = seen_by_me.content if seen_by_me else {}, saved[0].content
     unread = [change for change in changes(base, theirs) if change.path[0] not in mine]
-    read = {name: mine[name] for name in KEPT if name in mine}
+    read = {name: mine[name] for name in CONTENT_FIELDS if name in mine}
     merged = meanwhile.look(base, read, theirs, unread)
     if merged is None:
         return None
