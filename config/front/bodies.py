@@ -11,7 +11,7 @@ from django.conf import settings
 from config.front.limits import Limits
 from config.front.memory import Share
 from config.front.refusals import BrokeOff, Busy, LargeBody, SlowBody
-from config.unavailable import FOR_PROGRAMS
+from config.middleware.unavailable import FOR_PROGRAMS
 
 
 async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share: Share) -> bytes:

@@ -15,9 +15,9 @@ from django.middleware.security import SecurityMiddleware
 from django.utils.translation import gettext
 
 from config.front.environ import with_body
-from config.language import Language
-from config.security import SecurityHeaders
-from config.unavailable import FOR_PROGRAMS
+from config.middleware.language import Language
+from config.middleware.security import SecurityHeaders
+from config.middleware.unavailable import FOR_PROGRAMS
 from notifications.api.ground import problems
 from notifications.requests.origin import address_of
 from notifications.requests.request_id import RequestId

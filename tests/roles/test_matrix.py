@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
-from config.security import CONTENT_POLICY
+from config.middleware.security import CONTENT_POLICY
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey

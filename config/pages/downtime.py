@@ -21,8 +21,9 @@ from kombu.exceptions import OperationalError
 from campaigns.admin.run.live import COMING_BACK
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from config import celery, health
-from config.celery_settings import QUEUES
+from config import celery
+from config.health import health
+from config.workers.celery_settings import QUEUES
 from notifications.admin.furniture.chosen import chosen
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from

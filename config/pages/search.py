@@ -23,7 +23,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from config.navigation import navigation
+from config.pages.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, page_url

@@ -22,7 +22,8 @@ from kombu.exceptions import OperationalError
 from campaigns import tasks
 from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
-from config import celery, health, metrics
+from config import celery
+from config.health import health, metrics
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.page import actor
 from notifications.people.project import Project
