@@ -17,9 +17,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.engine import engine
+from campaigns.failpoints import hit
 from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
-from campaigns.runs.failpoints import hit
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending

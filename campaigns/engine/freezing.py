@@ -20,9 +20,9 @@ from campaigns.audiences import rules
 from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import SIZE, Chunk
-from campaigns.runs.failpoints import hit
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
