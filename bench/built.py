@@ -38,8 +38,7 @@ def main() -> None:
 
 def _cost(platform: str, *, once: bool) -> float:
     """CPU microseconds a message, from a person to the bytes of the request."""
-    # Not before `setup`.
-    from campaigns.texts.rendering import Reader, Renderer
+    from campaigns.texts.rendering import Reader, Renderer  # not before `setup`
     from notifications.fcm import payload
 
     renderer = Renderer(CONTENT, collapse_id="carillon-1")

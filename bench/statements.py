@@ -15,7 +15,7 @@ from bench import launch, people
 from bench.stack import Stack
 
 MESSAGES = 50_000
-SHOWN = 14
+STATEMENTS_SHOWN = 14
 SLOWEST_FIRST = """
 SELECT query, calls, total_exec_time * 1000 AS us
 FROM pg_stat_statements JOIN pg_database ON oid = dbid
@@ -67,9 +67,9 @@ def _short(query: str) -> str:
 def text(found: dict[str, Any]) -> str:
     lines = [
         f"{each['us']:>7.2f} µs {each['calls']:>8,} ×  {each['statement']}"
-        for each in found["statements"][:SHOWN]
+        for each in found["statements"][:STATEMENTS_SHOWN]
     ]
-    rest = found["statements"][SHOWN:]
+    rest = found["statements"][STATEMENTS_SHOWN:]
     lines.append(f"{sum(each['us'] for each in rest):>7.2f} µs {len(rest):>8,} others")
     total = sum(each["us"] for each in found["statements"])
     lines.append(

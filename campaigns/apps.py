@@ -9,7 +9,7 @@ class CampaignsConfig(AppConfig):
     verbose_name = _("Campaigns")
 
     def ready(self) -> None:
-        from campaigns import naming
+        from campaigns import naming  # these need the models, not there before this
         from campaigns.runs.policy import SETTINGS
         from notifications.naming import call, name
 

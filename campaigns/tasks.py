@@ -17,9 +17,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.engine import engine
+from campaigns.failpoints import hit
 from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
-from campaigns.runs.failpoints import hit
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
@@ -28,7 +28,7 @@ from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
 
-A_MOMENT = timedelta(milliseconds=50)  # timers are not exact, and early is too early
+TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
 class NotRung(Exception):
@@ -69,9 +69,9 @@ def sweep() -> None:
             advance.delay(run_id=run_id)
     for at in patiently(lambda: schedule.due_soon(now), seconds=0):
         with ringing():
-            start.apply_async(eta=at + A_MOMENT)
+            start.apply_async(eta=at + TIMER_SLACK)
     for run_id, left in patiently(lapses_soon, seconds=0):
-        after = (left + A_MOMENT).total_seconds()
+        after = (left + TIMER_SLACK).total_seconds()
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     Tick.record(now)

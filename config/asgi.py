@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from config import inside as probes
 from config import wsgi
 from config.front.front import Front
 from config.front.sockets import allow_many
+from config.health import inside as probes
 
 allow_many()
 application = Front(wsgi.application)

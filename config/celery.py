@@ -9,12 +9,12 @@ from typing import Any
 from celery import Celery, Task
 from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
-from config.broker import stop_the_holes
+from config.workers.broker import stop_the_holes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("carillon")
-app.config_from_object("config.celery_settings")
+app.config_from_object("config.workers.celery_settings")
 app.autodiscover_tasks(["campaigns"])
 stop_the_holes()
 

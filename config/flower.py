@@ -11,9 +11,9 @@ import os
 from celery import Celery
 from django.core.exceptions import ImproperlyConfigured
 
-from config.broker import PRIORITY_STEPS
-from config.environment import env_secret, env_text, insist_on
-from config.redis_address import redis_address, tls_of
+from config.boot.environment import env_secret, env_text, insist_on
+from config.boot.redis_address import redis_address, tls_of
+from config.workers.broker import PRIORITY_STEPS
 
 insist_on("REDIS_URL", "FLOWER_BASIC_AUTH")  # the latter, or everybody looks on
 try:

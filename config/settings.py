@@ -9,9 +9,8 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config.cache import in_redis
-from config.database_address import database_address
-from config.environment import (
+from config.boot.database_address import database_address
+from config.boot.environment import (
     KEYS,
     env_bool,
     env_choice,
@@ -23,9 +22,10 @@ from config.environment import (
     keys,
     load_running_stack,
 )
-from config.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
-from config.redis_address import redis_databases
-from config.unfold import UNFOLD as UNFOLD
+from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.redis_address import redis_databases
+from config.cache import in_redis
+from config.pages.unfold import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
@@ -74,26 +74,26 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "config.security.SecurityHeaders",
+    "config.middleware.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.probes.Probes",
+    "config.health.probes.Probes",
     "notifications.requests.origin.Origin",
-    "config.rate_limits.Programs",
+    "config.middleware.rate_limits.Programs",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "config.language.Language",
-    "config.typed.Typed",
+    "config.middleware.language.Language",
+    "config.middleware.typed.Typed",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.idle.Idle",
-    "config.rate_limits.Visitors",
+    "config.middleware.idle.Idle",
+    "config.middleware.rate_limits.Visitors",
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
-    "config.projects.InTheirProject",
-    "config.guard.Guard",
+    "config.middleware.projects.InTheirProject",
+    "config.middleware.guard.Guard",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -108,7 +108,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
             ],
             # Where a page stands among the others only the whole product knows.
-            "libraries": {"crumbs": "config.crumbs"},
+            "libraries": {"crumbs": "config.pages.crumbs"},
         },
     }
 ]
@@ -264,7 +264,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Security ------------------------------------------------------------------------------------
-SESSION_COOKIE_AGE = 12 * 3600  # from the log-in (config/idle.py), whatever is clicked meanwhile
+SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED
 SECURE_CONTENT_TYPE_NOSNIFF = True

@@ -9,8 +9,8 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from config import celery_settings
-from config.prerequisites import missing_databases, old_postgresql
+from config.boot.prerequisites import missing_databases, old_postgresql
+from config.workers import celery_settings
 
 Checks = tuple[Callable[[], str], ...]
 

@@ -1,4 +1,4 @@
-"""Every address of the product, but the three that `config/probes.py` answers."""
+"""Every address of the product, but the three that `config/health/probes.py` answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from config import downtime, navigation, operations, projects, search
+from config.middleware import projects
+from config.pages import downtime, navigation, operations, search
 from notifications.admin import own_password
 from notifications.api.ground.problems import no_such_address
 from notifications.api.ground.rendering import AlwaysTheReference
@@ -20,8 +21,8 @@ admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]
 
-handler400 = "config.unavailable.refusal"
-handler500 = "config.unavailable.error"
+handler400 = "config.middleware.unavailable.refusal"
+handler500 = "config.middleware.unavailable.error"
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),

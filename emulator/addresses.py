@@ -51,7 +51,7 @@ BEHAVIOURS = {word: refuses(answer) for word, answer in CATALOGUE.items()} | {
     "other": FOREIGN,  # a device of the other project, see account.py
 }
 # Registered anew under another address once it has had a message: dead from then on.
-MOVING = "moving"
+MOVES_AWAY = "moving"
 # Known by one kind of target only, as an installation is that changed from one to the other.
 ONLY_AS = {"fidonly": "fid", "tokenonly": "token"}
 REMEMBERED = 1 << 20
@@ -81,7 +81,7 @@ class Addresses:
         self._met.forget()
 
     def _live(self, address: str, word: str, kind: str) -> Behaviour:
-        if word == MOVING and self._has_met(address):
+        if word == MOVES_AWAY and self._has_met(address):
             return DEAD
         return DEAD if ONLY_AS.get(word, kind) != kind else LIVE
 

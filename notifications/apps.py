@@ -9,7 +9,7 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("People")
 
     def ready(self) -> None:
-        from notifications import naming
+        from notifications import naming  # these need the models, not there before this
         from notifications.staff import entering  # noqa: F401  # the first listens from now on
 
         naming.name(self, naming.FIELDS, naming.ROWS)

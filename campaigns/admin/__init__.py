@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from campaigns.admin.audience import audience
-from campaigns.admin.campaign import campaign
-from campaigns.admin.run import run
-from campaigns.admin.template import template
+from campaigns.admin.audience.audience import AudiencePage
+from campaigns.admin.campaign.campaign import CampaignPage
+from campaigns.admin.run.run import RunPage
+from campaigns.admin.template.template import TemplatePage
 
-__all__ = ["audience", "campaign", "run", "template"]
+__all__ = ["AudiencePage", "CampaignPage", "RunPage", "TemplatePage"]

@@ -88,7 +88,7 @@ class AudienceSerializer(StrictSerializer):
 def _rules_of(audience: Audience) -> dict[str, Any]:
     if audience.kind != Audience.Kind.RULES:
         return {}
-    if problems := rules.problems(audience.rules)[: rules.MOST_SAID]:
+    if problems := rules.problems(audience.rules)[: rules.PROBLEMS_SAID]:
         return {"broken": {"rules": audience.rules, "problems": problems}}
     return {"rules": audience.rules}
 

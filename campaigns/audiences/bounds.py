@@ -22,9 +22,9 @@ class Bounds(NamedTuple):
     text: int
 
 
-WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
+AS_WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
 # Migration 0012 put two rules, and a group around them, where one had stood.
-KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
+AS_KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
 
 
 def too_much(tree: Any, bounds: Bounds) -> list[str]:

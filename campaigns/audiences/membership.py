@@ -14,8 +14,8 @@ from notifications.people.contact import Contact
 from notifications.people.locking import stay
 
 MAX_LINES = 100_000
-AT_ONCE = 5_000
-NAMED = 20  # lines named in an error; the rest is a number
+IDS_AT_ONCE = 5_000
+LINES_NAMED = 20  # lines named in an error; the rest is a number
 
 
 class Mode(models.TextChoices):
@@ -55,16 +55,16 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
     """The people's ids. Raises ValidationError naming the lines that are nobody."""
     ids = list(lines)
     known: dict[str, int] = {}
-    for start in range(0, len(ids), AT_ONCE):
+    for start in range(0, len(ids), IDS_AT_ONCE):
         rows = Contact.objects.filter(
-            project=project_id, external_id__in=ids[start : start + AT_ONCE]
+            project=project_id, external_id__in=ids[start : start + IDS_AT_ONCE]
         )
         known.update(rows.values_list("external_id", "pk"))
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
         said = _("Line %(line)s: “%(id)s” is nobody here.")
-        named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:NAMED]]
-        if (more := len(unknown) - NAMED) > 0:
+        named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:LINES_NAMED]]
+        if (more := len(unknown) - LINES_NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
             named.append(rest % {"more": f"{more:,}"})
         kept = _("Nothing was changed. Mend or remove these lines and save.")
@@ -86,7 +86,7 @@ def change(audience: Audience, mode: str, people: list[int]) -> Change:
         before = on_it.count()
         Member.objects.bulk_create(
             (Member(audience=audience, contact_id=pk) for pk in people),
-            batch_size=AT_ONCE,
+            batch_size=IDS_AT_ONCE,
             ignore_conflicts=True,
         )
         return Change(on_it.count() - before, removed)

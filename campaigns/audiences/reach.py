@@ -78,7 +78,7 @@ def count(project_id: int, tree: dict[str, Any], *, part: sampling.Part | None =
 def quick(project_id: int, tree: dict[str, Any]) -> Reach:
     """Exact when that is quick, else an estimate: nobody waits for a number while typing."""
     return _in_time(
-        lambda part: count(project_id, tree, part=part), seconds=sampling.BUDGET_SECONDS
+        lambda part: count(project_id, tree, part=part), seconds=sampling.SAMPLE_SECONDS
     )
 
 

@@ -16,14 +16,14 @@ from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
-from campaigns.audiences.bounds import KEPT, MAX_DEPTH, WRITTEN, Bounds, leaves, too_much
+from campaigns.audiences.bounds import AS_KEPT, AS_WRITTEN, MAX_DEPTH, Bounds, leaves, too_much
 from campaigns.audiences.durations import parse_duration
 from notifications.people.contact import validate_attribute_name
 from notifications.values.text import unstorable
 
 MAX_VALUES = 1_000
 MAX_TEXT = 500
-MOST_SAID = 20
+PROBLEMS_SAID = 20
 VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
 OPERATORS = (
@@ -78,10 +78,10 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
     `lists` holds the ids of the project's static lists.
     """
     if found := problems(tree) or _unknown_lists(tree, lists):
-        raise ValidationError({"rules": found[:MOST_SAID]})
+        raise ValidationError({"rules": found[:PROBLEMS_SAID]})
 
 
-def problems(tree: Any, bounds: Bounds = WRITTEN) -> list[str]:
+def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[str]:
     """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
     found = too_much(tree, bounds)
     if not found:
@@ -91,8 +91,8 @@ def problems(tree: Any, bounds: Bounds = WRITTEN) -> list[str]:
 
 def refuse_broken(tree: Any) -> None:
     """Raise Broken for a tree that nothing but `walk` may look into."""
-    if found := problems(tree, KEPT):
-        raise Broken({"rules": found[:MOST_SAID]})
+    if found := problems(tree, AS_KEPT):
+        raise Broken({"rules": found[:PROBLEMS_SAID]})
 
 
 def _check(node: Any, path: str, levels: int, found: list[str]) -> None:

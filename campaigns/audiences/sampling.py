@@ -9,7 +9,7 @@ from django.db import connection
 from notifications.people.contact import Contact
 
 # Counted exactly when that takes no longer. A page has half a second, and the part takes the rest.
-BUDGET_SECONDS = 0.2
+SAMPLE_SECONDS = 0.2
 PART_SECONDS = 1.0  # after which not even the part is worth waiting for
 PEOPLE = 20_000  # looked at: a rule that one in a hundred fits is right to 7 %
 MOST = 20.0  # percent: of a small table most pages would be read anyway

@@ -18,7 +18,7 @@ from campaigns.audiences.rules import FIELDS
 from campaigns.audiences.selection import folded, is_time
 from notifications.postgres.budget import TooSlow, within
 
-LOOKED_AT = 10_000
+PEOPLE_READ = 10_000
 LOOKING_SECONDS = 2.0
 SUGGESTED = 20
 MOST_ATTRIBUTES = 300
@@ -62,7 +62,7 @@ def attributes(project_id: int) -> list[Attribute]:
         f"SELECT key, type, count(*), (SELECT count(*) FROM {NEWEST})"
         f" FROM (SELECT key, {TYPE} AS type FROM {NEWEST}, jsonb_each(c.attributes)"
         f" WHERE {FILLED}) known GROUP BY key, type ORDER BY count(*) DESC, key",
-        [project_id, LOOKED_AT, project_id, LOOKED_AT],
+        [project_id, PEOPLE_READ, project_id, PEOPLE_READ],
     )
     found: dict[str, list[tuple[str, int]]] = {}
     for name, kind, count, _ in rows:
@@ -111,7 +111,7 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
         " AND length(value #>> '{}') <= %s"
         f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
         " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
-        [project_id, LOOKED_AT, *params, LONGEST_VALUE, typed, SUGGESTED],
+        [project_id, PEOPLE_READ, *params, LONGEST_VALUE, typed, SUGGESTED],
     )
     return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
 

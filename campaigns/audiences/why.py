@@ -27,7 +27,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class InOrOut:
     contact: Contact
     tree: Node
     because: list[Node]
@@ -47,9 +47,9 @@ class Verdict:
         return len(self.tree.inner) > 1 or any(node.inner for node in self.tree.inner)
 
 
-def verdict(contact: Contact, tree: dict[str, Any]) -> Verdict:
+def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
     explained = explain(contact, tree)
-    return Verdict(
+    return InOrOut(
         contact=contact,
         tree=_node(explained, contact),
         because=[_node(node, contact) for node in _deciding(explained)],

@@ -15,7 +15,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from notifications.postgres import clock
 
-AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
+CHUNKS_AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
@@ -26,7 +26,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
     free_lapsed(run)
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
     free = idle.select_for_update(skip_locked=True)
-    for chunk in free.order_by("number")[:AT_ONCE]:
+    for chunk in free.order_by("number")[:CHUNKS_AT_ONCE]:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(

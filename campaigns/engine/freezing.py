@@ -18,11 +18,11 @@ from psycopg.types.range import Range
 
 from campaigns.audiences import rules
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.bounds import KEPT
+from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import SIZE, Chunk
-from campaigns.runs.failpoints import hit
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
@@ -56,7 +56,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
-        if wrong := rules.problems(run.rules, KEPT):
+        if wrong := rules.problems(run.rules, AS_KEPT):
             run.pause(Cause.BROKEN, details.RULES_BROKEN.format(problem=wrong[0][:300]))
         elif begins:
             _begin(run, now)

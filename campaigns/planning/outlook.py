@@ -16,7 +16,7 @@ from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact
 
 LOOKING_SECONDS = 2.0
-LOOKED_AT = 200  # devices of the people with the longest values
+DEVICES_TRIED = 200  # devices of the people with the longest values
 AMONG = 10_000  # of the newest people: bounded, and many enough to hold what is unusual
 
 
@@ -81,7 +81,7 @@ def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
 
 def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     where = compile_tree(rules)
-    own = [project_id, *where.params, LOOKED_AT]
+    own = [project_id, *where.params, DEVICES_TRIED]
     newest = LONGEST.format(people=NEWEST, where=where.sql), [project_id, AMONG, *own]
     # A small audience may hold none of the newest people.
     everybody = LONGEST.format(people=EVERYBODY, where=where.sql), own

@@ -20,7 +20,7 @@ from notifications.staff import audit
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 20
+RUNS_AT_ONCE = 20
 SOON = timedelta(seconds=10)  # two sweeps, in case one is lost
 COUNTED = 1_000  # missed occurrences; nobody wants a larger number
 
@@ -29,7 +29,7 @@ def due_soon(now: datetime) -> list[datetime]:
     """When something starts before the next sweeps come by: worth a doorbell of its own."""
     soon = Run.objects.filter(scheduled_at__gt=now, scheduled_at__lte=now + SOON)
     times = soon.filter(state=Run.State.SCHEDULED).values_list("scheduled_at", flat=True)
-    return list(times.order_by("scheduled_at").distinct()[:AT_ONCE])
+    return list(times.order_by("scheduled_at").distinct()[:RUNS_AT_ONCE])
 
 
 def start_due(now: datetime) -> list[int]:
@@ -39,7 +39,7 @@ def start_due(now: datetime) -> list[int]:
     """
     due = Run.objects.filter(state=Run.State.SCHEDULED, scheduled_at__lte=now)
     with transaction.atomic():
-        runs = list(due.order_by("scheduled_at").select_for_update(skip_locked=True)[:AT_ONCE])
+        runs = list(due.order_by("scheduled_at").select_for_update(skip_locked=True)[:RUNS_AT_ONCE])
         return [run.pk for run in runs if _start(run, now)]
 
 

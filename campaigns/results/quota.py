@@ -12,7 +12,7 @@ from notifications.people.project import Project
 from notifications.values.shares import share
 
 MINUTE = timedelta(minutes=1)
-SHOWN = 6
+PROJECTS_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,4 @@ def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
         )
         for project in projects
     ]
-    return sorted(found, key=lambda quota: -quota.used)[:SHOWN]
+    return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]

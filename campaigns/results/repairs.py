@@ -10,13 +10,13 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from campaigns.runs.wave import Wave
 
-DAY = timedelta(days=1)
+A_DAY = timedelta(days=1)
 STANDS_STILL = timedelta(seconds=60)
 
 
 def repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
     """Of a day's runs, by the rows that were left. Each is a doorbell lost or a worker dead."""
-    recent = runs.filter(launched_at__gt=now - DAY)
+    recent = runs.filter(launched_at__gt=now - A_DAY)
     chunks = Chunk.objects.filter(run__in=recent)
     return {
         "taken_over": chunks.filter(lapses__gt=0).count(),

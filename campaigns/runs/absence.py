@@ -15,7 +15,7 @@ from campaigns.runs import details
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.runs.tick import LONG, Tick
+from campaigns.runs.tick import LONG_SILENCE, Tick
 
 GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING)
 
@@ -23,7 +23,7 @@ GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING)
 def ask(run: Run, now: datetime) -> bool:
     """Pause the run if nobody ticked nor worked on it for long; say whether that is so."""
     silence = _silence(run, now)
-    if run.state not in GOING_ON or silence < LONG:
+    if run.state not in GOING_ON or silence < LONG_SILENCE:
         return False
     run.pause(Cause.AWAY, details.silent_for(silence))
     return True

@@ -19,7 +19,7 @@ from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
-from campaigns.runs.tick import LONG, Tick
+from campaigns.runs.tick import LONG_SILENCE, Tick
 from notifications.postgres import clock
 
 SIZE = 1_000
@@ -28,7 +28,7 @@ IN_FLIGHT = 3  # windows of one worker
 ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
-A_MOMENT = timedelta(seconds=2.5)  # in which whoever lives says so, once PostgreSQL takes writes
+HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives says so by then, once PostgreSQL can write
 DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt is over
 NEXT_SWEEP = timedelta(seconds=5)
 LOOKS = 100  # at most, between two sweeps
@@ -243,9 +243,10 @@ def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
 
 def _rung_in_another_life() -> Q:
     """By a doorbell older than a long absence: its run waits until a person was asked."""
-    long_ago = Now() - LONG
+    long_ago = Now() - LONG_SILENCE
     still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
-    return still_away | Q(Exists(Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG)))
+    back = Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG_SILENCE)
+    return still_away | Q(Exists(back))
 
 
 def worked_on(run: Run) -> bool:
@@ -269,7 +270,7 @@ def free_lapsed(run: Run) -> int:
     """
     _doubt(run)
     over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
-    over = over.filter(doubted_at__gt=LAST_HEARD, doubted_at__lt=Now() - A_MOMENT)
+    over = over.filter(doubted_at__gt=LAST_HEARD, doubted_at__lt=Now() - HEARD_WITHIN)
     lapsed = over.filter(pk__in=unlocked(over))
     freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.runs.run import Run
-from notifications.pace.pacing import Limit, Pace, full_rate, pace_of
+from notifications.pace.pacing import Limit, PaceNow, full_rate, pace_of
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
@@ -45,12 +45,12 @@ WORDS = {
 }
 
 
-def pace_of_run(run: Run) -> Pace:
+def pace_of_run(run: Run) -> PaceNow:
     """What the gate allows it at this moment."""
     return pace_of(run.project, run.reference, run.rate_per_second)
 
 
-def in_plain_words(run: Run, pace: Pace, now: datetime) -> str:
+def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = pace.until or now
     return WORDS[pace.limit].format(
         rate=number(pace.rate_per_second),

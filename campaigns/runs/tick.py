@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, models
 
-LONG = timedelta(minutes=15)  # without a tick: a person is asked before anything is sent again
+LONG_SILENCE = timedelta(minutes=15)  # no tick: a person is asked before anything is sent again
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Tick(models.Model):
 
     @classmethod
     def record(cls, now: datetime) -> None:
-        values: dict[str, Any] = {"now": now, "long": LONG}
+        values: dict[str, Any] = {"now": now, "long": LONG_SILENCE}
         with connection.cursor() as cursor:
             cursor.execute(RECORD, values)
 
@@ -59,6 +59,6 @@ class Tick(models.Model):
         tick = cls.objects.filter(pk=1).first()
         if tick is None:
             return None
-        if now - tick.at >= LONG:
+        if now - tick.at >= LONG_SILENCE:
             return Away(tick.at, now)
         return Away(tick.left_at, tick.back_at) if tick.left_at and tick.back_at else None

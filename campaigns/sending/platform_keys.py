@@ -12,7 +12,7 @@ from campaigns.sending.left import Left
 from notifications.gateway import Outcome, Verdict
 from notifications.people.device import Device
 
-ALL_REFUSED = 10
+REFUSED_SO_OFTEN = 10
 
 
 def refused(
@@ -38,7 +38,7 @@ def is_missing(run: Run, platform: str, refused: Counter[str]) -> bool:
     Else it is one odd device (a test build, another app); so it is after a resume, when a person
     says that the key is there.
     """
-    if refused[platform] >= ALL_REFUSED:
+    if refused[platform] >= REFUSED_SO_OFTEN:
         return True
     if Cause.PLATFORM_KEY in run.overruled:
         return False

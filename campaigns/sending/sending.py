@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from django.conf import settings
 
+from campaigns.failpoints import hit
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
-from campaigns.runs.failpoints import hit
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying

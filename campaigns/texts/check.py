@@ -14,7 +14,7 @@ from campaigns.texts.content import Content, is_personal, on_platform
 from campaigns.texts.options import without_variables
 from campaigns.texts.recent import Recent
 from notifications.fcm import options, payload, validation
-from notifications.fcm.discovery import Problem
+from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Message
 
@@ -31,7 +31,7 @@ def problems_of(content: Content) -> dict[str, list[str]]:
     return found
 
 
-def _problems_in(content: Content, language: str) -> list[Problem]:
+def _problems_in(content: Content, language: str) -> list[FieldProblem]:
     """On every platform; a text that is too long is too long once, where it is longest."""
     messages = [_made_up(content, language, platform) for platform in options.PLATFORMS]
     problems = [problem for message in messages for problem in validation.validate(message)]
@@ -73,10 +73,10 @@ def _filled(source: str) -> str:
 
 
 # The same data stands in each language, on each platform.
-_known = Recent(_filled, most=liquid.KEPT)
+_known = Recent(_filled, most=liquid.LETTERS_REMEMBERED)
 
 
-def _field_of(problem: Problem) -> str:
+def _field_of(problem: FieldProblem) -> str:
     """Which of the template's fields is to be changed."""
     if isinstance(problem, TooBig):
         return "body"
@@ -88,6 +88,6 @@ def _field_of(problem: Problem) -> str:
     return "data" if place.startswith("data") else "options"
 
 
-def _words(problem: Problem) -> str:
+def _words(problem: FieldProblem) -> str:
     """With FCM's name of the field only where it is not the page's own."""
     return str(problem) if _field_of(problem) == "options" else problem.text

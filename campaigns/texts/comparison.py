@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from campaigns.texts.revision import KEPT
+from campaigns.texts.revision import CONTENT_FIELDS
 
 Path = tuple[str, ...]
 Leaves = dict[Path, Any]
@@ -82,7 +82,7 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
     return Merged({**_empty(mine), **_rebuilt(result)}, taken, disputed)
 
 
-def leaves(content: Mapping[str, Any], names: Iterable[str] = KEPT) -> Leaves:
+def leaves(content: Mapping[str, Any], names: Iterable[str] = CONTENT_FIELDS) -> Leaves:
     """Every value that is no object, by where it stands; an empty object is a value too."""
     found: Leaves = {}
     for name in names:
@@ -101,7 +101,7 @@ def _collect(found: Leaves, path: Path, value: Any) -> None:
         found[path] = value
 
 
-def _in_order(*sides: Leaves, names: Iterable[str] = KEPT) -> list[Path]:
+def _in_order(*sides: Leaves, names: Iterable[str] = CONTENT_FIELDS) -> list[Path]:
     """As the form shows them, each language's texts too."""
     places = {name: f"{number:02}" for number, name in enumerate(names)}
     paths = {path for side in sides for path in side}

@@ -96,7 +96,7 @@ def _bounded_replace(value: Any, old: Any, new: Any = "") -> str:
 
 _environment = _Bounded()
 _lex = _environment.tokenizer()
-KEPT = 300_000  # characters of texts; Liquid's tree of one takes up to 200 bytes for each
+LETTERS_REMEMBERED = 300_000  # of texts; Liquid's tree of one takes up to 200 bytes for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _read(source: str) -> _Read:
 
 
 # Once per text and process: parsing costs three times a rendering.
-_known = Recent(_read, most=KEPT)
+_known = Recent(_read, most=LETTERS_REMEMBERED)
 
 
 def parse(source: str) -> BoundTemplate:

@@ -26,7 +26,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 
-LOOKED_AT = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
+PEOPLE_READ = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
 OWN = {"external_id": "c.external_id", "locale": "c.locale", "timezone": "c.timezone"}
 
 
@@ -197,7 +197,7 @@ def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
         cursor.execute(
             f"SELECT count(*), {columns} FROM (SELECT * FROM notifications_contact"
             " WHERE project_id = %s ORDER BY id DESC LIMIT %s) c",
-            [*asked, project.pk, LOOKED_AT],
+            [*asked, project.pk, PEOPLE_READ],
         )
         of, *lacking = cursor.fetchone()
         return of, lacking

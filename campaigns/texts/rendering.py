@@ -14,7 +14,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.texts import filling, liquid
 from campaigns.texts.content import Content, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
-from notifications.fcm.discovery import Problem
+from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Message
 
@@ -136,7 +136,7 @@ class Sheet:
             raise Unrenderable(Reason.TEMPLATE_ERROR, empty)
         for name, field, rule in self._ruled:
             if words := rule(getattr(message, name)):
-                raise _refusal(Problem(field, words))
+                raise _refusal(FieldProblem(field, words))
         fcm = payload.as_fcm(message)
         judge = validation.problems_of_texts if self._in_order else validation.validate
         if found := judge(fcm):
@@ -148,10 +148,10 @@ class Sheet:
             return options.read(self._platform, written)
         except options.Unreadable as error:
             field = f"options.{self._platform}.{error.inner}"
-            raise _refusal(Problem(field, error.words)) from error
+            raise _refusal(FieldProblem(field, error.words)) from error
 
 
-def _refusal(problem: Problem) -> Unrenderable:
+def _refusal(problem: FieldProblem) -> Unrenderable:
     too_long = isinstance(problem, TooBig)
     return Unrenderable(Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE, str(problem))
 

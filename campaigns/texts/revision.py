@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 
-KEPT = ("name", *TEXTS, "data", "options", "locales")
+CONTENT_FIELDS = ("name", *TEXTS, "data", "options", "locales")
 
 
 class TemplateRevision(models.Model):
@@ -75,4 +75,4 @@ def content_of(template: Template) -> dict[str, Any]:
 
 
 def says_the_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one.get(name) == other.get(name) for name in KEPT)
+    return all(one.get(name) == other.get(name) for name in CONTENT_FIELDS)

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from config.front.limits import Limits
 from config.front.memory import Share
-from config.front.refusals import BrokeOff, Busy, TooLarge, TooSlow
-from config.unavailable import FOR_PROGRAMS
+from config.front.refusals import BrokeOff, Busy, LargeBody, SlowBody
+from config.middleware.unavailable import FOR_PROGRAMS
 
 
 async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share: Share) -> bytes:
@@ -21,14 +21,14 @@ async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share:
     if not (chunked or announced):
         return b""
     most = limit(environ, limits)
-    too_large = TooLarge(most, stranger=most == limits.strangers_bytes)
+    too_large = LargeBody(most, stranger=most == limits.strangers_bytes)
     if announced and int(announced) > most:
         raise too_large
     try:
         async with share.waiting(limits.body_seconds):
             body = await _read(receive, share, most)
     except TimeoutError:
-        raise TooSlow(limits.body_seconds) from None
+        raise SlowBody(limits.body_seconds) from None
     except MemoryError:
         raise Busy from None
     if len(body) > most:

@@ -50,7 +50,7 @@ class Front:
         except Refused as refused:
             await _send_refusal(refusals.answer(refused, environ), send)
         else:
-            await Delivery(self, answer, threads, scope["client"], receive, send).of(first)
+            await OnItsWay(self, answer, threads, scope["client"], receive, send).of(first)
 
     async def _ask(
         self, environ: dict[str, Any], receive: Any, threads: Threads
@@ -83,7 +83,7 @@ def _is_well(told: tuple[Answer, bytes]) -> bool:
     return told[0].status == HTTPStatus.OK
 
 
-class Delivery:
+class OnItsWay:
     """One answer on its way. `client`: whose connection is cut where the answer breaks off."""
 
     def __init__(

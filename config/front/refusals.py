@@ -15,9 +15,9 @@ from django.middleware.security import SecurityMiddleware
 from django.utils.translation import gettext
 
 from config.front.environ import with_body
-from config.language import Language
-from config.security import SecurityHeaders
-from config.unavailable import FOR_PROGRAMS
+from config.middleware.language import Language
+from config.middleware.security import SecurityHeaders
+from config.middleware.unavailable import FOR_PROGRAMS
 from notifications.api.ground import problems
 from notifications.requests.origin import address_of
 from notifications.requests.request_id import RequestId
@@ -37,7 +37,7 @@ class Refused(Exception):
         raise NotImplementedError
 
 
-class TooLarge(Refused):
+class LargeBody(Refused):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
     def __init__(self, most: int, *, stranger: bool = False) -> None:
@@ -54,7 +54,7 @@ class TooLarge(Refused):
         ) % {"bytes": f"{self.most:,}"}
 
 
-class TooSlow(Refused):
+class SlowBody(Refused):
     status = HTTPStatus.REQUEST_TIMEOUT
 
     def __init__(self, seconds: float) -> None:

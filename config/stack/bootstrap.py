@@ -70,7 +70,7 @@ def too_old(version: tuple, executable: str) -> str:  # type: ignore[type-arg]
 def _insist_on_venv() -> None:
     """Debian and Ubuntu ship Python without these two; `python3 -m venv` would fail half-way."""
     try:
-        import ensurepip  # noqa: F401
+        import ensurepip  # noqa: F401  # only asked for: what needs it is another process
         import venv  # noqa: F401
     except ImportError:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"

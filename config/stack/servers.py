@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import psycopg
 import redis
 
-from config.database_address import database_address
-from config.prerequisites import missing_databases, old_postgresql
-from config.redis_address import redis_address, redis_databases
+from config.boot.database_address import database_address
+from config.boot.prerequisites import missing_databases, old_postgresql
+from config.boot.redis_address import redis_address, redis_databases
 from config.stack import StackError, postgres, valkey
 from config.stack.account import quarters
 from config.stack.leftovers import MARK

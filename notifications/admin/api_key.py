@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from notifications.admin.furniture.dialogs import Dialog, Final, ask, done, refused
+from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.staff.access import ApiKey, Scope
@@ -138,7 +138,7 @@ class ApiKeyPage(Page):
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Revoke this key?"),
-            form=Final,
+            form=FinalDialog,
             text=gettext_lazy(
                 "Whatever uses it is refused from the next request on. It cannot be undone."
             ),

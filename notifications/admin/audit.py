@@ -19,7 +19,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.audit_words import called, changes_in_words, detail_in_words, in_words
 from notifications.values.moments import in_zone
 
-SHOWN = 120  # characters in the list; the entry's own page has all of it
+IN_THE_LIST = 120  # characters in the list; the entry's own page has all of it
 
 
 @admin.register(AuditEntry)
@@ -59,7 +59,7 @@ class AuditPage(ReadOnlyPage):
     @display(description=gettext_lazy("what changed"))
     def more(self, obj: AuditEntry) -> str:
         text = changes_in_words(obj.changes) or detail_in_words(obj.detail) or "–"
-        return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        return text if len(text) <= IN_THE_LIST else f"{text[: IN_THE_LIST - 1]}…"
 
     @display(description=gettext_lazy("before → after"))
     def before_and_after(self, obj: AuditEntry) -> SafeString:

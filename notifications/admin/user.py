@@ -27,7 +27,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
 from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.dialogs import Dialog, Final, ask, done
+from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.staff import second_factor
@@ -166,7 +166,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Forget this person's second factor?"),
-            form=Final,
+            form=FinalDialog,
             text=gettext_lazy(
                 "For a lost phone. Until they set up a new one, their password is enough."
             ),

@@ -34,7 +34,7 @@ from notifications.postgres.budget import TooSlow, within
 from notifications.staff import audit
 from notifications.values import exact
 
-AT_ONCE = 1_000
+CONTACTS_AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
 NO_OBJECT = "Must be an object."
 LOOKING_SECONDS = 3.0
@@ -58,13 +58,13 @@ NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 class ContactRowsSerializer(StrictSerializer):
     # Each row is judged by itself later: a bad one is refused, not the call that brought it.
-    contacts = CountedList(max_length=AT_ONCE)
+    contacts = CountedList(max_length=CONTACTS_AT_ONCE)
 
 
 class ContactsSerializer(serializers.Serializer[Any]):
     """People to write."""
 
-    contacts = CountedList(child=ContactSerializer(), max_length=AT_ONCE)
+    contacts = CountedList(child=ContactSerializer(), max_length=CONTACTS_AT_ONCE)
 
 
 class RejectedRow(serializers.Serializer[Any]):

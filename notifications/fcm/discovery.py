@@ -22,39 +22,39 @@ from notifications.values.text import unstorable
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FieldProblem:
     """One thing that is wrong with a message: the field, and what to do about it."""
 
     field: str
     text: str
 
-    def inside(self, name: str) -> Problem:
+    def inside(self, name: str) -> FieldProblem:
         """Places are put together on the way up, so that a good value pays nothing for them."""
         joint = "." if self.field and not self.field.startswith("[") else ""
-        return Problem(f"{name}{joint}{self.field}", self.text)
+        return FieldProblem(f"{name}{joint}{self.field}", self.text)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.text}"
 
 
-Check = Callable[[Any], list[Problem]]
+Check = Callable[[Any], list[FieldProblem]]
 # Rules by field: a rule for a value, or the rules inside an object.
 Rules = Mapping[str, Any]
 
 DURATION = re.compile(r"\d{1,12}(?:\.\d{1,9})?s", re.ASCII)
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z", re.ASCII)
 INT32 = range(-(2**31), 2**31)
-FINE: list[Problem] = []
+FINE: list[FieldProblem] = []
 
 
-def wrong(words: str) -> list[Problem]:
-    return [Problem("", words)] if words else FINE
+def wrong(words: str) -> list[FieldProblem]:
+    return [FieldProblem("", words)] if words else FINE
 
 
 # --- One value ------------------------------------------------------------------------------------
 
 
-def _text(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _text(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not str:
         return wrong(gettext("must be a text in quotes, not %(value)s.") % {"value": _shown(value)})
     if problem := unstorable(value):
@@ -62,7 +62,7 @@ def _text(value: Any, rule: rules.Rule | None) -> list[Problem]:
     return wrong(rule(value)) if rule else FINE
 
 
-def _boolean(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _boolean(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     return (
         FINE
         if type(value) is bool
@@ -70,7 +70,7 @@ def _boolean(value: Any, rule: rules.Rule | None) -> list[Problem]:
     )
 
 
-def _integer(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _integer(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not int or value not in INT32:
         return wrong(
             gettext("must be a whole number without quotes, not %(value)s.")
@@ -79,13 +79,13 @@ def _integer(value: Any, rule: rules.Rule | None) -> list[Problem]:
     return wrong(rule(value)) if rule else FINE
 
 
-def _number(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _number(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if words := rules.number(value):
         return wrong(words)
     return wrong(rule(value)) if rule else FINE
 
 
-def _duration(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _duration(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not str or not DURATION.fullmatch(value):
         return wrong(
             gettext('must be seconds with an s, e.g. "3600s", not %(value)s.')
@@ -94,7 +94,7 @@ def _duration(value: Any, rule: rules.Rule | None) -> list[Problem]:
     return wrong(rule(value)) if rule else FINE
 
 
-def _instant(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _instant(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is str and INSTANT.fullmatch(value):
         return FINE
     return wrong(
@@ -103,7 +103,7 @@ def _instant(value: Any, rule: rules.Rule | None) -> list[Problem]:
     )
 
 
-def _choice(known: list[str], value: Any) -> list[Problem]:
+def _choice(known: list[str], value: Any) -> list[FieldProblem]:
     # In any case: Google's own libraries send lower case.
     if type(value) is str and value.upper() in known:
         return FINE
@@ -113,7 +113,7 @@ def _choice(known: list[str], value: Any) -> list[Problem]:
     )
 
 
-def _anything(value: Any, rule: rules.Rule | None) -> list[Problem]:
+def _anything(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     """Free JSON: what Apple and the browsers define, and FCM only carries."""
     if isinstance(value, str):
         return _text(value, rule)
@@ -130,23 +130,23 @@ def _anything(value: Any, rule: rules.Rule | None) -> list[Problem]:
 # --- Several values -------------------------------------------------------------------------------
 
 
-def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[Problem]:
+def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[FieldProblem]:
     if type(value) is not list:
         return wrong(gettext("must be a list, not %(value)s.") % {"value": _shown(value)})
     found = [p.inside(f"[{place}]") for place, item in enumerate(value) for p in check(item)]
     return found or (wrong(rule(value)) if rule else FINE)
 
 
-def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[Problem]:
+def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[FieldProblem]:
     """Fields in camelCase or snake_case; one that is null counts as left out."""
     if type(value) is not dict:
         return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
-    found: list[Problem] = []
+    found: list[FieldProblem] = []
     for field, inner in value.items():
         check = checks.get(field)
         if check is None:
             found.append(
-                Problem(
+                FieldProblem(
                     str(field),
                     gettext("FCM's %(name)s has no such field; remove it.") % {"name": name},
                 )
@@ -158,18 +158,18 @@ def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[Problem]
 
 def _map(
     check: Check, keyed: Mapping[str, Check], rule: rules.Rule | None, value: Any
-) -> list[Problem]:
+) -> list[FieldProblem]:
     """Any key, each value of one type; some keys have rules of their own."""
     if type(value) is not dict:
         return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
-    found: list[Problem] = []
+    found: list[FieldProblem] = []
     for key, inner in value.items():
         if problems := keyed.get(key, check)(inner) or _key(key):
             found += [problem.inside(str(key)) for problem in problems]
     return found or (wrong(rule(value)) if rule else FINE)
 
 
-def _key(key: Any) -> list[Problem]:
+def _key(key: Any) -> list[FieldProblem]:
     if type(key) is not str:
         return wrong(gettext("a key must be a text."))
     # Most keys are plain ASCII, and those are told apart in no time.

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext, gettext_noop
 
-from notifications.fcm.discovery import Problem
+from notifications.fcm.discovery import FieldProblem
 
 MAX_BYTES = 4_096
 MAX_BYTES_TO_A_TOPIC = 2_048
@@ -27,7 +27,7 @@ PLATFORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class TooBig(Problem):
+class TooBig(FieldProblem):
     """FCM takes no message of this size."""
 
     size: int = 0

@@ -15,7 +15,7 @@ import orjson
 from django.utils.translation import gettext
 
 from notifications.fcm import rules, sizes
-from notifications.fcm.discovery import Problem, compile_schema
+from notifications.fcm.discovery import FieldProblem, compile_schema
 
 DEVICE_TARGETS = ("token", "fid")
 TARGETS = (*DEVICE_TARGETS, "topic", "condition")
@@ -73,7 +73,7 @@ RULES: dict[str, Any] = {
 _field_problems = compile_schema("Message", RULES)
 
 
-def validate(message: Mapping[str, Any]) -> list[Problem]:
+def validate(message: Mapping[str, Any]) -> list[FieldProblem]:
     """Everything FCM would refuse, each with its field and what to do. Empty: it can go."""
     broken = problems_of_fields(message)
     # A message with a number for a text has no size to speak of.
@@ -81,13 +81,13 @@ def validate(message: Mapping[str, Any]) -> list[Problem]:
     return [*broken, *([too_big] if too_big else [])]
 
 
-def problems_of_fields(message: Mapping[str, Any]) -> list[Problem]:
+def problems_of_fields(message: Mapping[str, Any]) -> list[FieldProblem]:
     """All but the size."""
     found = [problem.inside("message") for problem in _field_problems(message)]
     return found or list(_together(message))
 
 
-def problems_of_texts(message: Mapping[str, Any]) -> list[Problem]:
+def problems_of_texts(message: Mapping[str, Any]) -> list[FieldProblem]:
     """The little in which a message may differ from one of its kind that was found in order:
     letters that JSON cannot carry, and the size. A tenth of the whole check.
     """
@@ -104,12 +104,14 @@ def problems_of_texts(message: Mapping[str, Any]) -> list[Problem]:
 # --- Values that depend on one another ------------------------------------------------------------
 
 
-def _together(message: Mapping[str, Any]) -> Iterator[Problem]:
+def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     yield from _target(message)
     if "name" in message:
-        yield Problem("message.name", gettext("is FCM's to give; remove it."))
+        yield FieldProblem("message.name", gettext("is FCM's to give; remove it."))
     if "android" in message and ("androidV2" in message or "android_v2" in message):
-        yield Problem("message.androidV2", gettext("and android exclude each other; remove one."))
+        yield FieldProblem(
+            "message.androidV2", gettext("and android exclude each other; remove one.")
+        )
     if android := message.get("android"):
         yield from _localised(android.get("notification", {}))
         yield from _lights(android.get("notification", {}))
@@ -117,24 +119,24 @@ def _together(message: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _silent_push(message, apns)
 
 
-def _target(message: Mapping[str, Any]) -> Iterator[Problem]:
+def _target(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     given = [name for name in TARGETS if name in message]
     if len(given) > 1:
         said = gettext("has %(names)s; it goes to exactly one of them.")
-        yield Problem("message", said % {"names": ", ".join(given)})
+        yield FieldProblem("message", said % {"names": ", ".join(given)})
     elif not given or not message[given[0]]:
         said = gettext("goes nowhere: set exactly one of token, fid, topic, condition.")
-        yield Problem("message", said)
+        yield FieldProblem("message", said)
     elif given == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
         if not 1 <= len(topics) <= MOST_TOPICS_IN_A_CONDITION:
             words = gettext(
                 "names 1 to 5 topics: 'a' in topics && ('b' in topics || 'c' in topics)."
             )
-            yield Problem("message.condition", words)
+            yield FieldProblem("message.condition", words)
 
 
-def _localised(notification: Mapping[str, Any]) -> Iterator[Problem]:
+def _localised(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
     for text in ("title", "body"):
         for arguments, key in (
             (f"{text}LocArgs", f"{text}LocKey"),
@@ -142,20 +144,20 @@ def _localised(notification: Mapping[str, Any]) -> Iterator[Problem]:
         ):
             if arguments in notification and key not in notification:
                 said = gettext("needs %(name)s as well.") % {"name": key}
-                yield Problem(f"message.android.notification.{arguments}", said)
+                yield FieldProblem(f"message.android.notification.{arguments}", said)
 
 
-def _lights(notification: Mapping[str, Any]) -> Iterator[Problem]:
+def _lights(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
     for lights, *needed in (
         ("lightSettings", "color", "lightOnDuration", "lightOffDuration"),
         ("light_settings", "color", "light_on_duration", "light_off_duration"),
     ):
         if missing := [n for n in needed if n not in notification.get(lights, needed)]:
             said = gettext("needs %(name)s as well.") % {"name": missing[0]}
-            yield Problem(f"message.android.notification.{lights}", said)
+            yield FieldProblem(f"message.android.notification.{lights}", said)
 
 
-def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[Problem]:
+def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[FieldProblem]:
     """Apple takes a push that shows nothing at priority 5 only, and FCM refuses 10 at once."""
     if message.get("notification"):
         return
@@ -164,4 +166,4 @@ def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterato
     # FCM says 10 where nothing is said.
     if not shows and apns.get("headers", {}).get("apns-priority", "10") == "10":
         words = gettext('must be "5": this message shows nothing on iOS.')
-        yield Problem("message.apns.headers.apns-priority", words)
+        yield FieldProblem("message.apns.headers.apns-priority", words)

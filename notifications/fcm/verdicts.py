@@ -24,7 +24,7 @@ import orjson
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Arrived, Verdict
 
-LOOKED_AT, SHOWN = 4_096, 200  # bytes, and letters, of a body that is not FCM's
+PAGE_BYTES, PAGE_LETTERS = 4_096, 200  # bytes, and letters, of a body that is not FCM's
 NOT_WORDS = re.compile(
     r"<(script|style)\b.*?(</\1[^<>]*>|\Z)|<!--.*?(-->|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -165,10 +165,10 @@ def read(http: int, body: bytes) -> Answer:
 
 def _words_in(body: bytes) -> str:
     """The beginning of what a page or a text says, on one line."""
-    page = body[:LOOKED_AT].decode(errors="replace")
+    page = body[:PAGE_BYTES].decode(errors="replace")
     text = html.unescape(TAGS.sub(" ", NOT_WORDS.sub(" ", page)))
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(printable.split())[:SHOWN]
+    return " ".join(printable.split())[:PAGE_LETTERS]
 
 
 def _type(detail: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Pace:
+class PaceNow:
     """The rate that the gate allows at this moment, why, and until when if that is known."""
 
     rate_per_second: float
@@ -179,14 +179,14 @@ def cold_rate(project: Project) -> float:
 
 def pace_of(
     project: Project, reference: str, rate: int | None, *, clock: Clock | None = None
-) -> Pace:
+) -> PaceNow:
     """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
     question = _question(project, reference, rate, clock)
     try:
         _, _, limit, allowed, until = _ask(project, question, timeout=0.25)
     except redis.RedisError:
-        return Pace(min(full_rate(project), rate or full_rate(project)), Limit.LOCAL)
-    return Pace(allowed, limit, datetime.fromtimestamp(until, UTC) if until else None)
+        return PaceNow(min(full_rate(project), rate or full_rate(project)), Limit.LOCAL)
+    return PaceNow(allowed, limit, datetime.fromtimestamp(until, UTC) if until else None)
 
 
 def _question(

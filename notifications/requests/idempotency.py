@@ -15,7 +15,7 @@ from django.db import connection, models, transaction
 
 from notifications.people.project import OfProject, Project
 
-KEPT = timedelta(days=30)
+KEPT_FOR = timedelta(days=30)
 FORGOTTEN_AT_ONCE = 100
 
 
@@ -98,6 +98,6 @@ def _locked(project: Project, key: str) -> bool:
 def _forget_old(now: datetime) -> None:
     """A few with every use: there are never many, and beat need not know of them. Those that
     another request is forgetting are left to it."""
-    old = IdempotencyKey.objects.filter(created_at__lt=now - KEPT)
+    old = IdempotencyKey.objects.filter(created_at__lt=now - KEPT_FOR)
     free = old.select_for_update(skip_locked=True).values_list("pk", flat=True)
     IdempotencyKey.objects.filter(pk__in=list(free[:FORGOTTEN_AT_ONCE])).delete()

@@ -2,7 +2,7 @@
 
 Whoever looks is given a mark of what was shown, and gives it back with what they want done. A
 program and a launch are refused when it does not fit any more, and look again; a page brings in
-what it can (`campaigns/admin/meanwhile.py`).
+what it can.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from notifications.values.nesting import too_deep
 
 READABLE_DIGITS = 4_300  # of a whole number, by Python
 # Some of them orjson refuses. Digits inside a text may look like one.
-LONG = re.compile(rb"(^|[\[:,\s])-?(?:[0-9.]{16,}|[0-9.]+[eE][0-9+-]+)[0-9.eE+-]*")
+LONG_NUMBER = re.compile(rb"(^|[\[:,\s])-?(?:[0-9.]{16,}|[0-9.]+[eE][0-9+-]+)[0-9.eE+-]*")
 
 
 class Exact(float):
@@ -65,10 +65,10 @@ def loads(text: str | bytes) -> Any:
     written = text.encode() if isinstance(text, str) else text
     try:
         value = orjson.loads(written)
-        if not _holds_float(value) or not LONG.search(written):
+        if not _holds_float(value) or not LONG_NUMBER.search(written):
             return value
     except orjson.JSONDecodeError:
-        value = orjson.loads(LONG.sub(rb"\g<1>0", written))
+        value = orjson.loads(LONG_NUMBER.sub(rb"\g<1>0", written))
     if too_deep(value):
         return value  # for the caller to refuse: reading it again would fail
     return _patient.decode(written.decode())

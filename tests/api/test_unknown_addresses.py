@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from config.idle import Idle
+from config.middleware.idle import Idle
 from tests.api.caller import Caller
 
 NOWHERE = [

@@ -10,7 +10,7 @@ import redis
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from config.redis_address import redis_databases
+from config.boot.redis_address import redis_databases
 from tests.servers.workers import redis_apart
 
 

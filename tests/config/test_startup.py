@@ -14,8 +14,9 @@ from django.conf import LazySettings
 from django.db import connection
 from django.test import Client
 
-from config import celery_settings, startup
+from config import startup
 from config.celery import start_only_when_safe
+from config.workers import celery_settings
 
 pytestmark = pytest.mark.django_db
 

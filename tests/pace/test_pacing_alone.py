@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Limit, Pace, pace_of
+from notifications.pace.pacing import Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 
@@ -78,7 +78,7 @@ def test_a_redis_that_comes_and_goes_gives_no_second_twice(fleet: Fleet) -> None
 # --- The page -------------------------------------------------------------------------------------
 
 
-def seen(fleet: Fleet, reference: str = "run:1", rate: int | None = None) -> Pace:
+def seen(fleet: Fleet, reference: str = "run:1", rate: int | None = None) -> PaceNow:
     return pace_of(fleet.project, reference, rate, clock=lambda: fleet.now)
 
 
@@ -86,14 +86,14 @@ def test_the_page_names_the_limit_that_binds(fleet: Fleet) -> None:
     assert seen(fleet).limit is Limit.REST
     fleet.add("run:1", count=2)
     fleet.run(10)
-    assert seen(fleet) == Pace(400, Limit.QUOTA)
+    assert seen(fleet) == PaceNow(400, Limit.QUOTA)
 
 
 def test_the_page_names_a_runs_own_rate_and_what_others_leave(fleet: Fleet) -> None:
     fleet.add("run:1", count=2)
     fleet.add("run:2", rate=100)
     fleet.run(30)
-    assert seen(fleet, "run:2", 100) == Pace(100, Limit.RATE)
+    assert seen(fleet, "run:2", 100) == PaceNow(100, Limit.RATE)
     shared = seen(fleet)
     assert shared.limit is Limit.SHARED
     assert shared.rate_per_second == pytest.approx(300, rel=0.05)
@@ -136,12 +136,12 @@ def test_the_page_says_when_the_workers_are_the_limit(fleet: Fleet) -> None:
     for _ in range(40):
         fleet.now += 0.2
         process.gate.take(10, NOTHING)
-    assert seen(fleet) == Pace(400, Limit.WORKERS)
+    assert seen(fleet) == PaceNow(400, Limit.WORKERS)
 
 
 def test_the_page_survives_a_dead_redis_and_only_ever_looks(fleet: Fleet) -> None:
     with redis_away():
-        assert pace_of(fleet.project, "run:1", None) == Pace(400, Limit.LOCAL)
-        assert pace_of(fleet.project, "run:1", 50) == Pace(50, Limit.LOCAL)
+        assert pace_of(fleet.project, "run:1", None) == PaceNow(400, Limit.LOCAL)
+        assert pace_of(fleet.project, "run:1", 50) == PaceNow(50, Limit.LOCAL)
     assert seen(fleet).limit is Limit.REST
     assert seen(fleet).limit is Limit.REST, "looking does not count as asking"

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, Pace, pace_of
+from notifications.pace.pacing import Gate, Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate
@@ -248,7 +248,7 @@ def test_an_outage_found_without_redis_is_told_to_a_gate_that_forgot_everything(
 # --- The page -------------------------------------------------------------------------------------
 
 
-def seen(fleet: Fleet) -> Pace:
+def seen(fleet: Fleet) -> PaceNow:
     return pace_of(fleet.project, "run:1", None, clock=lambda: fleet.now)
 
 

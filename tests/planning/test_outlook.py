@@ -35,7 +35,7 @@ def person(project: Project, external_id: str, platform: str = "android", **valu
 def test_the_people_with_the_longest_values_are_looked_at(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outlook, "LOOKED_AT", 3)
+    monkeypatch.setattr(outlook, "DEVICES_TRIED", 3)
     for number in range(5):
         person(project, f"short{number}", story="x")
     person(project, "long", story="x" * 4_090)

@@ -55,8 +55,8 @@ def test_a_worker_that_redis_did_not_hear_takes_the_next_message(
 @pytest.mark.parametrize(
     ("place", "trouble"),
     [
-        ("config.broker.loads", MemoryError),
-        ("config.broker.loads", SoftTimeLimitExceeded),
+        ("config.workers.broker.loads", MemoryError),
+        ("config.workers.broker.loads", SoftTimeLimitExceeded),
         ("redis.Redis.parse_response", redis.ConnectionError),
         ("redis.Redis.parse_response", redis.ResponseError),
     ],

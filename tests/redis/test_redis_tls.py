@@ -11,7 +11,7 @@ import redis
 from celery import Celery
 
 from campaigns.runs.run import Run
-from config.redis_address import redis_address
+from config.boot.redis_address import redis_address
 from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
 from notifications.people.project import Project

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
-from config.security import POLICY
+from config.middleware.security import CONTENT_POLICY
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
@@ -29,7 +29,7 @@ from tests.roles.people import logged_in, somebody
 pytestmark = pytest.mark.django_db
 GOES_OUT = {"logout"}  # would end the walk
 HEADERS = {  # of every answer, a refusal and a page that is not there too
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",

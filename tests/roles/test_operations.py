@@ -62,7 +62,7 @@ def test_it_opens_and_says_so_while_redis_is_down(
 
 
 def test_it_says_so_when_no_worker_answers(operator: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.operations._answering", lambda: iter(()))
+    monkeypatch.setattr("config.pages.operations._answering", lambda: iter(()))
     assert "No worker answered within a second" in operator.open("operations_workers")
 
 

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
-from config.idle import SEEN
+from config.middleware.idle import SEEN
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import text_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.runs import failpoints
-from campaigns.runs.failpoints import Failpoint, Injected
+from campaigns import failpoints
+from campaigns.failpoints import Failpoint, Injected
 from tests.config.test_settings import check
 
 

@@ -46,7 +46,7 @@ def the_scripts_own_gaps() -> Iterator[None]:
     pacing._script.cache_clear()
 
 
-def pace(run: Run) -> pacing.Pace:
+def pace(run: Run) -> pacing.PaceNow:
     return pace_of(run.project, run.reference, run.rate_per_second)
 
 

@@ -14,8 +14,8 @@ from celery import Celery
 from django.conf import settings
 from django.db import connection
 
+from config.boot.redis_address import redis_address
 from config.front import command
-from config.redis_address import redis_address
 from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm

@@ -64,7 +64,7 @@ def test_a_container_cannot_starve_the_others(name: str) -> None:
 
 
 def test_a_worker_may_grow_as_far_as_its_own_limit_lets_it() -> None:
-    from config.celery_settings import worker_max_memory_per_child
+    from config.workers.celery_settings import worker_max_memory_per_child
 
     processes = 4
     most = processes * worker_max_memory_per_child / 1024  # MiB
@@ -180,7 +180,9 @@ def test_a_process_starts_with_what_its_container_holds(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("name", "module"), [("web", "config.wsgi"), ("metrics", "config.inside")])
+@pytest.mark.parametrize(
+    ("name", "module"), [("web", "config.wsgi"), ("metrics", "config.health.inside")]
+)
 def test_a_web_server_loads_with_what_its_container_holds(
     name: str, module: str, recipe: Path, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config import prerequisites
+from config.boot import prerequisites
 from config.stack import StackError
 from config.stack.leftovers import processes_of
 from config.stack.logs import LogFolder

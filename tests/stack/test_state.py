@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.environment import load_running_stack
+from config.boot.environment import load_running_stack
 from config.stack import CHECKOUT, StackError
 from config.stack.secret_values import assignments, read_assignments, secret_values
 from config.stack.state import claim

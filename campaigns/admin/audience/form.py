@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import meanwhile
 from campaigns.admin.audience.builder import RulesBuilder
 from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.words import sentence
+from campaigns.texts.writing import two_writers
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea
@@ -97,7 +97,7 @@ class AudienceForm(ModelForm):
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}
-        found = meanwhile.look(was, _shown(mine), _shown(vars(theirs)))
+        found = two_writers.look(was, _shown(mine), _shown(vars(theirs)))
         if found is None:
             return
         shown: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
@@ -106,7 +106,7 @@ class AudienceForm(ModelForm):
             shown[name] = self.fields[name].prepare_value(self.initial[name])
         self.data = shown
         labels = {name: str(field.label) for name, field in self.fields.items()}
-        said = [_others(theirs), *meanwhile.taken_over(found.taken, labels)]
+        said = [_others(theirs), *two_writers.taken_over(found.taken, labels)]
         self.add_error(None, " ".join(said))
 
 

@@ -38,7 +38,7 @@ PLACE = re.compile(
 
 
 @dataclass(frozen=True)
-class Problem:
+class RuleProblem:
     """What is wrong with the rules, and where: for people, and for the builder to mark it."""
 
     said: str
@@ -54,14 +54,14 @@ def early(error: ValidationError) -> bool:
     return getattr(error, "code", None) == EARLY
 
 
-def problems(error: ValidationError) -> list[Problem]:
+def problems(error: ValidationError) -> list[RuleProblem]:
     return [_problem(message) for message in error.messages]
 
 
-def _problem(message: str) -> Problem:
+def _problem(message: str) -> RuleProblem:
     found = PLACE.fullmatch(message)
     if not found:
-        return Problem(message)
+        return RuleProblem(message)
     path, part, short = found.groups()
     number = ".".join(str(int(index) + 1) for index in re.findall(r"\[(\d+)\]", path))
     names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
@@ -72,7 +72,7 @@ def _problem(message: str) -> Problem:
         said = pattern.format(number=number, part=names[part], problem=short)
     else:
         said = _("Rule {number}: {problem}").format(number=number, problem=short)
-    return Problem(said, path, short)
+    return RuleProblem(said, path, short)
 
 
 def asked(request: HttpRequest) -> tuple[Project, Any]:

@@ -13,7 +13,7 @@ from campaigns.audiences.words import names_of_lists, sentence
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import PlainChangeList
 
-MOST_SAID = 110  # letters of an audience's rules: two lines
+LETTERS_SAID = 110  # letters of an audience's rules: two lines
 
 
 class AudienceList(PlainChangeList):
@@ -42,4 +42,4 @@ def _listed(count: int) -> str:
 
 
 def _clipped(text: str) -> str:
-    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID].rsplit(' ', 1)[0]} …"
+    return text if len(text) <= LETTERS_SAID else f"{text[:LETTERS_SAID].rsplit(' ', 1)[0]} …"

@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
@@ -61,34 +61,31 @@ class Day:
     week: str
 
 
-class CalendarPages(Page):
-    """The campaigns' list as a calendar."""
+class Calendar:
+    """The campaigns' list as a calendar, and the dialog that moves a run in it."""
 
-    list_before_template = "admin/campaigns/campaign/views.html"
+    def __init__(self, page: Page) -> None:
+        self.page = page
 
-    def get_urls(self) -> list[Any]:
-        ours = [
-            path("calendar/", self.guarded(self.calendar_view), name="campaigns_calendar"),
-            path("calendar/<int:run_id>/", self.guarded(self.move_view), name="campaigns_move"),
+    def urls(self) -> list[URLPattern]:
+        guarded = self.page.guarded
+        return [
+            path("calendar/", guarded(self.calendar_view), name="campaigns_calendar"),
+            path("calendar/<int:run_id>/", guarded(self.move_view), name="campaigns_move"),
         ]
-        return [*ours, *super().get_urls()]
-
-    def has_move_permission(self, request: HttpRequest) -> bool:
-        """Who may launch and steer runs may move them."""
-        return request.user.has_perm("campaigns.change_run")
 
     def calendar_view(self, request: HttpRequest) -> HttpResponse:
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
-        campaigns = self.get_queryset(request)
+        campaigns = self.page.get_queryset(request)
         entries = calendar.entries(campaigns, span.since, span.until, now)
         context = {
-            **self.admin_site.each_context(request),
+            **self.page.admin_site.each_context(request),
             "title": _("Calendar"),
-            "opts": self.opts,
+            "opts": self.page.opts,
             "span": span,
             "weekdays": calendar_span.weekdays(span),
-            "weeks": _weeks(span, entries, now, may_move=self.has_move_permission(request)),
+            "weeks": _weeks(span, entries, now, may_move=_steers(request)),
             "today_url": span.address(day=span.local(now).date()),
             "views": [
                 (name, label, span.address(view=name))
@@ -96,7 +93,7 @@ class CalendarPages(Page):
             ],
             "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
             "any": bool(entries),
-            "may_move": self.has_move_permission(request),
+            "may_move": _steers(request),
             "unsure": calendar_span.is_unsure(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
             "unknown_zone": calendar_span.unknown_zone(request),
@@ -107,9 +104,9 @@ class CalendarPages(Page):
         return reply
 
     def move_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        if not self.has_move_permission(request):
+        if not _steers(request):
             raise PermissionDenied
-        mine = Run.objects.filter(campaign__in=self.get_queryset(request).values("pk"))
+        mine = Run.objects.filter(campaign__in=self.page.get_queryset(request).values("pk"))
         run = get_object_or_404(mine.select_related("campaign", "project"), pk=run_id)
         form = MoveDialog(request, run.pk, request.POST or None, run=run, now=timezone.now())
         if not form.is_valid():
@@ -127,6 +124,11 @@ class CalendarPages(Page):
         told = _("“%(campaign)s” moved to %(when)s.")
         told %= {"campaign": run.campaign, "when": form.said}
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+
+
+def _steers(request: HttpRequest) -> bool:
+    """Who may launch and steer runs may move them."""
+    return request.user.has_perm("campaigns.change_run")
 
 
 def _weeks(span: Span, entries: list[Entry], now: datetime, *, may_move: bool) -> list[list[Day]]:

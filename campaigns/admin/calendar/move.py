@@ -14,18 +14,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign.form import WallClock
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
 from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
-NAMED = 3
+NEIGHBOURS_NAMED = 3
 QUIET_FROM, QUIET_TO = 21, 8  # hours on the project's clock
 CHOOSE = gettext_lazy("Choose a date and a time.")
 
@@ -119,10 +119,11 @@ class MoveDialog(Dialog):
         lasts = max(NEAR, timedelta(seconds=self.seconds))
         others = Run.objects.filter(project=self.run.project_id, finished_at=None)
         near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
-        found = list(near.exclude(pk=self.run.pk).select_related("campaign")[: NAMED + 1])
+        near = near.exclude(pk=self.run.pk).select_related("campaign")
+        found = list(near[: NEIGHBOURS_NAMED + 1])
         if not found:
             return ""
-        names = ", ".join(f"“{run.campaign}”" for run in found[:NAMED])
+        names = ", ".join(f"“{run.campaign}”" for run in found[:NEIGHBOURS_NAMED])
         text = ngettext(
             "Near that time there is also %(names)s: some people may hear from you twice, and "
             "both share the project's rate.",
@@ -130,7 +131,7 @@ class MoveDialog(Dialog):
             "once, and all share the project's rate.",
             len(found),
         )
-        return text % {"names": names + (" …" if len(found) > NAMED else "")}
+        return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
 
     def _quiet(self) -> str:
         zone = self.run.project.timezone

@@ -20,7 +20,7 @@ from notifications.values.zones import known_zones
 
 COOKIE = "calendar_zone"
 WEEK = timedelta(days=7)
-YEARS = range(2000, 2100)
+YEARS_SHOWN = range(2000, 2100)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def day_of(text: Any) -> date | None:
         day = date.fromisoformat(str(text))
     except ValueError:
         return None
-    return day if day.year in YEARS else None
+    return day if day.year in YEARS_SHOWN else None
 
 
 def zone_of(request: HttpRequest) -> str:

@@ -9,25 +9,26 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
-from campaigns.admin.calendar.calendar import CalendarPages
-from campaigns.admin.campaign import steps
-from campaigns.admin.campaign.composing import Composing
+from campaigns.admin.calendar.calendar import Calendar
+from campaigns.admin.campaign import composing, filing, steps
 from campaigns.admin.campaign.ending import StopDialog
-from campaigns.admin.campaign.filing import FILING, FilingPages
+from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
+from campaigns.admin.campaign.panels import Panels
 from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.texts.template import Template
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.furniture.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
 
@@ -51,20 +52,27 @@ NEXT_STEP = {
 
 
 @admin.register(Campaign)
-class CampaignPage(FilingPages, CalendarPages, Composing):
+class CampaignPage(Page):
     form = CampaignForm
     list_display = ["name", "audience", "template", "when", "state", "tag_list", "next_step"]
     list_select_related = ["audience", "template", "project"]
+    list_filter = [Standing, "schedule_kind", Tag, Shelf]
+    list_before_template = "admin/campaigns/campaign/views.html"
+    list_disable_select_all = True  # those one sees; “all 3,000” is no choice anybody made
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name")
     fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
-    actions_detail = ["launch", "stop", "duplicate", *FILING]
+    actions = ("tag_many", "archive_many", "bring_back_many")  # type: ignore[assignment]
+    actions_detail = ["launch", "stop", "duplicate", "tag", "archive", "bring_back"]
     empty_text = gettext_lazy(
         "A campaign says who hears what, when and how fast. Launching it makes a run."
     )
 
     class Media:
         css = {"all": ["calendar.css", "filing.css"]}
+
+    def get_urls(self) -> list[Any]:
+        return [*Calendar(self).urls(), *Panels(self).urls(), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> Any:
         latest = Run.objects.filter(campaign=OuterRef("pk")).order_by("-pk")
@@ -107,22 +115,56 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
             step = str(NEXT_STEP[obj.run_state])
         return format_html('<a class="text-link" href="{}">{}</a>', url, step)
 
+    @display(description=gettext_lazy("tags"))
+    def tag_list(self, obj: Campaign) -> SafeString | str:
+        return format_html_join(" ", '<span class="c-tag">{}</span>', ((tag,) for tag in obj.tags))
+
     def used_by(self, obj: Campaign) -> list[str]:
         return [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]]
 
+    # --- The form ------------------------------------------------------------------------------
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        keep_as_stored(context)
+        form, campaign = context["adminform"].form, context.get("original")
+        context |= composing.around(request, form, campaign)
+        return super().render_change_form(request, context, *args, **kw)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        was_for = None if not change else Template.objects.filter(campaigns=obj.pk).first()
+        form.save_what_was_made(request, self.admin_site)
+        super().save_model(request, obj, form, change)
+        composing.drop_if_empty(was_for)
+        composing.say_if_twice(request, obj, form)
+
+    def response_add(self, request: HttpRequest, obj: Any, *_args: Any, **_kw: Any) -> Any:
+        return composing.onward(request, obj)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> Any:
+        return composing.onward(request, obj)
+
+    # --- Actions -------------------------------------------------------------------------------
+
+    # Unfold and Django look for a verb among the page's own names.
+    tag, archive, bring_back = filing.tag, filing.archive, filing.bring_back
+    tag_many, archive_many = filing.tag_many, filing.archive_many
+    bring_back_many = filing.bring_back_many
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Not Django's “delete selected”."""
+        found = super().get_actions(request)
+        return {name: found[name] for name in self.actions or () if name in found}
+
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)
-        campaign = self.get_object(request, object_id)
-        launched = campaign is not None and campaign.current_run() is not None
-        last = campaign.series if campaign is not None else None
-        repeats = last is not None and recurrence.goes_on(last, timezone.now())
-        hidden = ({"launch"} if launched else set()) | (set() if repeats else {"stop"})
-        return [item for item in found if item.path not in hidden]
+        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        hidden = _out_of_place(self.get_object(request, object_id))
+        return [item for item in found if item.method.__name__ not in hidden]
+
+    def has_filing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request)
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
-
-    # --- Actions -------------------------------------------------------------------------------
 
     @action(
         description=gettext_lazy("Launch"),
@@ -181,3 +223,16 @@ class CampaignPage(FilingPages, CalendarPages, Composing):
         self.record(request, "created", copy, copied_from=int(object_id))
         said = _("“{name}” is a copy. Change what you like.").format(name=copy)
         return done(request, said, to=page_url(copy))
+
+
+def _out_of_place(campaign: Campaign | None) -> set[str]:
+    """The verbs that have nothing to do as it stands."""
+    if campaign is None:
+        return {"stop", "bring_back"}
+    last = campaign.series
+    repeats = last is not None and recurrence.goes_on(last, timezone.now())
+    return {
+        "bring_back" if campaign.archived_at is None else "archive",
+        *(["launch"] if campaign.current_run() is not None else []),
+        *([] if repeats else ["stop"]),
+    }

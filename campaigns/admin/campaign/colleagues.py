@@ -8,10 +8,10 @@ from typing import Any
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from campaigns.admin import meanwhile
-from campaigns.admin.meanwhile import Meanwhile
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
+from campaigns.texts.writing import two_writers
+from campaigns.texts.writing.two_writers import Meanwhile
 from notifications.staff import seen
 
 GUARDED = ("name", "audience", "template", *policy.GUARDED)
@@ -28,7 +28,7 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     if not isinstance(was, dict):
         return form.data, None
     base, mine = ({name: str(one.get(name, "")) for name in theirs} for one in (was, form.data))
-    merged = meanwhile.look(base, mine, theirs)
+    merged = two_writers.look(base, mine, theirs)
     if merged is None:
         return form.data, None
     data = form.data.copy()
@@ -43,7 +43,7 @@ def said(form: Any, found: Meanwhile) -> str:
     who = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
             "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
     labels = {name: str(field.label) for name, field in form.fields.items()}
-    parts = [who, *meanwhile.taken_over(found.taken, labels)]
+    parts = [who, *two_writers.taken_over(found.taken, labels)]
     for change in found.disputed:
         name = change.path[0]
         theirs = _in_words(form.fields[name], change.after) or "–"

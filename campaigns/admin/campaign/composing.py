@@ -1,163 +1,59 @@
-"""The campaign's page in four steps: what each shows beside the form, and where a save goes on."""
+"""The campaign's form in four steps: what the page shows of it, and where a save goes on."""
 
 from __future__ import annotations
 
-import random
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.urls import path
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin.campaign import steps, when
-from campaigns.admin.campaign.in_place import MAKE
-from campaigns.audiences import reach
-from campaigns.audiences.audience import Audience, sample, validate_rules
-from campaigns.audiences.words import sentence
+from campaigns.admin.campaign import steps
 from campaigns.planning import repeating
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import freshness
-from campaigns.planning.launch_check.report import Report
 from campaigns.runs import series
 from campaigns.runs.run import Run
-from campaigns.texts import preview
-from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, keep_as_stored, page_url
-from notifications.people.contact import Contact
-from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.admin.furniture.page import page_url
 from notifications.values.moments import in_zone
 
-SHOWN_PEOPLE = 10
 RUN_STEPS: dict[str, Any] = {
     Run.State.PREPARING: gettext_lazy("Watch it"),
     Run.State.SENDING: gettext_lazy("Watch it"),
     Run.State.PAUSED: gettext_lazy("Decide: resume or cancel"),
     Run.State.FINISHED: gettext_lazy("See the result"),
 }
-FOLDER = "admin/campaigns/campaign"
 
 
-class Composing(Page):
-    """Everything about the steps; the list and the actions are `campaign.py`."""
+def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[str, Any]:
+    """What the page shows beside the fields themselves."""
+    asked = request.POST.get("_step") or request.GET.get("step", "")
+    rail = steps.rail(campaign, form, asked, timezone.now())
+    step = next(step for step in rail if step.current)
+    shown = {
+        "rail": rail,
+        "step": step,
+        "next_step": steps.following(step.name),
+        "steps": _laid_out(form),
+        "just_saved": "saved" in request.GET,
+    }
+    return shown if campaign is None else shown | _runs_of(campaign)
 
-    def get_urls(self) -> list[Any]:
-        who = self.guarded(require_POST(self.who_view))
-        what = self.guarded(require_POST(self.what_view))
-        times = self.guarded(require_POST(self.when_view))
-        review = self.guarded(require_GET(self.review_view))
-        return [
-            path("who/", who, name="campaign_who"),
-            path("what/", what, name="campaign_what"),
-            path("when/", times, name="campaign_when"),
-            path("<int:pk>/review/", review, name="campaign_review"),
-            *super().get_urls(),
-        ]
 
-    # --- The page ------------------------------------------------------------------------------
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
-        keep_as_stored(context)
-        campaign, now = context.get("original"), timezone.now()
-        form = context["adminform"].form
-        asked = request.POST.get("_step") or request.GET.get("step", "")
-        rail = steps.rail(campaign, form, asked, now)
-        context |= {
-            "rail": rail,
-            "step": next(step for step in rail if step.current),
-            "next_step": steps.following(next(step.name for step in rail if step.current)),
-            "steps": _laid_out(form),
-            "just_saved": "saved" in request.GET,
-        }
-        if campaign is not None:
-            context["runs"] = campaign.runs.order_by("-pk")[:5]
-            context["current_run"] = run = campaign.current_run()
-            context["run_step"] = RUN_STEPS.get(run.state, _("Look at the run")) if run else ""
-            context["repeats"] = repeating.of_campaign(campaign) if run else ""
-            context["zone"] = campaign.project.timezone
-            last = None if run else series.last_run(campaign.pk)
-            context["stopped_at"] = last.series_stopped_at if last else None
-        return super().render_change_form(request, context, *args, **kw)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        was_for = None if not change else Template.objects.filter(campaigns=obj.pk).first()
-        form.save_what_was_made(request, self.admin_site)
-        super().save_model(request, obj, form, change)
-        _drop_if_empty(was_for)
-        if getattr(form, "twice", False):
-            words = {"time": in_zone(obj.at, obj.timezone)}
-            said = _("%(time)s comes twice that night; the first one is meant.") % words
-            messages.info(request, said)
-
-    def response_add(self, request: HttpRequest, obj: Any, *_args: Any, **_kw: Any) -> Any:
-        return _onward(request, obj)
-
-    def response_change(self, request: HttpRequest, obj: Any) -> Any:
-        return _onward(request, obj)
-
-    # --- Beside the form -----------------------------------------------------------------------
-
-    def who_view(self, request: HttpRequest) -> HttpResponse:
-        """The audience as it stands in the form: in words, counted, and a few of its people."""
-        context: dict[str, Any] = {}
-        try:
-            project, rules = _audience_in(request)
-            context = {
-                "said": sentence(rules, project_id=project.pk),
-                "reach": reach.quick(project.pk, rules),
-            }
-            with suppress(TooSlow), within(seconds=0.2):
-                context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
-        except ValidationError as error:
-            context["hint"] = " ".join(error.messages)
-        return render(request, f"{FOLDER}/who.html", context)
-
-    def what_view(self, request: HttpRequest) -> HttpResponse:
-        """The text as it stands in the form, on three phones, for one person."""
-        try:
-            project, template = _text_in(request)
-            template.clean()
-            context = _on_phones(request, project, template)
-        except ValidationError as error:
-            context = {"problems": error.messages}
-        return render(request, f"{FOLDER}/what.html", context)
-
-    def when_view(self, request: HttpRequest) -> HttpResponse:
-        """The times as they stand in the form: the days it goes out, and how long it takes."""
-        mine = self.get_queryset(request).select_related("audience", "project")
-        campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
-        context = {"when": when.read(request.POST, campaign, timezone.now())}
-        return render(request, f"{FOLDER}/when_panel.html", context)
-
-    def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        related = Campaign.objects.select_related("audience", "template", "project")
-        campaign = related.filter(pk=pk).first()
-        if campaign is None or self.get_object(request, str(pk)) is None:
-            raise Http404
-        context = {
-            "campaign": campaign,
-            "review": Report(campaign, timezone.now()),
-            "zone": campaign.timezone,
-            "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
-            "current_run": campaign.current_run(),
-            "may_launch": self.opens(request, "launch"),
-            "may_change": self.has_change_permission(request),
-            "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
-        }
-        return render(request, f"{FOLDER}/review.html", context)
+def _runs_of(campaign: Campaign) -> dict[str, Any]:
+    run = campaign.current_run()
+    last = None if run else series.last_run(campaign.pk)
+    return {
+        "runs": campaign.runs.order_by("-pk")[:5],
+        "current_run": run,
+        "run_step": RUN_STEPS.get(run.state, _("Look at the run")) if run else "",
+        "repeats": repeating.of_campaign(campaign) if run else "",
+        "zone": campaign.project.timezone,
+        "stopped_at": last.series_stopped_at if last else None,
+    }
 
 
 @dataclass(frozen=True)
@@ -183,14 +79,14 @@ def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
     ]
 
 
-def _onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:
+def onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:
     """Every save keeps the draft and goes where one asked to."""
     go = request.POST.get("_go", request.POST.get("_step", steps.REVIEW))
     step = go if go in steps.FIELDS else steps.REVIEW
     return HttpResponseRedirect(f"{page_url(campaign)}?step={step}&saved=1")
 
 
-def _drop_if_empty(template: Template | None) -> None:
+def drop_if_empty(template: Template | None) -> None:
     """The empty text a draft began with, once another was chosen instead."""
     if template is None or template.title or template.body:
         return
@@ -198,72 +94,8 @@ def _drop_if_empty(template: Template | None) -> None:
         template.delete()
 
 
-# --- What stands in the form ----------------------------------------------------------------------
-
-
-def _project_in(request: HttpRequest) -> Project:
-    """A disabled field is not posted: then the only project is meant, or the saved row's."""
-    project = named(request)
-    if project is None:
-        raise ValidationError(_("Choose a project first."))
-    return project
-
-
-def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
-    project = _project_in(request)
-    if request.POST.get("audience_from") == MAKE:
-        rules = JSONText(required=True).clean(request.POST.get("rules", ""))
-        validate_rules(rules, project_id=project.pk)
-        return project, rules
-    chosen = Audience.objects.filter(project=project, pk=row_id(request.POST.get("audience")) or 0)
-    audience = chosen.first()
-    if audience is None:
-        raise ValidationError(_("Choose an audience: here you see who they are, and how many."))
-    audience.clean()
-    return project, audience.effective_rules
-
-
-def _text_in(request: HttpRequest) -> tuple[Project, Template]:
-    project = _project_in(request)
-    if request.POST.get("template_from") == MAKE:
-        texts = {name: request.POST.get(name, "") for name in TEXTS}
-        if not (texts["title"] or texts["body"]):
-            raise ValidationError(_("Write a title and a text: here you see them on a phone."))
-        return project, Template(project=project, **texts)
-    chosen = Template.objects.filter(project=project, pk=row_id(request.POST.get("template")) or 0)
-    template = chosen.first()
-    if template is None:
-        raise ValidationError(_("Choose a template: here you see it on a phone."))
-    return project, template
-
-
-def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
-    content = template.frozen()
-    asked = request.POST.get("preview_person", "").strip()
-    person = preview.somebody(project, asked) if asked else _somebody(request, project)
-    wanted = request.POST.get("preview_locale", "")
-    locale = wanted if wanted in content["locales"] else ""
-    return {
-        "cards": preview.cards(content, person, locale=locale),
-        "variables": preview.variables(content, project),
-        "person": person,
-        "unknown_person": asked if asked and person is None else "",
-        "locale": locale,
-        "locales": sorted(content["locales"]),
-        "project": project,
-        "template": template,
-        "dark": request.POST.get("preview_dark") == "on",
-        "platform": request.POST.get("preview_platform", "android"),
-    }
-
-
-def _somebody(request: HttpRequest, project: Project) -> Contact | None:
-    """Of the audience, if one is chosen: they are the ones who will read it."""
-    try:
-        _, rules = _audience_in(request)
-    except ValidationError:
-        return preview.somebody(project)
-    people: list[Contact] = []
-    with suppress(TooSlow, ValidationError), within(seconds=0.2):
-        people = sample(project.pk, rules, size=SHOWN_PEOPLE)
-    return random.choice(people) if people else preview.somebody(project)
+def say_if_twice(request: HttpRequest, campaign: Campaign, form: Any) -> None:
+    if getattr(form, "twice", False):
+        words = {"time": in_zone(campaign.at, campaign.timezone)}
+        said = _("%(time)s comes twice that night; the first one is meant.") % words
+        messages.info(request, said)

@@ -1,8 +1,7 @@
-"""The campaigns' list put in order: tags, states, the archive, and many rows at once."""
+"""The campaigns put in order: tags and the archive, for one and for those that were ticked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -12,75 +11,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.planning import filing, recurrence
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.run import Run
-from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.furniture.unfolded import action
 from notifications.admin.furniture.widgets import LineInput
 
-FILING = ("tag", "archive", "bring_back")
 HOW_TO_TAG = gettext_lazy("A comma between them. At most ten, e.g. shop, spring.")
-
-
-# --- Filters --------------------------------------------------------------------------------------
-
-
-class Shelf(admin.SimpleListFilter):
-    """The archive is not in the way unless one asks for it."""
-
-    title = gettext_lazy("archive")
-    parameter_name = "shelf"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("archived", _("Archived")), ("all", _("Both"))]
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        for number, choice in enumerate(super().choices(changelist)):
-            yield choice if number else choice | {"display": _("Not archived")}
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "all":
-            return queryset
-        return queryset.filter(archived_at__isnull=self.value() != "archived")
-
-
-class Tag(admin.SimpleListFilter):
-    title = gettext_lazy("tag")
-    parameter_name = "tag"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        project = chosen(request)
-        return [(tag, tag) for tag in filing.known_tags([project.pk] if project else [])]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        tag = self.value()
-        return queryset.filter(tags__contains=[tag]) if tag else queryset
-
-
-class Standing(admin.SimpleListFilter):
-    """By the state of its latest run, which is what the list shows."""
-
-    title = gettext_lazy("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("draft", _("Not launched")), *Run.State.choices]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "draft":
-            return queryset.filter(run_id=None)
-        return queryset.filter(run_state=self.value()) if self.value() else queryset
-
-
-# --- The page -------------------------------------------------------------------------------------
 
 
 class TagsDialog(Dialog):
@@ -98,140 +39,124 @@ class TagsDialog(Dialog):
         return filing.tags_in(self.cleaned_data["tags"])
 
 
-class FilingPages(Page):
-    """Tags and the archive, for one campaign and for those that were ticked."""
+# --- One ------------------------------------------------------------------------------------------
 
-    actions = ("tag_many", "archive_many", "bring_back_many")  # type: ignore[assignment]
-    list_disable_select_all = True  # those one sees; “all 3,000” is no choice anybody made
-    list_filter = [Standing, "schedule_kind", Tag, Shelf]
 
-    def has_filing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_change_permission(request)
+@action(
+    description=gettext_lazy("Tags"),
+    icon="sell",
+    permissions=["filing"],
+    dialog=ask(gettext_lazy("Tags of this campaign"), form=TagsDialog, button=gettext_lazy("Save")),
+)
+def tag(page: Page, request: HttpRequest, form: TagsDialog, object_id: str) -> HttpResponse:
+    campaign = Campaign.objects.select_related("project").get(pk=object_id)
+    try:
+        filing.set_tags(campaign, form.cleaned_data["tags"], by=actor(request))
+    except ValidationError as error:
+        return refused(request, form, " ".join(error.messages))
+    return done(request, _("The tags are saved."), to=page_url(campaign))
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        campaign = self.get_object(request, object_id)
-        archived = campaign is not None and campaign.archived_at is not None
-        hidden = "archive" if archived else "bring_back"
-        return [item for item in found if item.method.__name__ != hidden]
 
-    def get_actions(self, request: HttpRequest) -> Any:
-        """Not Django's “delete selected”."""
-        found = super().get_actions(request)
-        return {name: found[name] for name in self.actions or () if name in found}
-
-    @display(description=gettext_lazy("tags"))
-    def tag_list(self, obj: Campaign) -> SafeString | str:
-        return format_html_join(" ", '<span class="c-tag">{}</span>', ((tag,) for tag in obj.tags))
-
-    # --- One -----------------------------------------------------------------------------------
-
-    @action(
-        description=gettext_lazy("Tags"),
-        icon="sell",
-        permissions=["filing"],
-        dialog=ask(
-            gettext_lazy("Tags of this campaign"), form=TagsDialog, button=gettext_lazy("Save")
+@action(
+    description=gettext_lazy("Archive"),
+    icon="inventory_2",
+    permissions=["filing"],
+    dialog=ask(
+        gettext_lazy("Archive this campaign?"),
+        text=gettext_lazy(
+            "It leaves the list; its runs and results stay, and you can bring it back."
         ),
-    )
-    def tag(self, request: HttpRequest, form: TagsDialog, object_id: str) -> HttpResponse:
-        campaign = Campaign.objects.select_related("project").get(pk=object_id)
+        button=gettext_lazy("Archive"),
+    ),
+)
+def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+    mine = page.get_queryset(request).filter(pk=object_id)
+    filed = filing.archive(mine, by=actor(request), now=timezone.now())
+    if filed.kept:
+        return refused(request, form, _first_of_all(filed.kept[0]))
+    url = page_url(Campaign(pk=object_id))
+    return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
+
+
+@action(
+    description=gettext_lazy("Bring back"),
+    icon="unarchive",
+    permissions=["filing"],
+    dialog=ask(gettext_lazy("Bring it back into the list?"), button=gettext_lazy("Bring back")),
+)
+def bring_back(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+    filing.bring_back(page.get_queryset(request).filter(pk=object_id), by=actor(request))
+    return done(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
+
+
+# --- Many -----------------------------------------------------------------------------------------
+
+
+@admin.action(description=gettext_lazy("Add tags"), permissions=["filing"])
+def tag_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    error = ""
+    if "confirmed" in request.POST:
         try:
-            filing.set_tags(campaign, form.cleaned_data["tags"], by=actor(request))
-        except ValidationError as error:
-            return refused(request, form, " ".join(error.messages))
-        return done(request, _("The tags are saved."), to=page_url(campaign))
+            tags = filing.tags_in(request.POST.get("tags", ""))
+            if not tags:
+                raise ValidationError(_("Write at least one tag."))
+            filing.add_tags(queryset.select_related("project"), tags, by=actor(request))
+        except ValidationError as refusal:
+            error = " ".join(refusal.messages)
+        else:
+            return _told(request, _("Tagged: %(names)s."), list(queryset))
+    title, hint = _("Add tags to these campaigns"), str(HOW_TO_TAG)
+    return _asked(page, request, queryset, title=title, hint=hint, error=error)
 
-    @action(
-        description=gettext_lazy("Archive"),
-        icon="inventory_2",
-        permissions=["filing"],
-        dialog=ask(
-            gettext_lazy("Archive this campaign?"),
-            text=gettext_lazy(
-                "It leaves the list; its runs and results stay, and you can bring it back."
-            ),
-            button=gettext_lazy("Archive"),
-        ),
-    )
-    def archive(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        mine = self.get_queryset(request).filter(pk=object_id)
-        filed = filing.archive(mine, by=actor(request), now=timezone.now())
-        if filed.kept:
-            return refused(request, form, _first_of_all(filed.kept[0]))
-        url = page_url(Campaign(pk=object_id))
-        return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
 
-    @action(
-        description=gettext_lazy("Bring back"),
-        icon="unarchive",
-        permissions=["filing"],
-        dialog=ask(gettext_lazy("Bring it back into the list?"), button=gettext_lazy("Bring back")),
-    )
-    def bring_back(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        filing.bring_back(self.get_queryset(request).filter(pk=object_id), by=actor(request))
-        return done(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
+@admin.action(description=gettext_lazy("Archive"), permissions=["filing"])
+def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    if "confirmed" not in request.POST:
+        return _asked(
+            page,
+            request,
+            queryset,
+            title=_("Archive these campaigns?"),
+            hint=_("They leave the list; runs and results stay, and you can bring them back."),
+            kept=filing.unfinished(queryset),
+        )
+    filed = filing.archive(queryset, by=actor(request), now=timezone.now())
+    if filed.kept:
+        said = _("Not archived, for a run of theirs is not finished: %(names)s.")
+        messages.warning(request, said % {"names": named(filed.kept)})
+    return _told(request, _("Archived: %(names)s."), filed.done)
 
-    # --- Many ----------------------------------------------------------------------------------
 
-    @admin.action(description=gettext_lazy("Add tags"), permissions=["filing"])
-    def tag_many(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        error = ""
-        if "confirmed" in request.POST:
-            try:
-                tags = filing.tags_in(request.POST.get("tags", ""))
-                if not tags:
-                    raise ValidationError(_("Write at least one tag."))
-                filing.add_tags(queryset.select_related("project"), tags, by=actor(request))
-            except ValidationError as refusal:
-                error = " ".join(refusal.messages)
-            else:
-                return self._told(request, _("Tagged: %(names)s."), list(queryset))
-        title, hint = _("Add tags to these campaigns"), str(HOW_TO_TAG)
-        return self._asked(request, queryset, title=title, hint=hint, error=error)
+@admin.action(description=gettext_lazy("Bring back"), permissions=["filing"])
+def bring_back_many(
+    page: Page, request: HttpRequest, queryset: QuerySet[Any]
+) -> HttpResponse | None:
+    if "confirmed" not in request.POST:
+        title = _("Bring these campaigns back into the list?")
+        return _asked(page, request, queryset.exclude(archived_at=None), title=title, hint="")
+    filed = filing.bring_back(queryset, by=actor(request))
+    return _told(request, _("In the list again: %(names)s."), filed.done)
 
-    @admin.action(description=gettext_lazy("Archive"), permissions=["filing"])
-    def archive_many(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        if "confirmed" not in request.POST:
-            return self._asked(
-                request,
-                queryset,
-                title=_("Archive these campaigns?"),
-                hint=_("They leave the list; runs and results stay, and you can bring them back."),
-                kept=filing.unfinished(queryset),
-            )
-        filed = filing.archive(queryset, by=actor(request), now=timezone.now())
-        if filed.kept:
-            said = _("Not archived, for a run of theirs is not finished: %(names)s.")
-            messages.warning(request, said % {"names": named(filed.kept)})
-        return self._told(request, _("Archived: %(names)s."), filed.done)
 
-    @admin.action(description=gettext_lazy("Bring back"), permissions=["filing"])
-    def bring_back_many(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        if "confirmed" not in request.POST:
-            title = _("Bring these campaigns back into the list?")
-            return self._asked(request, queryset.exclude(archived_at=None), title=title, hint="")
-        filed = filing.bring_back(queryset, by=actor(request))
-        return self._told(request, _("In the list again: %(names)s."), filed.done)
+def _asked(page: Page, request: HttpRequest, queryset: QuerySet[Any], **said: Any) -> HttpResponse:
+    kept = set(said.pop("kept", Campaign.objects.none()).values_list("pk", flat=True))
+    context = {
+        **page.admin_site.each_context(request),
+        **said,
+        "opts": page.opts,
+        "verb": request.POST.get("action", ""),
+        "rows": [(row, row.pk in kept) for row in queryset],
+        "possible": any(row.pk not in kept for row in queryset),
+        "tags": request.POST.get("tags", ""),
+        "known_tags": filing.known_tags(row.project_id for row in queryset),
+    }
+    return TemplateResponse(request, "admin/campaigns/campaign/many.html", context)
 
-    def _asked(self, request: HttpRequest, queryset: QuerySet[Any], **said: Any) -> HttpResponse:
-        kept = set(said.pop("kept", Campaign.objects.none()).values_list("pk", flat=True))
-        context = {
-            **self.admin_site.each_context(request),
-            **said,
-            "opts": self.opts,
-            "verb": request.POST.get("action", ""),
-            "rows": [(row, row.pk in kept) for row in queryset],
-            "possible": any(row.pk not in kept for row in queryset),
-            "tags": request.POST.get("tags", ""),
-            "known_tags": filing.known_tags(row.project_id for row in queryset),
-        }
-        return TemplateResponse(request, "admin/campaigns/campaign/many.html", context)
 
-    def _told(self, request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
-        if rows:
-            messages.success(request, text % {"names": named(rows)})
-        return HttpResponseRedirect(request.get_full_path())
+def _told(request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
+    if rows:
+        messages.success(request, text % {"names": named(rows)})
+    return HttpResponseRedirect(request.get_full_path())
 
 
 def _first_of_all(campaign: Campaign) -> str:

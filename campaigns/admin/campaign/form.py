@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,29 +12,18 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
-from campaigns.admin.meanwhile import Meanwhile
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import SETTINGS
+from campaigns.texts.writing.two_writers import Meanwhile
 from notifications.admin.furniture.duration_field import DurationText
-from notifications.admin.furniture.widgets import WallClockInput
+from notifications.admin.furniture.wall_clock import WallClock
 from notifications.people.project import Project
 from notifications.staff import seen
-from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, validate_year
+from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 
 WORDS = {setting.field: setting.words for setting in SETTINGS}
 HINTS = {setting.field: setting.hint for setting in SETTINGS}
-
-
-class WallClock(forms.DateTimeField):
-    """What a clock on the wall shows; the zone is another field's business."""
-
-    widget = WallClockInput
-    default_validators = [validate_year]
-
-    def to_python(self, value: Any) -> Any:
-        moment = super().to_python(value)
-        return moment.replace(tzinfo=None) if isinstance(moment, datetime) else moment
 
 
 def _asked(name: str, field: Any) -> Any:

@@ -10,15 +10,15 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.admin.campaign.form import WallClock
 from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.rhythm import Rhythm
+from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 
-SHOWN = 4
+TIMES_SHOWN = 4
 
 
 @dataclass
@@ -79,8 +79,9 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
         raise ValidationError(_("Choose how often."))
     end = WallClock(required=False).clean(posted.get("until", ""))
     until = on_the_clock(end, when.zone) if end else None
-    found = list(islice(Rhythm(first, posted["repeat"], when.zone, until).after(now), SHOWN + 1))
-    when.times, when.ends = found[:SHOWN], len(found) <= SHOWN
+    rhythm = Rhythm(first, posted["repeat"], when.zone, until)
+    found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
+    when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
     if not found:
         raise ValidationError(_("With this end it would never go out."))
 

@@ -18,8 +18,8 @@ from campaigns.admin.run.rate_line import Mark, nice_top
 from campaigns.runs.run import Run
 from notifications.values.shares import share
 
-SHOWN = 14
-LOOKED_AT = 28  # days, for what is usual
+DAYS_SHOWN = 14
+DAYS_READ = 28  # days, for what is usual
 BAR, GAP, HEIGHT = 36.0, 14.0, 150.0
 
 
@@ -70,7 +70,7 @@ class Days:
 def days_of(runs: QuerySet[Run], now: datetime, zone: str) -> Days:
     here = ZoneInfo(zone)
     today = now.astimezone(here).date()
-    first = datetime.combine(today - timedelta(days=LOOKED_AT), datetime.min.time(), here)
+    first = datetime.combine(today - timedelta(days=DAYS_READ), datetime.min.time(), here)
     found = {
         row["day"]: Day(row["day"], row["accepted"], row["failed"])
         for row in runs.filter(started_at__gte=first)
@@ -81,7 +81,7 @@ def days_of(runs: QuerySet[Run], now: datetime, zone: str) -> Days:
     }
     before = [day for day in found.values() if day.day < today and day.accepted + day.failed]
     usual = median(day.accepted for day in before) if before else None
-    shown = [today - timedelta(days=ago) for ago in range(SHOWN - 1, -1, -1)]
+    shown = [today - timedelta(days=ago) for ago in range(DAYS_SHOWN - 1, -1, -1)]
     bars = [found.get(day, Day(day, 0, 0)) for day in shown]
     top = nice_top(max([day.accepted + day.failed for day in bars] + [usual or 0, 1]))
     return Days(
@@ -91,7 +91,7 @@ def days_of(runs: QuerySet[Run], now: datetime, zone: str) -> Days:
             sum(d.failed for d in before), sum(d.accepted + d.failed for d in before)
         ),
         bars=[_drawn(day, slot, top) for slot, day in enumerate(bars)],
-        width=SHOWN * (BAR + GAP),
+        width=DAYS_SHOWN * (BAR + GAP),
         heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
         usual_at=HEIGHT - HEIGHT * (usual or 0) / top,
         verdict=_verdict(bars[-1], usual),

@@ -28,9 +28,9 @@ from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share
 
-SHOWN = 8
+RUNS_SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)
-DAY = timedelta(days=1)
+A_DAY = timedelta(days=1)
 STATE = Run.State
 
 
@@ -55,15 +55,15 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
     of_project = Run.objects.filter(project=project)
     runs = of_project.select_related("campaign", "project")
     moving = runs.filter(state__in=[STATE.PREPARING, STATE.SENDING], finished_at=None)
-    running = list(moving.order_by("-pk")[:SHOWN])
-    scheduled = list(runs.filter(state=STATE.SCHEDULED).order_by("scheduled_at")[:SHOWN])
+    running = list(moving.order_by("-pk")[:RUNS_SHOWN])
+    scheduled = list(runs.filter(state=STATE.SCHEDULED).order_by("scheduled_at")[:RUNS_SHOWN])
     recent = runs.filter(state__in=[STATE.FINISHED, STATE.CANCELLED])
     zone = project.timezone if project else "UTC"  # whose midnight ends a day
     return {
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": _needs_a_person(runs, now),
-        "recent": recent.order_by("-pk")[:SHOWN],
+        "recent": recent.order_by("-pk")[:RUNS_SHOWN],
         "any_runs": of_project.exists(),
         "silence": _silence(now),
         "days": days_of(of_project, now, zone),
@@ -95,7 +95,7 @@ def _paused(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
     """Paused with a cause; late in starting; ended with outcomes that nobody knows."""
-    paused = [{"run": run, **pause_in_words(run)} for run in _paused(runs)[:SHOWN]]
+    paused = [{"run": run, **pause_in_words(run)} for run in _paused(runs)[:RUNS_SHOWN]]
     overdue = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
     late = [
         {
@@ -104,9 +104,9 @@ def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
             % {"ago": in_words(now - run.scheduled_at)},
             "next_step": _("Check that the scheduler (“beat”) and a worker are running."),
         }
-        for run in overdue.order_by("scheduled_at")[:SHOWN]
+        for run in overdue.order_by("scheduled_at")[:RUNS_SHOWN]
     ]
-    ended = runs.filter(finished_at__gt=now - DAY, unknown__gt=0).order_by("-pk")
+    ended = runs.filter(finished_at__gt=now - A_DAY, unknown__gt=0).order_by("-pk")
     unknown = [
         {
             "run": run,
@@ -114,7 +114,7 @@ def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
             "cause": _("It ended with %(count)s unknown outcomes.") % {"count": f"{count:,}"},
             "next_step": _("Look who they are, then send again or let them be."),
         }
-        for run in ended[:SHOWN]
+        for run in ended[:RUNS_SHOWN]
         if (count := unknowns.undecided(run))
     ]
     return [*paused, *late, *unknown]

@@ -39,7 +39,7 @@ BARS = (
 SENT_TO_AGAIN = {*NOBODY_KNOWS, *OF_THE_MOMENT} - {Reason.LET_BE}
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
-MOVING = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
+CHANGES_BY_ITSELF = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
 LABELS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),
@@ -94,7 +94,7 @@ def course(run: Run, now: datetime) -> dict[str, Any]:
 
 def moving(run: Run) -> bool:
     """Whether anything can change without a person. A cancelled run is still closing its chunks."""
-    return run.unfinished and run.state in MOVING
+    return run.unfinished and run.state in CHANGES_BY_ITSELF
 
 
 COMING_BACK = "visibilitychange from:document"

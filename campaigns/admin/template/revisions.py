@@ -8,13 +8,13 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.urls import path, reverse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
-from campaigns.texts.revision import KEPT, TemplateRevision
+from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
 from campaigns.texts.template import Template
 from campaigns.texts.writing.meanwhile import who
 from campaigns.texts.writing.places import place, shown
@@ -24,49 +24,35 @@ from notifications.admin.furniture.page import Page, actor, page_url
 BESIDE_THE_FORM, LISTED = 5, 200
 
 
-class WithRevisions(Page):
-    """What the page of a template knows of its past."""
+def history(template: Template, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
+    """The newest revisions, and whether there are older ones."""
+    kept = list(template.revisions.all()[: listed + 1])
+    rows = [_row(new, old) for new, old in zip(kept, [*kept[1:], None], strict=False)]
+    return {
+        "rows": rows[:listed],
+        "older": len(kept) > listed,
+        "zone": template.project.timezone,
+    }
 
-    def get_urls(self) -> list[Any]:
-        listed, one = self.guarded(self.revisions_view), self.guarded(self.revision_view)
+
+class Revisions:
+    """The list of a template's revisions, and one of them."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def urls(self) -> list[URLPattern]:
+        listed, one = self.page.guarded(self.revisions_view), self.page.guarded(self.revision_view)
         past = "<path:object_id>/revisions/"
         return [
             path(past, listed, name="template_revisions"),
             path(f"{past}<int:number>/", one, name="template_revision"),
-            *super().get_urls(),
         ]
-
-    # --- Writing -------------------------------------------------------------------------------
-
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Any:
-        # Who deletes it changes no text, and asks outside of a transaction first.
-        deletes = request.path.endswith("/delete/")
-        if request.method == "POST" and not deletes:
-            revision.open_for_change(row_id(object_id) or 0)
-        return super().get_object(request, object_id, from_field)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        revision.keep(obj, by=actor(request))
-
-    # --- Looking back --------------------------------------------------------------------------
-
-    def history(self, template: Template, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
-        """The newest revisions, and whether there are older ones."""
-        kept = list(template.revisions.all()[: listed + 1])
-        rows = [_row(new, old) for new, old in zip(kept, [*kept[1:], None], strict=False)]
-        return {
-            "rows": rows[:listed],
-            "older": len(kept) > listed,
-            "zone": template.project.timezone,
-        }
 
     def revisions_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
-        context = {**self.history(template, LISTED), "title": _("History of “%s”") % template}
-        return self._page(request, template, "revisions.html", context)
+        context = {**history(template, LISTED), "title": _("History of “%s”") % template}
+        return self._drawn(request, template, "revisions.html", context)
 
     def revision_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
         template = self._template(request, object_id)
@@ -86,9 +72,9 @@ class WithRevisions(Page):
             "first": before is None,
             "since_before": shown(_changed(kept, before)),
             "until_now": shown(changes(revision.content_of(template), kept.content)),
-            "may_change": self.has_change_permission(request, template),
+            "may_change": self.page.has_change_permission(request, template),
         }
-        return self._page(request, template, "revision.html", context)
+        return self._drawn(request, template, "revision.html", context)
 
     # --- The way back --------------------------------------------------------------------------
 
@@ -96,7 +82,7 @@ class WithRevisions(Page):
         self, request: HttpRequest, template: Template, kept: TemplateRevision
     ) -> HttpResponse:
         """The old text becomes the newest revision; nothing between is lost."""
-        if not self.has_change_permission(request, template):
+        if not self.page.has_change_permission(request, template):
             raise PermissionDenied
         here = HttpResponseRedirect(request.get_full_path())
         with transaction.atomic():
@@ -109,7 +95,7 @@ class WithRevisions(Page):
                 )
                 messages.error(request, words)
                 return here
-            for name in KEPT:
+            for name in CONTENT_FIELDS:
                 if name != "name":
                     setattr(template, name, kept.content.get(name, getattr(template, name)))
             try:
@@ -120,26 +106,26 @@ class WithRevisions(Page):
                 return here
             template.save()
             revision.keep(template, by=actor(request))
-            self.record(request, "brought back", template, revision=kept.number)
+            self.page.record(request, "brought back", template, revision=kept.number)
         messages.success(request, _("Revision %s is back.") % kept.number)
         return HttpResponseRedirect(page_url(template))
 
     # --- Both ----------------------------------------------------------------------------------
 
     def _template(self, request: HttpRequest, object_id: str) -> Template:
-        template = super().get_object(request, object_id)
-        if not isinstance(template, Template):
-            raise Http404
-        if not self.has_view_permission(request, template):
+        # Not as the form asks for it: that would lock the row, outside of a transaction.
+        mine = self.page.get_queryset(request)
+        template: Template = get_object_or_404(mine, pk=row_id(object_id) or 0)
+        if not self.page.has_view_permission(request, template):
             raise PermissionDenied
         return template
 
-    def _page(
+    def _drawn(
         self, request: HttpRequest, template: Template, name: str, context: dict[str, Any]
     ) -> HttpResponse:
         around = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
+            **self.page.admin_site.each_context(request),
+            "opts": self.page.opts,
             "original": template,
             "zone": template.project.timezone,
             "form_url": page_url(template),

@@ -14,16 +14,16 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
-from campaigns.admin.template.revisions import WithRevisions
-from campaigns.texts import preview
+from campaigns.admin.template.revisions import Revisions, history
+from campaigns.texts import preview, revision
 from campaigns.texts.comparison import changes
-from campaigns.texts.revision import content_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.places import shown
 from campaigns.texts.writing.problems import found
 from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.page import actor
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, actor
 from notifications.admin.furniture.unfolded import display
 from notifications.fcm.options import PLATFORMS
 from notifications.people import images
@@ -34,7 +34,7 @@ MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
 
 
 @admin.register(Template)
-class TemplatePage(WithRevisions):
+class TemplatePage(Page):
     form = TemplateForm
     list_display = ["name", "reads", "languages", "used"]
     list_select_related = ["project"]
@@ -57,6 +57,7 @@ class TemplatePage(WithRevisions):
             path("preview/", shown, name="template_preview"),
             path("variables/", known, name="template_variables"),
             path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
+            *Revisions(self).urls(),
             *super().get_urls(),
         ]
 
@@ -78,25 +79,42 @@ class TemplatePage(WithRevisions):
         said = _("the campaign “%(name)s”")
         return [said % {"name": campaign} for campaign in obj.campaigns.all()[:10]]
 
+    # --- The form ------------------------------------------------------------------------------
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        # Who deletes it changes no text, and asks outside of a transaction first.
+        deletes = request.path.endswith("/delete/")
+        if request.method == "POST" and not deletes:
+            revision.open_for_change(row_id(object_id) or 0)
+        return super().get_object(request, object_id, from_field)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        revision.keep(obj, by=actor(request))
+
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         context["platforms"] = [
             (label, PLATFORMS[name].items()) for name, label in Device.Platform.choices
         ]
         template = context.get("original")
         if template is not None:
-            context |= self.history(template)
+            context |= history(template)
             mine = template.revisions.filter(by=actor(request)).first()
             context["newest_of_mine"] = mine.number if mine else 0
             if not self.has_change_permission(request, template):
                 context["only_shown"] = as_posted(template)
                 context["as_it_is"] = shown(
-                    one for one in changes({}, content_of(template)) if one.after
+                    one for one in changes({}, revision.content_of(template)) if one.after
                 )
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
         if meanwhile is not None:
             context |= {"taken": shown(meanwhile.taken), "disputed": shown(meanwhile.disputed)}
         return super().render_change_form(request, context, *args, **kw)
+
+    # --- Beside the form -----------------------------------------------------------------------
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The form's texts for one person; nothing is saved. Redrawn while one types."""

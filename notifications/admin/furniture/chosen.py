@@ -14,14 +14,14 @@ from django.http import HttpRequest
 from notifications.people.project import Project
 
 SESSION = "project"
-KEPT = "_projects_found"
+ON_THE_REQUEST = "_projects_found"
 
 
 def projects(request: HttpRequest) -> list[Project]:
     """All of them, asked once a request."""
-    if not hasattr(request, KEPT):
-        setattr(request, KEPT, list(Project.objects.order_by("name", "pk")))
-    found: list[Project] = getattr(request, KEPT)
+    if not hasattr(request, ON_THE_REQUEST):
+        setattr(request, ON_THE_REQUEST, list(Project.objects.order_by("name", "pk")))
+    found: list[Project] = getattr(request, ON_THE_REQUEST)
     return found
 
 
@@ -42,7 +42,7 @@ def named(request: HttpRequest) -> Project | None:
 
 def seen(request: HttpRequest) -> Project | None:
     """The one a page was made in, if it asked for any: this asks the database nothing."""
-    return chosen(request) if hasattr(request, KEPT) else None
+    return chosen(request) if hasattr(request, ON_THE_REQUEST) else None
 
 
 def choose(request: HttpRequest, project: Project) -> None:

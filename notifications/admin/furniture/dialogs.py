@@ -47,7 +47,7 @@ class Dialog(BaseDialogForm):
         return render_to_string(self.template, {"form": self, **self.context()}, self.request)
 
 
-class Final(Dialog):
+class FinalDialog(Dialog):
     """What cannot be taken back looks like it."""
 
     danger = True

@@ -17,7 +17,7 @@ from notifications.admin.furniture.widgets import CodeArea
 from notifications.values import exact
 from notifications.values.nesting import MAX_DEPTH, too_deep
 
-MOST_SAID = 20  # digits of a number that is refused
+DIGITS_SAID = 20  # digits of a number that is refused
 
 
 def _whole(written: str) -> float:
@@ -35,7 +35,7 @@ def _fraction(written: str) -> float:
 
 
 def _too_large(number: str) -> ValidationError:
-    shown = number if len(number) <= MOST_SAID else f"{number[:MOST_SAID]}…"
+    shown = number if len(number) <= DIGITS_SAID else f"{number[:DIGITS_SAID]}…"
     return ValidationError(_("%(number)s is too large a number.") % {"number": shown})
 
 

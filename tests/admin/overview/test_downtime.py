@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from config import downtime
+from config.pages import downtime
 from notifications.pace import pacing
 from notifications.people.project import Project
 from notifications.staff.team import Role

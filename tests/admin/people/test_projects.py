@@ -20,7 +20,7 @@ from django.utils import timezone
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from config import projects
+from config.middleware import projects
 from notifications.admin.furniture.page import Page
 from notifications.people.project import Project
 from notifications.staff import audit
@@ -128,7 +128,7 @@ def test_the_same_pages_show_it_once_one_goes_there(
 
 
 def test_every_part_of_an_address_is_known_to_name_a_row_or_none(rows: dict[str, int]) -> None:
-    """A new page that names a row otherwise must say so in `config/projects.py`."""
+    """A new page that names a row otherwise must say so in `config/middleware/projects.py`."""
     known = {*projects.ABOUT, *projects.NO_ROWS, "object_id"}
     strange = {
         (str(page.name), part)

@@ -106,7 +106,7 @@ def _nobody_is_ever_missing() -> None:
     from campaigns.runs import absence, chunk, tick
 
     for module in (absence, chunk, tick):
-        patch(module, "LONG", timedelta(days=365))
+        patch(module, "LONG_SILENCE", timedelta(days=365))
 
 
 @bug("the first tick ends an absence", fault="F19")

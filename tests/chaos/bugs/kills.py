@@ -52,8 +52,8 @@ def _two_transactions() -> None:
     """The chunks are committed before the run is moved."""
     from django.db import connection
 
+    from campaigns import failpoints
     from campaigns.engine import freezing
-    from campaigns.runs import failpoints
 
     hit = failpoints.hit
 

@@ -32,7 +32,7 @@ def _at_the_first_look() -> None:
 
     def doubt_at_once(run: Any) -> None:
         leased = run.chunks.filter(state="leased", lease_until__lt=Now())
-        leased.update(doubted_at=Now() - 2 * chunk.A_MOMENT)
+        leased.update(doubted_at=Now() - 2 * chunk.HEARD_WITHIN)
 
     patch(chunk, "_doubt", doubt_at_once)
 

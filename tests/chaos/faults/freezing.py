@@ -7,7 +7,7 @@ import time
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.runs.failpoints import NAP_SECONDS
+from campaigns.failpoints import NAP_SECONDS
 from notifications.people.device import Device
 from tests.chaos.door import Answer, Door
 from tests.chaos.fault import fault

@@ -13,7 +13,7 @@ from pytest import MonkeyPatch
 from campaigns import control
 from campaigns.audiences import rules
 from campaigns.audiences.audience import Audience
-from campaigns.audiences.bounds import KEPT
+from campaigns.audiences.bounds import AS_KEPT
 from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -109,7 +109,7 @@ def test_of_far_too_many_rules_only_the_first_are_looked_at(word: str, node: Any
     wide = Wide([node] * 50_000)
     assert rules.problems({word: wide})
     assert wide.seen <= 1_500
-    assert rules.problems({"not": {word: wide}}, KEPT)
+    assert rules.problems({"not": {word: wide}}, AS_KEPT)
     assert wide.seen <= 1_500 + 2_000
 
 

@@ -33,7 +33,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     make_people(project, 2)
     for module in (audience, outlook, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
-    monkeypatch.setattr(sampling, "BUDGET_SECONDS", AT_ONCE)
+    monkeypatch.setattr(sampling, "SAMPLE_SECONDS", AT_ONCE)
     monkeypatch.setattr(sampling, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
     everybody = sampling.Part(PEOPLE_AND_DEVICES, 1)

@@ -12,7 +12,7 @@ django.setup()
 def main(now: str, times: str, key: str, address: str) -> None:
     from django.test import RequestFactory
 
-    from config import rate_limits
+    from config.middleware import rate_limits
 
     rate_limits.clock = lambda: now
     request = RequestFactory().get(

@@ -15,8 +15,8 @@ from django.conf import LazySettings, settings
 from django.test import Client
 from django.urls import reverse
 
-from config import rate_limits
-from config.rate_limits import Limit, Limits
+from config.middleware import rate_limits
+from config.middleware.rate_limits import Limit, Limits
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role

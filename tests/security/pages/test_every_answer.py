@@ -112,7 +112,7 @@ def test_our_own_failure_has_them_and_shows_nothing_of_it(
         raise RuntimeError("innermost words")
 
     client = logged_in(Role.OWNER)
-    monkeypatch.setattr("config.operations._health", fail)
+    monkeypatch.setattr("config.pages.operations._health", fail)
     answer = client.get("/admin/operations/")
     assert answer.status_code == 500
     _assert_guarded(answer)

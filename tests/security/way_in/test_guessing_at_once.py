@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from config import log_in
+from config.pages import log_in
 from notifications.staff.guessing import Guesses
 from notifications.staff.team import Role
 from tests.roles.people import somebody

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from config import log_in
+from config.pages import log_in
 from notifications.staff.guessing import Guesses
 from notifications.staff.team import Role
 from tests.admin.desk import text_of

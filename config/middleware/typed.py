@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from config.language import FOR_PEOPLE
+from config.middleware.language import FOR_PEOPLE
 
 NUL = "\x00"
 

@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, and how is it doing: what `config/probes.py` answers."""
+"""Is it alive, is it ready, and how is it doing: what `config/health/probes.py` answers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from django.utils.translation import gettext
 from prometheus_client import CollectorRegistry, generate_latest
 
 from campaigns.runs.tick import Tick
-from config.metrics import Metrics
-from config.prerequisites import missing_databases, old_postgresql
+from config.boot.prerequisites import missing_databases, old_postgresql
+from config.health.metrics import Metrics
 
 log = logging.getLogger(__name__)
 

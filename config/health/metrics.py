@@ -18,8 +18,8 @@ from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from config.broker import PRIORITY_STEPS
-from config.celery_settings import QUEUES
+from config.workers.broker import PRIORITY_STEPS
+from config.workers.celery_settings import QUEUES
 
 RECENT = timedelta(days=1)
 REASONS = """

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from kombu import Queue
 
-from config.broker import PRIORITY_STEPS
-from config.redis_address import tls_of
+from config.boot.redis_address import tls_of
+from config.workers.broker import PRIORITY_STEPS
 
 broker_url = settings.BROKER_URL
 broker_use_ssl = tls_of(broker_url) or False
@@ -50,7 +50,7 @@ redis_socket_keepalive = True
 redis_backend_health_check_interval = 25
 
 # --- The worker
-worker_consumer = "config.consumer:Careful"
+worker_consumer = "config.workers.consumer:Careful"
 worker_prefetch_multiplier = 1
 worker_max_tasks_per_child = 1000
 worker_max_memory_per_child = 500_000  # KiB

@@ -21,13 +21,14 @@ from kombu.exceptions import OperationalError
 from campaigns.admin.run.live import COMING_BACK
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from config import celery, health
-from config.celery_settings import QUEUES
+from config import celery
+from config.health import health
+from config.workers.celery_settings import QUEUES
 from notifications.admin.furniture.chosen import chosen
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
 AGAIN = "every 30s"
-MOVING = (Run.State.PREPARING, Run.State.SENDING)
+UNDER_WAY = (Run.State.PREPARING, Run.State.SENDING)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def downtime(request: HttpRequest) -> HttpResponse:
     of_run = "run" in request.GET
     # The overview says by itself for how long the scheduler is silent, if it ever spoke.
     with_scheduler = of_run or Tick.age(timezone.now()) is None
-    runs = Run.objects.filter(project=chosen(request), state__in=MOVING, finished_at=None)
+    runs = Run.objects.filter(project=chosen(request), state__in=UNDER_WAY, finished_at=None)
     context = {
         "troubles": list(troubles(with_scheduler=with_scheduler)),
         "trigger": AGAIN if runs.exists() else COMING_BACK,

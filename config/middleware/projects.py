@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from config.security import policy
+from config.middleware.security import policy
 from notifications.admin.furniture import chosen, onward
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact

@@ -23,7 +23,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from config.navigation import navigation
+from config.pages.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, page_url
@@ -31,7 +31,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.tails import ending_in
 
-SHOWN = 6
+SHOWN_OF_A_KIND = 6
 LONGEST = 300  # characters
 
 
@@ -83,12 +83,12 @@ def _rows(request: HttpRequest, model: type[Model]) -> Any:
 
 def _kind(title: str, found: Iterable[Found], more: str = "") -> Kind:
     shown = list(found)
-    return Kind(title, shown[:SHOWN], more if len(shown) > SHOWN else "")
+    return Kind(title, shown[:SHOWN_OF_A_KIND], more if len(shown) > SHOWN_OF_A_KIND else "")
 
 
 def _named(request: HttpRequest, term: str, model: type[Any], title: str) -> Kind:
     """Any part of the name: these are hundreds, written by hand, and not a million."""
-    rows = _rows(request, model).filter(name__icontains=term).order_by("-pk")[: SHOWN + 1]
+    rows = _rows(request, model).filter(name__icontains=term).order_by("-pk")[: SHOWN_OF_A_KIND + 1]
     return _kind(title, (Found(row.name, page_url(row)) for row in rows), _all(model, term))
 
 
@@ -103,7 +103,7 @@ def _runs(request: HttpRequest, term: str) -> Kind | None:
 
 def _people(request: HttpRequest, term: str) -> Kind:
     rows = _rows(request, Contact).prefetch_related(None).select_related(None)
-    rows = rows.filter(external_id__istartswith=term).order_by()[: SHOWN + 1]
+    rows = rows.filter(external_id__istartswith=term).order_by()[: SHOWN_OF_A_KIND + 1]
     found = (Found(row.external_id, page_url(row), row.locale) for row in rows)
     return _kind(_("People"), found, _all(Contact, term))
 
@@ -111,7 +111,7 @@ def _people(request: HttpRequest, term: str) -> Kind:
 def _devices(request: HttpRequest, term: str) -> Kind | None:
     if len(term) < LEAST_TAIL:
         return None
-    rows = ending_in(_rows(request, Device), term).order_by()[:SHOWN]
+    rows = ending_in(_rows(request, Device), term).order_by()[:SHOWN_OF_A_KIND]
     of = _("of %(person)s")
     found = (
         Found(str(row), page_url(row), of % {"person": row.contact.external_id}) for row in rows

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
 from django.http.request import split_domain_port, validate_host
 from django.utils import translation
 
-from config import health
+from config.health import health
 from notifications.requests.origin import INSIDE
 
 FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")

@@ -22,14 +22,15 @@ from kombu.exceptions import OperationalError
 from campaigns import tasks
 from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
-from config import celery, health, metrics
+from config import celery
+from config.health import health, metrics
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.page import actor
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 
-DAY = timedelta(days=1)
+A_DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there
 SHOWN_KEYS = 8
 

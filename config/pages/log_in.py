@@ -19,7 +19,7 @@ from notifications.staff.guessing import Kind, Try
 LONGEST = User._meta.get_field("username").max_length or 0
 # To look at a password costs a fifth of a second of a core, on purpose. Guesses from a thousand
 # addresses shall not take every thread of the process from those who are in already.
-AT_ONCE = BoundedSemaphore(2)
+ROOM = BoundedSemaphore(2)
 ROOM_SECONDS = 0.1
 BUSY = gettext_lazy("Very many are logging in at this moment. Try again in a few seconds.")
 
@@ -56,9 +56,9 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
 
 @contextmanager
 def _room() -> Iterator[None]:
-    if not AT_ONCE.acquire(timeout=ROOM_SECONDS):
+    if not ROOM.acquire(timeout=ROOM_SECONDS):
         raise ValidationError(BUSY, code="busy")
     try:
         yield
     finally:
-        AT_ONCE.release()
+        ROOM.release()

@@ -11,7 +11,7 @@ from django.template import RequestContext
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from config import navigation
+from config.pages import navigation
 from notifications.admin.furniture.page import page_url
 
 register = template.Library()

@@ -27,16 +27,16 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "Carillon",
     "SITE_SUBHEADER": _("Push campaigns that ring once"),
     "SITE_URL": None,
-    "LOGIN": {"form": "config.log_in.LogIn"},
+    "LOGIN": {"form": "config.pages.log_in.LogIn"},
     "SITE_SYMBOL": "notifications",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("carillon.svg")}
     ],
-    "ENVIRONMENT": "config.unfold.environment",
+    "ENVIRONMENT": "config.pages.unfold.environment",
     "DASHBOARD_CALLBACK": "campaigns.admin.overview.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more
-    "GLOBAL_CALLBACK": "config.projects.around",
+    "GLOBAL_CALLBACK": "config.middleware.projects.around",
     "STYLES": [
         lambda request: static("carillon.css"),
         lambda request: static("navigation.css"),
@@ -69,5 +69,5 @@ UNFOLD: dict[str, Any] = {
             {"title": _("Second factor"), "link": reverse_lazy("admin:second_factor")},
         ]
     },
-    "SIDEBAR": {"navigation": "config.navigation.navigation"},
+    "SIDEBAR": {"navigation": "config.pages.navigation.navigation"},
 }

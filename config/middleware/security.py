@@ -20,9 +20,9 @@ def policy(image_hosts: Iterable[str] = ()) -> str:
     )
 
 
-POLICY = policy()
+CONTENT_POLICY = policy()
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_POLICY,
     # People, devices and keys: neither a proxy nor the browser's history keeps any of it.
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",

@@ -1,0 +1,63 @@
+"""What the campaigns' list is narrowed down by: its state, its tags, the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.planning import filing
+from campaigns.runs.run import Run
+from notifications.admin.furniture.chosen import chosen
+
+
+class Shelf(admin.SimpleListFilter):
+    """The archive is not in the way unless one asks for it."""
+
+    title = gettext_lazy("archive")
+    parameter_name = "shelf"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("archived", _("Archived")), ("all", _("Both"))]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for number, choice in enumerate(super().choices(changelist)):
+            yield choice if number else choice | {"display": _("Not archived")}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "all":
+            return queryset
+        return queryset.filter(archived_at__isnull=self.value() != "archived")
+
+
+class Tag(admin.SimpleListFilter):
+    title = gettext_lazy("tag")
+    parameter_name = "tag"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        project = chosen(request)
+        return [(tag, tag) for tag in filing.known_tags([project.pk] if project else [])]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        tag = self.value()
+        return queryset.filter(tags__contains=[tag]) if tag else queryset
+
+
+class Standing(admin.SimpleListFilter):
+    """By the state of its latest run, which is what the list shows."""
+
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("draft", _("Not launched")), *Run.State.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "draft":
+            return queryset.filter(run_id=None)
+        return queryset.filter(run_state=self.value()) if self.value() else queryset

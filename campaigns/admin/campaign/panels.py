@@ -1,0 +1,178 @@
+"""Beside each step, what stands in its form would do; at the end the review."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.admin.campaign import when
+from campaigns.admin.campaign.in_place import MAKE
+from campaigns.audiences import reach
+from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.words import sentence
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import freshness
+from campaigns.planning.launch_check.report import Report
+from campaigns.texts import preview
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.json_field import JSONText
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow, within
+
+SHOWN_PEOPLE = 10
+FOLDER = "admin/campaigns/campaign"
+
+
+class Panels:
+    """Redrawn while one types; nothing is saved."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def urls(self) -> list[URLPattern]:
+        guarded = self.page.guarded
+        return [
+            path("who/", guarded(require_POST(self.who_view)), name="campaign_who"),
+            path("what/", guarded(require_POST(self.what_view)), name="campaign_what"),
+            path("when/", guarded(require_POST(self.when_view)), name="campaign_when"),
+            path(
+                "<int:pk>/review/",
+                guarded(require_GET(self.review_view)),
+                name="campaign_review",
+            ),
+        ]
+
+    def who_view(self, request: HttpRequest) -> HttpResponse:
+        """The audience as it stands in the form: in words, counted, and a few of its people."""
+        context: dict[str, Any] = {}
+        try:
+            project, rules = _audience_in(request)
+            context = {
+                "said": sentence(rules, project_id=project.pk),
+                "reach": reach.quick(project.pk, rules),
+            }
+            with suppress(TooSlow), within(seconds=0.2):
+                context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
+        except ValidationError as error:
+            context["hint"] = " ".join(error.messages)
+        return render(request, f"{FOLDER}/who.html", context)
+
+    def what_view(self, request: HttpRequest) -> HttpResponse:
+        """The text as it stands in the form, on three phones, for one person."""
+        try:
+            project, template = _text_in(request)
+            template.clean()
+            context = _on_phones(request, project, template)
+        except ValidationError as error:
+            context = {"problems": error.messages}
+        return render(request, f"{FOLDER}/what.html", context)
+
+    def when_view(self, request: HttpRequest) -> HttpResponse:
+        """The times as they stand in the form: the days it goes out, and how long it takes."""
+        mine = self.page.get_queryset(request).select_related("audience", "project")
+        campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
+        context = {"when": when.read(request.POST, campaign, timezone.now())}
+        return render(request, f"{FOLDER}/when_panel.html", context)
+
+    def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        related = Campaign.objects.select_related("audience", "template", "project")
+        campaign = related.filter(pk=pk).first()
+        if campaign is None or self.page.get_object(request, str(pk)) is None:
+            raise Http404
+        context = {
+            "campaign": campaign,
+            "review": Report(campaign, timezone.now()),
+            "zone": campaign.timezone,
+            "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
+            "current_run": campaign.current_run(),
+            "may_launch": self.page.opens(request, "launch"),
+            "may_change": self.page.has_change_permission(request),
+            "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
+        }
+        return render(request, f"{FOLDER}/review.html", context)
+
+
+# --- What stands in the form ----------------------------------------------------------------------
+
+
+def _project_in(request: HttpRequest) -> Project:
+    """A disabled field is not posted: then the only project is meant, or the saved row's."""
+    project = named(request)
+    if project is None:
+        raise ValidationError(_("Choose a project first."))
+    return project
+
+
+def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
+    project = _project_in(request)
+    if request.POST.get("audience_from") == MAKE:
+        rules = JSONText(required=True).clean(request.POST.get("rules", ""))
+        validate_rules(rules, project_id=project.pk)
+        return project, rules
+    chosen = Audience.objects.filter(project=project, pk=row_id(request.POST.get("audience")) or 0)
+    audience = chosen.first()
+    if audience is None:
+        raise ValidationError(_("Choose an audience: here you see who they are, and how many."))
+    audience.clean()
+    return project, audience.effective_rules
+
+
+def _text_in(request: HttpRequest) -> tuple[Project, Template]:
+    project = _project_in(request)
+    if request.POST.get("template_from") == MAKE:
+        texts = {name: request.POST.get(name, "") for name in TEXTS}
+        if not (texts["title"] or texts["body"]):
+            raise ValidationError(_("Write a title and a text: here you see them on a phone."))
+        return project, Template(project=project, **texts)
+    chosen = Template.objects.filter(project=project, pk=row_id(request.POST.get("template")) or 0)
+    template = chosen.first()
+    if template is None:
+        raise ValidationError(_("Choose a template: here you see it on a phone."))
+    return project, template
+
+
+def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
+    content = template.frozen()
+    asked = request.POST.get("preview_person", "").strip()
+    person = preview.somebody(project, asked) if asked else _somebody(request, project)
+    wanted = request.POST.get("preview_locale", "")
+    locale = wanted if wanted in content["locales"] else ""
+    return {
+        "cards": preview.cards(content, person, locale=locale),
+        "variables": preview.variables(content, project),
+        "person": person,
+        "unknown_person": asked if asked and person is None else "",
+        "locale": locale,
+        "locales": sorted(content["locales"]),
+        "project": project,
+        "template": template,
+        "dark": request.POST.get("preview_dark") == "on",
+        "platform": request.POST.get("preview_platform", "android"),
+    }
+
+
+def _somebody(request: HttpRequest, project: Project) -> Contact | None:
+    """Of the audience, if one is chosen: they are the ones who will read it."""
+    try:
+        _, rules = _audience_in(request)
+    except ValidationError:
+        return preview.somebody(project)
+    people: list[Contact] = []
+    with suppress(TooSlow, ValidationError), within(seconds=0.2):
+        people = sample(project.pk, rules, size=SHOWN_PEOPLE)
+    return random.choice(people) if people else preview.somebody(project)

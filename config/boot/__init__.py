@@ -1,0 +1,1 @@
+"""What is read, and what is refused, before anything starts. The launcher needs it too."""

@@ -1,0 +1,1 @@
+"""How it is doing: told to machines, at addresses and in numbers of their own."""

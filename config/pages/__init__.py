@@ -1,0 +1,1 @@
+"""What stands around the pages: log-in, navigation, search; and the operator's own page."""

@@ -1,0 +1,1 @@
+"""How Celery's workers behave: their settings, their broker, and how they take a message."""
