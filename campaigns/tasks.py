@@ -100,7 +100,7 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         ring_wave(released)
-    if engine.freezes_on(run_id):
+    if engine.goes_on(run_id):
         _publish(run_id)
 
 

@@ -110,10 +110,10 @@ def _held(run_id: int) -> Run:
     return Run.objects.select_for_update(no_key=True).get(pk=run_id)
 
 
-def freezes_on(run_id: int) -> bool:
-    """Whether there is a part to freeze that nobody is at: worth another look at once."""
+def goes_on(run_id: int) -> bool:
+    """Whether there is more to freeze or to close that nobody is at: worth another look at once."""
     left = any(run.freezing for run in Run.objects.filter(pk=run_id))
-    return left and freezing.is_free(run_id)
+    return (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:
