@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from campaigns.runs.chunk import Claim
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, platform_keys, rows, sending, settling
@@ -39,7 +40,7 @@ def lose_it_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list
         (rows, "whom"),
         (breakers, "look"),
         (settling, "retire_dead"),
-        (rows.Claim, "close"),
+        (Claim, "close"),
     ],
 )
 def test_a_worker_asks_again_until_postgresql_answers(
