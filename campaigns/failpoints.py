@@ -1,4 +1,4 @@
-"""Places where a test may kill us: `CARILLON_FAILPOINT=after_claim:kill:0.1`. Else they do nothing.
+"""Places where a test may kill us: `CARILLON_FAILPOINT=after_claim:kill:0.1`, else nothing.
 
 Refused by the settings outside test. Each stands where dying hurts most: between two commits.
 """
@@ -43,7 +43,7 @@ class Failpoint:
         if random.random() >= self.probability:
             return
         if self.deed == "kill":
-            # Past every logger, which would not get round to it.
+            # Written directly: a logger might not write it before the kill.
             os.write(2, f"\nfailpoint {self.name} kills at {time.time():.3f}\n".encode())
             os.kill(os.getpid(), signal.SIGKILL)
         if self.deed == "sleep":
@@ -74,6 +74,6 @@ ARMED = read(settings.FAILPOINT)
 
 
 def hit(name: str) -> None:
-    """Nothing, unless a test armed this very point."""
+    """Do nothing, unless a test armed this very point."""
     if ARMED is not None and ARMED.name == name:
         ARMED.strike()

@@ -1,6 +1,6 @@
 """Doorbells: five tasks that carry ids only. Ringing one twice, late or never changes no result.
 
-What time it is they ask PostgreSQL, and hand it in: the clock of one machine may jump.
+They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         ring_wave(released)
-    if engine.freezes_on(run_id):
+    if engine.goes_on(run_id):
         _publish(run_id)
 
 

@@ -78,7 +78,7 @@ class WrongKey(BadCredentials):
 
 
 class Permit:
-    """Leave to start requests, until it runs out or is withdrawn.
+    """Permission to start requests, until it runs out or is withdrawn.
 
     Watched by the loop thread before each request, so that a pause, and a process that slept past
     its lease, start nothing more. Monotonic time: a stepped clock must not extend it.

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from config.redis_address import redis_address
 
 DATABASES = 8  # four for the tests, and four for what runs apart from them

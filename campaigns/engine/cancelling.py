@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-from django.db.models import F
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
 
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk, free_lapsed
@@ -15,7 +15,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from notifications.postgres import clock
 
-CHUNKS_AT_ONCE = 200  # chunks; a run of millions is closed in steps, not under one long lock
+CHUNKS_AT_ONCE = 50  # chunks; a run of millions is closed in steps, not under one long lock
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
@@ -24,14 +24,26 @@ def close_the_rest(run: Run, now: datetime) -> None:
     Chunks still leased are handed back within two seconds; a later call closes them.
     """
     free_lapsed(run)
-    idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
-    free = idle.select_for_update(skip_locked=True)
-    for chunk in free.order_by("number")[:CHUNKS_AT_ONCE]:
+    for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
         _close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
             finished_at=clock.after(now), **sums.sums_of(run)
         )
+
+
+def goes_on(run_id: int) -> bool:
+    """Whether another step would close anything, and no other process is at it."""
+    with transaction.atomic():
+        cancelled = Run.objects.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
+        run = cancelled.select_for_update(skip_locked=True, no_key=True).first()
+        return run is not None and bool(_closable(run)[:1])
+
+
+def _closable(run: Run) -> QuerySet[Chunk]:
+    """In their order, and locked; a row that somebody else locks is left for later."""
+    idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
+    return idle.select_for_update(skip_locked=True).order_by("number")
 
 
 CLOSE = f"""

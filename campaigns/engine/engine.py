@@ -95,7 +95,7 @@ def _waits_for_a_person(run_id: int, now: datetime) -> bool:
 
 
 def _is_broken(run_id: int) -> bool:
-    """Frozen before there was a cap that a text of it breaks: nobody could be sent it."""
+    """One of its texts breaks a cap that is younger than the run: it could be sent to nobody."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _held(run_id)
         moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
@@ -106,14 +106,14 @@ def _is_broken(run_id: int) -> bool:
 
 
 def _held(run_id: int) -> Run:
-    # No key: workers' windows refer to the run, and must not wait for us.
+    # `no_key`: workers write windows that refer to the run, and must not wait for us.
     return Run.objects.select_for_update(no_key=True).get(pk=run_id)
 
 
-def freezes_on(run_id: int) -> bool:
-    """Whether there is a part to freeze that nobody is at: worth another look at once."""
+def goes_on(run_id: int) -> bool:
+    """Whether there is more to freeze or to close that nobody is at: worth another look at once."""
     left = any(run.freezing for run in Run.objects.filter(pk=run_id))
-    return left and freezing.is_free(run_id)
+    return (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:
@@ -131,7 +131,7 @@ def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     _free_unheard(run, now)
     _free_held(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
-    # Asked once, and before the sums: a chunk may close in between, and is then not stuck.
+    # Read once, before the sums: a chunk that closes in between must not count as stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
     if not states and not run.freezing:
         run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **sums.sums_of(run))
@@ -191,7 +191,7 @@ def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
     due = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
-    # Whoever vanished while he wrote a chunk holds up this one, not the wave.
+    # A worker that vanished while it wrote a chunk holds up that chunk, not the wave.
     ordered = trying.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
     free = ordered.select_for_update(skip_locked=True, no_key=True)
     chosen = list(free.values_list("number", flat=True)[: min(WAVE, more)])

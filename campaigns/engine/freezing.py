@@ -76,7 +76,7 @@ def is_free(run_id: int) -> bool:
 def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part, which is everybody of all but the largest projects; start sending."""
     if gone := hold_lists(run.project_id, run.rules):
-        # Nobody is on it now: whoever was left out by it would get the message.
+        # Nobody is on a deleted list: the people it was meant to leave out would get the message.
         lists = ", ".join(map(str, sorted(gone)))
         run.pause(Cause.BROKEN, details.LIST_GONE.format(lists=lists))
         return
@@ -100,7 +100,7 @@ def _add(run: Run) -> None:
 
 
 def _add_people(run: Run) -> None:
-    """The release before this one has begun it: by person, and whoever freezes holds the row."""
+    """Begun by the release before: it goes by person, and locks the run's row while it freezes."""
     run.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
     if run.frozen_through is None:
         return
@@ -153,7 +153,7 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
 
 
 def _end_of_devices(run: Run) -> int:
-    """Whoever registers later is not in, or who is erased and comes back would be in twice."""
+    """Devices registered later are not in: somebody erased who comes back would be in twice."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1 + COALESCE(max(id), 0) FROM notifications_device WHERE project_id = %s",
@@ -190,7 +190,7 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
 
 
 def _people_of(run: Run, *, whole: bool) -> int:
-    """Counted anew once it is whole: somebody's devices may be in several parts."""
+    """Counted anew once everybody is frozen: one person's devices may be in several parts."""
     recipients = ledger.partition(RECIPIENTS, run.pk)
     known = 0 if whole else run.planned or 0
     with connection.cursor() as cursor:

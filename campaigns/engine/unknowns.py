@@ -1,4 +1,4 @@
-"""What nobody can know: whether the phone rang. A person sends again, or lets it be.
+"""Unknown outcomes: nobody can know whether the phone rang. A person sends again, or keeps them so.
 
 The only place where a delivery is taken back or relabelled: an unknown outcome is no outcome yet,
 and a refusal of the moment need not be the last.
@@ -24,7 +24,7 @@ from campaigns.sending.judging import MOST_COPIES
 def undecided(run: Run) -> int:
     """Recipients whose outcome is unknown and whom no person has looked at.
 
-    Of a cancelled run nobody is asked: it was decided.
+    A cancelled run asks nobody: to cancel was the decision.
     """
     if run.state == Run.State.CANCELLED:
         return 0
@@ -38,7 +38,7 @@ def refused_for_the_moment(run: Run) -> int:
 
 
 def send_again(run: Run) -> int:
-    """Put them among the waiting, marked: whatever comes of it may be the phone's second.
+    """Put them back among the waiting, marked: what they get now may be the phone's second copy.
 
     Raises Run.InvalidMove. A finished run goes on sending until it balances again.
     """
@@ -58,7 +58,7 @@ def send_again(run: Run) -> int:
 
 
 def let_be(run: Run) -> int:
-    """Leave them as they are, and ask nobody again. They stay unknown in every total."""
+    """Keep them as unknown, in every total, and ask nobody again."""
     with transaction.atomic():
         return sum(_leave(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
 
@@ -68,7 +68,8 @@ def _chunks(run: Run) -> Any:
     return run.chunks.filter(worth_it).order_by("number")
 
 
-# Whoever may have got it is released for one request more: not if a worker dies on it again.
+# Somebody who may have got it is released for one more request; no other follows if a worker dies
+# over that one.
 TAKE_BACK = """
 WITH taken AS (
     DELETE FROM campaigns_delivery

@@ -39,43 +39,35 @@ class Filters:
 
         The chunks' sums say where to look: three unknowns among five million are in three chunks.
         """
-        chunks, rows, values = ["TRUE"], ["TRUE"], self._values()
-        if self.status == WAITING:
-            chunks.append("k.state <> 'closed'")
-            rows.append("d.seq IS NULL")
-        elif self.status in COUNTED:
-            chunks.append(f"k.{self.status} > 0")
-            rows.append("d.status = %(status)s")
-        if self.settled:
-            rows.append("d.seq IS NOT NULL")
-        if self.reason:
-            chunks.append("k.reasons ? %(reason)s")
-            rows.append("d.reason = %(reason)s")
-        if self.resent:  # only a chunk that was taken again sends anybody again
-            chunks.append("k.attempt > 1")
-            rows.append("d.resent")
-        if self.chunk is not None:
-            chunks.append("k.number = %(chunk)s")
-        if self.platform:
-            rows.append(ON_PLATFORM)
-        if self.person:
-            values["seqs"] = seqs_in(run, self.person)
-            rows.append("r.seq = ANY(%(seqs)s::int[])")
-            chunks.append(
-                "EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s"
-                " WHERE s BETWEEN k.first_seq AND k.last_seq)"
-            )
-        return " AND ".join(chunks), " AND ".join(rows), values
-
-    def _values(self) -> dict[str, Any]:
-        return {
+        values: dict[str, Any] = {
             "status": self.status,
             "reason": self.reason,
             "platform": self.platform,
             "chunk": self.chunk,
         }
+        if self.person:
+            values["seqs"] = seqs_in(run, self.person)
+        meant = [(chunks, rows) for asked, chunks, rows in self._rules() if asked]
+        chunks, rows = zip(EVERYBODY, *meant, strict=True)
+        return " AND ".join(chunks), " AND ".join(rows), values
+
+    def _rules(self) -> Iterator[tuple[bool, str, str]]:
+        """(whether it was asked for, which chunks to look into, which recipients are meant)."""
+        yield self.status == WAITING, "k.state <> 'closed'", "d.seq IS NULL"
+        yield self.status in COUNTED, f"k.{self.status} > 0", "d.status = %(status)s"
+        yield self.settled, "TRUE", "d.seq IS NOT NULL"
+        yield bool(self.reason), "k.reasons ? %(reason)s", "d.reason = %(reason)s"
+        # Only a chunk that was taken again sends anybody again.
+        yield self.resent, "k.attempt > 1", "d.resent"
+        yield self.chunk is not None, "k.number = %(chunk)s", "TRUE"
+        yield bool(self.platform), "TRUE", ON_PLATFORM
+        yield bool(self.person), WITH_THE_PERSON, "r.seq = ANY(%(seqs)s::int[])"
 
 
+EVERYBODY = ("TRUE", "TRUE")
+WITH_THE_PERSON = """
+EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s WHERE s BETWEEN k.first_seq AND k.last_seq)
+"""
 ON_PLATFORM = """
 EXISTS (
     SELECT 1 FROM notifications_device p WHERE p.id = r.device_id AND p.platform = %(platform)s

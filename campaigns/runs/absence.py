@@ -1,8 +1,8 @@
 """Absence: was nobody here for so long that a person has to be asked before sending goes on?
 
-The machine was off, or this is a snapshot that was restored. Whom the rows still call waiting may
-have got it in the life of this database that was lost: only a person can know. Each absence is
-asked about once, before or after the tick that ends it.
+The machine was off, or this is a snapshot that was restored. People whom the rows still call
+waiting may have got their push in the time that the restored snapshot does not know of: only a
+person can tell. Each absence is asked about once, before or after the tick that ends it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _silence(run: Run, now: datetime) -> timedelta:
 
 
 def _last_sign_of(run: Run) -> datetime:
-    """Somebody did something: that it was due is none, for nobody may have been there."""
+    """When somebody last did something. That it was due is no sign: nobody may have been there."""
     rung = run.waves.aggregate(last=Max("rung_at"))["last"]
     opened = Window.objects.filter(run=run).aggregate(last=Max("opened_at"))["last"]
     of_run = (run.launched_at, run.started_at, run.resumed_at, run.reopened_at)

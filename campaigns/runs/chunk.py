@@ -28,8 +28,8 @@ IN_FLIGHT = 3  # windows of one worker
 ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
-HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives says so by then, once PostgreSQL can write
-DOUBTED = timedelta(seconds=3)  # after a sweep: by then the moment of the doubt is over
+HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives renews by then, once PostgreSQL takes writes
+DOUBTED = timedelta(seconds=3)  # after a sweep: by then HEARD_WITHIN has passed since the doubt
 NEXT_SWEEP = timedelta(seconds=5)
 LOOKS = 100  # at most, between two sweeps
 LAPSES_ALLOWED = 5
@@ -115,7 +115,8 @@ class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
-# By hand, and in one go: asked before every window, it cost a tenth of all as three ORM queries.
+# One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
+# of all the CPU.
 PROLONG = """
 WITH held AS (
     UPDATE campaigns_chunk SET lease_until = statement_timestamp() + %(lease)s
@@ -126,7 +127,7 @@ WITH held AS (
     WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
-    -- Not for whom left since they were read: the phone may be somebody else's by now.
+    -- Without devices that left since they were read: the phone may be somebody else's.
     SELECT run_id, id, attempt, ARRAY(
         SELECT r.seq FROM campaigns_recipient r JOIN notifications_device d ON d.id = r.device_id
         WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
@@ -218,7 +219,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:
-    """Lock it, unless somebody hangs on it: a worker is too dear to wait, and it is rung again."""
+    """Lock the chunk, unless another process keeps its row locked: a worker's time is too dear to
+    wait for that, and the chunk is rung again.
+    """
     give_up_at = time.monotonic() + LOCKED_SECONDS
     while not unlocked(queued):
         if not queued.exists() or time.monotonic() > give_up_at:
@@ -250,13 +253,13 @@ def _rung_in_another_life() -> Q:
 
 
 def worked_on(run: Run) -> bool:
-    """Whether any worker of this run was heard of lately. A dead one's lease still has to lapse."""
+    """Whether any worker on this run renewed its lease lately. A dead one's still has to lapse."""
     heard_since = Now() + LEASE - RENEWED_WITHIN
     return run.chunks.filter(state=Chunk.State.LEASED, lease_until__gt=heard_since).exists()
 
 
 def unlocked(chunks: models.QuerySet[Chunk]) -> list[int]:
-    """Those whose row nobody else is just writing; ours until our transaction ends."""
+    """Those whose row no other transaction has locked; ours until our own transaction ends."""
     free = chunks.select_for_update(skip_locked=True, no_key=True)
     return list(free.values_list("pk", flat=True))
 
@@ -265,8 +268,8 @@ def free_lapsed(run: Run) -> int:
     """Take chunks from workers that died or hang. What they had in flight is ambiguous now.
 
     Not at the first look: while PostgreSQL takes no writes nobody can prolong a lease, and all of
-    them seem over when it is back. One that was cut off while it wrote may still hold its row: the
-    others must not wait for it.
+    them seem over when it is back. A worker that was cut off while it wrote may still lock its
+    chunk's row: the other chunks must not wait for it.
     """
     _doubt(run)
     over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
@@ -288,6 +291,6 @@ def lapses_soon() -> list[tuple[int, timedelta]]:
 
 
 def _doubt(run: Run) -> None:
-    """Note who is silent for longer than the living are, well before their lease is over."""
+    """Note workers silent for longer than a living one ever is, well before their lease ends."""
     new = run.chunks.filter(SILENT).filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
     new.filter(pk__in=unlocked(new)).update(doubted_at=Now())

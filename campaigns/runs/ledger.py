@@ -116,9 +116,9 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
-    # So many of them. Empty: written by the release before, which kept no count.
+    # How many such requests. Empty: written by the release before, which kept no count.
     copies = models.PositiveSmallIntegerField(null=True)
-    # The chunk's fence when a person said “send again”, though nobody knows what became of it.
+    # The chunk's fence when a person said “send again” though the outcome was unknown.
     released = models.PositiveIntegerField(null=True)
 
     class Meta:
@@ -128,7 +128,7 @@ class Retry(models.Model):
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
 
 
-# Of a retry `t`, in SQL. The release before kept no count: as many as it may have been.
+# The copies of a retry `t`, in SQL. The release before kept no count: then the most there can be.
 COPIES = "CASE WHEN t.ambiguous THEN greatest(1, COALESCE(t.copies, least(2, t.tries))) ELSE 0 END"
 
 

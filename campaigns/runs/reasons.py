@@ -37,7 +37,7 @@ class Reason(TextChoices):
     LET_BE = "let_be", _("Nobody knows, and a person decided to let it be")
 
 
-# Of whom nobody knows whether the phone rang: each of these is always “unknown”, and only they are.
+# Nobody knows whether the phone rang: a recipient is “unknown” for one of these, and no other.
 NOBODY_KNOWS = (
     Reason.UNANSWERED,
     Reason.UNAVAILABLE,
@@ -46,7 +46,7 @@ NOBODY_KNOWS = (
     Reason.CUT_SHORT,
     Reason.LET_BE,
 )
-# Refused for a trouble of the moment, and surely not rung: worth sending to again.
+# Refused for a passing reason, and the phone surely did not ring: worth sending to again.
 OF_THE_MOMENT = (Reason.UNKNOWN_ANSWER, Reason.UNREACHABLE, Reason.THROTTLED)
 
 

@@ -74,7 +74,8 @@ class Run(OfProject):
     reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
     # Its campaign was stopped from repeating when this was the last run; none follows it.
     series_stopped_at = models.DateTimeField(null=True, editable=False)
-    forgotten_at = models.DateTimeField(null=True, editable=False)  # who was in it; not what came
+    # Who was in it was erased then; what came of it stays in the totals.
+    forgotten_at = models.DateTimeField(null=True, editable=False)
 
     planned = models.PositiveIntegerField(
         null=True, help_text=_("Recipients; grows while they are being frozen.")
@@ -225,9 +226,10 @@ class Run(OfProject):
         )
 
     def reopen(self) -> None:
-        """A person sends again to whom the outcome is unknown of. A run that moves just goes on.
+        """A person sends again to recipients whose outcome is unknown. An unfinished run goes on.
 
-        In their transaction: until it commits nobody may move the run, to its end for instance.
+        Inside the caller's transaction: until it commits nobody else may move the run, for
+        instance to its end.
         """
         self.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
         if not self.unfinished:
@@ -252,7 +254,7 @@ class Run(OfProject):
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
         mine = Run.objects.filter(pk=self.pk, epoch=self.epoch)
         if not mine.exists():
-            return  # resumed since: whoever claims next asks anew
+            return  # resumed since: the next claim finds out anew
         mine.exclude(held_platforms__contains=[platform]).update(
             held_platforms=Func(F("held_platforms"), Value(platform), function="array_append")
         )

@@ -98,7 +98,7 @@ def look(
 def look_back(run: Run) -> Trip | None:
     """Judge the whole run by its rows: what no single window shows.
 
-    They say nothing new to a person who saw it and resumed; the next answers may.
+    The rows say nothing new to a person who saw them and resumed; the next answers may.
     """
     evidence = _evidence([run.pk], {})
     found = (_foreign(evidence), _storm(run))
@@ -179,7 +179,7 @@ def _incomprehensible(
     if len(odd) < len(outcomes):
         del _odd_in_a_row[run.pk, run.epoch]
         return None
-    # Who is asked for the second time says nothing new of all the others.
+    # A second try of the same person says nothing new about all the others.
     first = [outcome for outcome in odd if not by_reference[outcome.reference].tries]
     _odd_in_a_row[run.pk, run.epoch] += len(first)
     enough = min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0))
@@ -210,7 +210,9 @@ def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
 
 
 def may_retire(claim: Claim) -> bool:
-    """FCM's word stands in the rows; beyond the usual it costs no device until a person agrees."""
+    """FCM's word is written in any case; more dead than usual retire no device until a person
+    agrees.
+    """
     dead = _dead_of_chunk(claim, {})
     few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * claim.chunk.size)
     return few or Cause.DEAD_ADDRESSES in claim.run.overruled
@@ -238,7 +240,7 @@ def _retired(run: Run) -> str:
 def _storm(run: Run) -> Trip | None:
     """Whatever the cause, nobody wants to ring the same phones again and again.
 
-    Those whom a person sends again to were asked for.
+    Copies that a person asked for with “send again” do not count.
     """
     sums = run.chunks.aggregate(copies=Sum("copies"), released=Sum("released"))
     copies = (sums["copies"] or 0) - (sums["released"] or 0)

@@ -25,7 +25,7 @@ class InFlight:
     outcomes: Future[list[Outcome]] | None = None
 
     def still_theirs(self, messages: list[Message], seqs: Set[int]) -> list[Message]:
-        """Those of the window's numbers; the others' phones left them since they were read."""
+        """The messages to people whom the window names; the others' devices left them meanwhile."""
         ours = []
         for message in messages:
             left = self.by_reference[message.reference]

@@ -142,7 +142,7 @@ def _given_up(left: Left, outcome: Outcome, copies: int, *, expired: bool) -> Fi
 
 
 def _unknown(left: Left, reason: str, detail: str) -> Final:
-    """Always for a reason that says so: what ended it later is a detail beside it."""
+    """The reason always says why nobody knows; what ended the tries later becomes the detail."""
     if reason not in NOBODY_KNOWS:
         reason, detail = Reason.UNANSWERED, f"at last: {reason}"
     return Final(left, Status.UNKNOWN, reason, detail)
@@ -151,12 +151,12 @@ def _unknown(left: Left, reason: str, detail: str) -> Final:
 def _wait(tries: int, outcome: Outcome) -> timedelta:
     """Until the next try: FCM's own word if it gave one, else doubling from 10 s.
 
-    Its word too must grow with the tries: “Retry-After: 0” would be asked for without end.
+    Its word too must grow with the tries: “Retry-After: 0” would be tried again without end.
     """
     first = A_MINUTE if outcome.reason in ONE_DEVICE else FIRST_WAIT
     if outcome.retry_after is not None and outcome.reason not in ONE_DEVICE:
         first = 1.0
-    # Who finds no network is not to blame: the gate asks rarely enough for all of them.
+    # Without a network it is not this address that fails, and the gate lets few tries through.
     longest = A_MINUTE if outcome.reason == Reason.UNREACHABLE else LONGEST_WAIT
     seconds = max(outcome.retry_after or 0.0, min(first * 2.0 ** min(tries, 20), longest))
     return timedelta(seconds=seconds + random.uniform(0.0, min(seconds / 4, A_MINUTE)))

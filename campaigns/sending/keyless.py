@@ -1,6 +1,6 @@
 """Keyless: this process cannot open the project's key. Can nobody, or only we?
 
-A machine with another CREDENTIALS_KEY, or one that is still to hear of a new one, must not stop the
+A machine with another CREDENTIALS_KEY, or one that was not given the new one yet, must not stop the
 runs that all others are sending.
 """
 

@@ -24,12 +24,12 @@ class Left:
     reader: Reader
     tries: int
     first_tried_at: datetime | None
-    # Requests of which nobody knows whether they arrived. Of whoever was released, as many as leave
-    # one more, and those that left since.
+    # Requests that may have arrived. For somebody whom a person released: as many as leave one
+    # more, and those that left since.
     copies: int
     gone: bool
     released: bool = False  # by a person, though ambiguous
-    in_windows: int = 0  # of these, what dead workers' windows say: they will say it again
+    in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
 
     @property
     def ambiguous(self) -> bool:

@@ -39,7 +39,7 @@ TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a w
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
-MOST_REST = 5.0  # at the gate, for one chunk; then others have their turn on this worker
+MOST_REST = 5.0  # waited at the gate for one chunk; then this worker is free for others
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
 T = TypeVar("T")
@@ -136,7 +136,9 @@ class Sending:
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 
     def _try_one(self) -> None:
-        """Is FCM back? With somebody whom few requests have reached; the next question tells."""
+        """Is FCM back? Ask with somebody on whom few requests were spent. The gate hears the answer
+        with our next question.
+        """
         chosen = trying.somebody(self.left)
         if self.rows.is_too_dear(chosen):
             self._come_back_in(trying.RARELY.total_seconds())
@@ -160,7 +162,7 @@ class Sending:
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
-        """But for the deadline: then the people are skipped, whatever the gate says."""
+        """No later than the deadline: then the people are skipped, whatever the gate says."""
         opens_at = self.claim.now() + timedelta(seconds=seconds)
         self.opens_at = min(opens_at, self.run.deadline)
         self.permit.withdraw()
@@ -198,7 +200,10 @@ class Sending:
     # --- Back ------------------------------------------------------------------------------------
 
     def _settle_oldest(self) -> None:
-        """Believe the answers, or stop: what speaks against us is nobody's final outcome."""
+        """Write what the oldest window's answers make of its people.
+
+        An answer that says that we are at fault ends nobody's waiting: it pauses the run.
+        """
         if not self.in_flight:
             return
         flight = self.in_flight.popleft()

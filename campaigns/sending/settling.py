@@ -52,8 +52,8 @@ def _once(
 ) -> Callable[[], None]:
     """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
 
-    Meanwhile the lease is kept if it can be: a full disk may take no deliveries, and yet let others
-    take the chunk from us. If they have, the fence refuses us.
+    The lease is renewed meanwhile, if it can be: a full disk may take no deliveries, and still let
+    others take the chunk from us. If they did, the fence refuses us.
     """
     tried = False
 
@@ -80,7 +80,7 @@ def _written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
 def retire_dead(
     run: Run, window: Window, by_reference: Mapping[str, Left], outcomes: list[Outcome]
 ) -> None:
-    """After the deliveries are safe: a device held by somebody else must not cost them."""
+    """After the deliveries are safe: a device whose row is locked by another must not cost them."""
     for reason in sorted({o.reason for o in outcomes if o.verdict in RETIRES}):
         dead = [o for o in outcomes if o.verdict in RETIRES and o.reason == reason]
         ids = [by_reference[outcome.reference].device_id for outcome in dead]

@@ -1,7 +1,8 @@
 """While FCM fails: whose request is spent on finding out whether it is back?
 
-Each failed try may have rung the phone, and nobody gets more than a few. So whoever was never tried
-comes first, wherever in the run he waits, and nobody's last request goes while others have more.
+Each failed try may have rung the phone, and nobody gets more than a few. So people who were never
+tried come first, wherever in the run they wait, and nobody's last request is spent while others
+have more left.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
 
 
 def is_too_dear(chosen: Left, run: Run) -> bool:
-    """Whether it is somebody's last request, and others may try, or somebody just did."""
+    """Whether it is this person's last request, and others may try instead, or one just tried."""
     if chosen.copies < MOST_COPIES - 1:
         return False
     just_now = timezone.now() - RARELY

@@ -27,7 +27,7 @@ from notifications.keys.minting import TokenUnavailable
 from notifications.keys.tokens import AccessTokens
 
 # Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
-# Before `total`: a name that is never resolved shall not look like an answer that never came.
+# `connect` ends before it: a name that is never resolved must not look like a lost answer.
 TIMEOUT = aiohttp.ClientTimeout(total=15, connect=10, sock_connect=5)
 NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
 
@@ -80,7 +80,7 @@ class Batch:
         return self._answers
 
     def abandon(self) -> None:
-        """Whoever asked has gone or has everything: what has not left shall not leave."""
+        """The caller has gone, or has every answer: start nothing more."""
         self._unsent = iter(())
 
 
@@ -127,7 +127,9 @@ class FcmGateway:
         await self._session.close()
 
     async def _ready(self) -> None:
-        """Raise BadCredentials before anything leaves; a silent token endpoint is met later."""
+        """Raise BadCredentials before anything leaves. A token endpoint that does not answer is no
+        reason yet: each request asks it again.
+        """
         try:
             await self._tokens.current()
         except TokenUnavailable:
@@ -136,7 +138,7 @@ class FcmGateway:
     async def _drive(self) -> None:
         """A lane: one request after the other, for whichever batch has any left.
 
-        A task for each message, and a semaphore to hold most of them back, cost a fifth of all.
+        A task for each message, with a semaphore to hold most of them back, cost a fifth of it all.
         """
         while self._batches:
             batch = self._batches[0]
@@ -150,7 +152,7 @@ class FcmGateway:
                 batch.fail(error)
             else:
                 batch.answer(outcome)
-        # Here and not when the task is done: whoever is woken before that would count on this lane.
+        # Here, not once the task is done: a `send` that runs before that would count on this lane.
         self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _attempt(self, message: Message, permit: Permit, *, first: bool = True) -> Outcome:

@@ -1,0 +1,68 @@
+"""A cancelled run of millions is closed in steps, one after the other, each under a short lock."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaigns import tasks
+from campaigns.engine import cancelling
+from campaigns.results import reports
+from campaigns.runs import sums
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.given.builders import make_people, make_run
+from tests.servers import beside
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Runs that were rung, in place of a broker."""
+    rung: list[int] = []
+    monkeypatch.setattr(tasks, "_publish", rung.append)
+    return rung
+
+
+@pytest.fixture
+def run(transactional_db: None, project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Cancelled with three chunks, of which a step closes one."""
+    monkeypatch.setattr(cancelling, "AT_ONCE", 1)
+    make_people(project, 2_500)
+    run = make_run(project)
+    run.cancel()
+    return run
+
+
+def test_each_step_rings_for_the_next_until_everybody_has_a_row(run: Run, rung: list[int]) -> None:
+    tasks.advance(run_id=run.pk)
+    steps = 1
+    while rung:
+        tasks.advance(run_id=rung.pop())
+        steps += 1
+
+    run.refresh_from_db()
+    assert (steps, run.finished_at is None, run.skipped) == (3, False, 2_500)
+    assert sums.totals_of(run) == reports.recount(run)
+
+
+def test_nobody_rings_for_chunks_that_only_a_later_step_can_close(
+    run: Run, rung: list[int]
+) -> None:
+    """A worker still holds one, and another's row is locked: the next sweep looks again."""
+    with beside.connected() as vanished:
+        vanished.execute("SELECT FROM campaigns_chunk WHERE number > 1 FOR UPDATE")
+
+        tasks.advance(run_id=run.pk)
+
+    assert rung == []
+    assert run.chunks.filter(state="closed").count() == 1
+
+
+def test_nobody_rings_while_another_process_is_at_it(run: Run, rung: list[int]) -> None:
+    tasks.advance(run_id=run.pk)
+    rung.clear()
+    with beside.connected() as other:
+        other.execute("SELECT FROM campaigns_run FOR NO KEY UPDATE")
+
+        assert not cancelling.goes_on(run.pk)
+
+    assert cancelling.goes_on(run.pk)
