@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from config.redis_address import redis_address
+from config.boot.redis_address import redis_address
 
 DATABASES = 8  # four for the tests, and four for what runs apart from them
 # Half a minute each and more: begun last, one of them would leave the other lanes idle.
