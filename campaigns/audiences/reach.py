@@ -106,7 +106,7 @@ def lacking(
         return []
     return _in_time(
         lambda part: _lacking(project_id, tree, values, part=part),
-        seconds=EXACT_SECONDS if found.exact else sampling.BUDGET_SECONDS,
+        seconds=EXACT_SECONDS if found.exact else sampling.SAMPLE_SECONDS,
     )
 
 
