@@ -89,17 +89,17 @@ def in_words(row: Any, name: str) -> str:
     value, choices = getattr(row, name), dict(row._meta.get_field(name).flatchoices)
     if value in choices:
         return str(choices[value])
-    if value in (None, ""):
-        return "–"
+    if value is None:
+        return ""
     if name.endswith("_seconds"):
         return moments.in_words(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def frozen_in(run: Any) -> list[tuple[str, str]]:
-    """How it is sent: each setting's name, and what was frozen."""
+    """How it is sent: the name of each setting that says something, and what was frozen of it."""
     names = {setting.field: str(setting.words) for setting in SETTINGS}
-    return [(names[name], in_words(run, name)) for name in POLICY]
+    return [(names[name], said) for name in POLICY if (said := in_words(run, name))]
 
 
 def of_step(step: str) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.db.models import Model, Q
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import Project
 from notifications.requests import origin, request_id
+from notifications.staff import actors
 
 # The trail keeps English; the pages say these in the reader's language.
 ACTIONS = (
@@ -37,6 +39,9 @@ ACTIONS = (
     *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
     *(gettext_noop("refused a wrong password for"), gettext_noop("refused a wrong code for")),
 )
+
+
+CHANGES = ("changed", "changed members", "brought back")  # of what a row says, not of what it does
 
 
 class AuditEntry(models.Model):
@@ -83,3 +88,14 @@ def record(
         changes=changes or {},
         detail=detail,
     )
+
+
+def who_changed(*rows: Model) -> str:
+    """Who was the last to, as a person would say it."""
+    named, of_project = Q(), {getattr(row, "project_id", None) for row in rows}
+    for row in rows:
+        kind = row._meta.model_name
+        named |= Q(subject__in=[f"{kind} {row}"[:100], f"{kind} {row.pk}"])
+    trail = AuditEntry.objects.filter(named, project__in=of_project, action__in=CHANGES)
+    entry = trail.order_by("-pk").first()
+    return actors.who(entry.actor) if entry else gettext("Somebody else")

@@ -22,9 +22,9 @@ from campaigns.texts.writing import two_writers
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea
-from notifications.staff import seen
+from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
-from notifications.values import exact
+from notifications.values import exact, seen
 from notifications.values.moments import short
 
 
@@ -123,7 +123,7 @@ def _others(theirs: Audience) -> str:
         "{rules}. Yours is below and not saved yet. Save again to keep yours."
     )
     return said.format(
-        who=seen.who_changed(theirs),
+        who=audit.who_changed(theirs),
         when=short(theirs.updated_at, theirs.project.timezone),
         name=theirs.name,
         rules=sentence(theirs.effective_rules, project_id=theirs.project_id),

@@ -12,7 +12,8 @@ from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
 from campaigns.texts.writing import two_writers
 from campaigns.texts.writing.two_writers import Meanwhile
-from notifications.staff import seen
+from notifications.staff import audit
+from notifications.values import seen
 
 GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
@@ -35,7 +36,7 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     for change in merged.taken:
         data[change.path[0]] = change.after
     data["seen"] = token(form)
-    by = seen.who_changed(form.instance, form.instance.template)
+    by = audit.who_changed(form.instance, form.instance.template)
     return data, Meanwhile([by], merged.taken, merged.disputed)
 
 

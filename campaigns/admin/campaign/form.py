@@ -18,7 +18,7 @@ from campaigns.texts.writing.two_writers import Meanwhile
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.people.project import Project
-from notifications.staff import seen
+from notifications.values import seen
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 

@@ -24,7 +24,7 @@ from campaigns.texts.writing import pictures
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project
-from notifications.staff import seen
+from notifications.values import seen
 
 PICK, MAKE = "pick", "make"
 LONGEST_NAME = 100

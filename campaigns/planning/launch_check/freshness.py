@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import GUARDED
-from notifications.staff import seen
+from notifications.staff import audit
+from notifications.values import seen
 
 
 def marks(campaign: Campaign) -> str:
@@ -37,4 +38,4 @@ def _said(name: str, row: Any) -> str:
         "template": _("The text is not any more what you looked at: %(who)s changed it."),
         "campaign": _("The settings are not any more what you looked at: %(who)s changed them."),
     }
-    return words[name] % {"who": seen.who_changed(row)}
+    return words[name] % {"who": audit.who_changed(row)}

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
 from notifications.api.ground.problems import Problem
-from notifications.staff import seen
+from notifications.values import seen
 
 
 def tag_of(shown: Any) -> str:

@@ -14,14 +14,9 @@ from typing import Any
 
 import orjson
 from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import Model, Q
-from django.utils.translation import gettext as _
+from django.db.models import Model
 
-from notifications.staff import actors
-from notifications.staff.audit import AuditEntry
 from notifications.values import exact
-
-CHANGES = ("changed", "changed members", "brought back")
 
 
 def mark(shown: Any) -> str:
@@ -56,14 +51,3 @@ def hold(row: Model | None) -> None:
         rows = type(row)._base_manager.select_for_update(no_key=True)
         with suppress(ObjectDoesNotExist):  # whoever saves it is told
             row.refresh_from_db(from_queryset=rows)
-
-
-def who_changed(*rows: Model) -> str:
-    """Who was the last to, as a person would say it."""
-    named, of_project = Q(), {getattr(row, "project_id", None) for row in rows}
-    for row in rows:
-        kind = row._meta.model_name
-        named |= Q(subject__in=[f"{kind} {row}"[:100], f"{kind} {row.pk}"])
-    trail = AuditEntry.objects.filter(named, project__in=of_project, action__in=CHANGES)
-    entry = trail.order_by("-pk").first()
-    return actors.who(entry.actor) if entry else _("Somebody else")
