@@ -172,6 +172,7 @@ class RunPage(ReadOnlyPage):
 
     @action(
         description=DUPLICATE,
+        permissions=["view"],
         dialog=ask(
             gettext_lazy("Duplicate as a new campaign?"),
             text=gettext_lazy(

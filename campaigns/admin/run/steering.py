@@ -18,14 +18,14 @@ from notifications.admin.furniture.unfolded import action
 
 
 def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
-    """What Unfold calls an action; who may, the page asks at its door."""
+    """What Unfold calls an action. Whoever sees the run, and is let in at the verb's own door."""
 
     def steer(page: Any, request: HttpRequest, form: RunDialog, object_id: str) -> HttpResponse:
         return _done(verb, request, form)
 
     steer.__name__ = verb.name  # its address
     asked = ask(verb.question, form=dialog, text=verb.text, button=verb.button, danger=verb.danger)
-    return action(description=verb.label, dialog=asked)(steer)
+    return action(description=verb.label, permissions=["view"], dialog=asked)(steer)
 
 
 def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
