@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.engine import unknowns
-from campaigns.planning import recurrence, schedule
+from campaigns.planning import moving, recurrence, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
@@ -80,11 +80,17 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     return last
 
 
-def change_rate(run: Run, rate: int | None, *, by: str) -> None:
+def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
     """Faster or slower from now on; workers that are sending take it up within a second."""
     with transaction.atomic():
-        before = run.change("rate_per_second", rate, gettext("change its rate"))
-        _record(run, by, "changed the rate of", changes={"rate_per_second": [before, rate]})
+        before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
+        changes = {"rate_per_second": [before, rate_per_second]}
+        _record(run, by, "changed the rate of", changes=changes)
+
+
+def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> None:
+    """Start at another time. With the one that somebody saw: only if it is due then still."""
+    moving.move(run, to=at, was=was or run.scheduled_at, by=by, now=timezone.now())
 
 
 def restore_devices(run: Run, *, by: str) -> int:
@@ -105,11 +111,12 @@ def send_again(run: Run, *, by: str) -> int:
     return count
 
 
-def let_be(run: Run, *, by: str) -> int:
+def keep_unknown(run: Run, *, by: str) -> int:
     """Leave the unknown as they are; nobody is asked about them again."""
     with transaction.atomic():
         count = unknowns.let_be(run)
-        _record(run, by, "let be the unknown of", recipients=count)
+        if count:
+            _record(run, by, "let be the unknown of", recipients=count)
     return count
 
 

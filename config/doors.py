@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from campaigns.verbs import VERBS
 from notifications.staff.access import Scope
 from notifications.staff.team import Role
 
@@ -75,26 +76,14 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR),
-    **_page(
-        "campaigns_run",
-        VIEWER,
-        SENDER,
-        pause=SENDER,
-        resume=SENDER,
-        rate=SENDER,
-        cancel=SENDER,
-        restore=SENDER,
-        send_again=SENDER,
-        let_be=SENDER,
-        duplicate=EDITOR,
-    ),
+    **_page("campaigns_run", VIEWER, SENDER, duplicate=EDITOR),
+    **{verb.page: Door(verb.role, verb.role) for verb in VERBS},  # sender
     "campaigns_overview": LOOK,
     "campaign_who": LOOK,
     "campaign_what": LOOK,
     "campaign_when": LOOK,
     "campaign_review": LOOK,
     "campaigns_calendar": LOOK,
-    "campaigns_move": Door(SENDER, SENDER),
     "run_live": LOOK,
     "run_deliveries": LOOK,
     "run_course": LOOK,
@@ -158,9 +147,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
-    "runs/<int:pk>/pause": {"POST": Scope.LAUNCH},
-    "runs/<int:pk>/resume": {"POST": Scope.LAUNCH},
-    "runs/<int:pk>/cancel": {"POST": Scope.LAUNCH},
+    **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch
 }
 API = "api/v1/"
 

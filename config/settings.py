@@ -256,6 +256,7 @@ SPECTACULAR_SETTINGS = {
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pace.pacing.Limit",
         "Reason": "campaigns.runs.reasons.Reason",
+        "RunVerb": "campaigns.api.runs.PATHS",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "RunState": "campaigns.runs.run.Run.State",

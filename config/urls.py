@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
+from campaigns.admin.overview import overview
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, search
 from notifications.admin import own_password
@@ -16,7 +17,9 @@ from notifications.api.ground.rendering import AlwaysTheReference
 from notifications.api.reference import Reference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
-admin.site.extra_urls = lambda: [*operations.urls(), *projects.urls(), *downtime.urls()]  # type: ignore[attr-defined]
+admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
+    *overview.urls(), *operations.urls(), *projects.urls(), *downtime.urls()
+]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 from django.urls import reverse
@@ -12,22 +11,19 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import control, tasks
+from campaigns import verbs
 from campaigns.results import reports
 from campaigns.runs import pace, sums
 from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 from notifications.api.ground import pages
-from notifications.api.ground.fields import Nothing
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
 from notifications.pace.pacing import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
-VERBS = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+PATHS = [verb.path for verb in verbs.VERBS]
 
 
 class TotalsSerializer(serializers.Serializer[Totals]):
@@ -86,6 +82,10 @@ class RunSerializer(RunSummarySerializer):
     rate_per_second = serializers.FloatField(help_text="Messages a second, at this moment.")
     pace = PaceSerializer(allow_null=True, help_text="While it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
+    verbs = serializers.ListField(
+        child=serializers.ChoiceField(choices=PATHS),
+        help_text="What can be done with it now, by a key with the scope: `POST runs/{id}/{verb}`.",
+    )
 
     def to_representation(self, run: Run) -> dict[str, Any]:
         progress = reports.progress(run)
@@ -95,7 +95,12 @@ class RunSerializer(RunSummarySerializer):
             "rate_per_second": round(progress.rate_per_second, 1),
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
+            "verbs": possible(run),
         }
+
+
+def possible(run: Run) -> list[str]:
+    return [verb.path for verb in verbs.possible(run, timezone.now())]
 
 
 def _pace(run: Run) -> dict[str, Any]:
@@ -154,24 +159,3 @@ class RunById(ApiView):
     def get(self, request: Request, pk: int) -> Response:
         """One run, as it stands at this moment."""
         return Response(RunSerializer(self.find(Run, pk)).data)
-
-
-class RunMove(ApiView):
-    verb = ""
-
-    @extend_schema(request=Nothing, responses=RunSerializer)
-    @idempotent
-    def post(self, request: Request, pk: int) -> Response:
-        """Pause, resume or cancel it, as the address says.
-
-        A run of a series that is cancelled before it began is left out: the next one takes its
-        place. What ends the series is `campaigns/{id}/stop`.
-        """
-        self.given(Nothing)
-        run = self.find(Run, pk)
-        try:
-            VERBS[self.verb](run, by=self.actor)
-        except Run.InvalidMove as error:
-            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
-        tasks.ring(run.pk)
-        return Response(RunSerializer(run).data)

@@ -64,13 +64,13 @@ class ScheduleSerializer(StrictSerializer):
             return {**own, **NEVER}
         if "at" not in attrs:
             _refuse("at", "Say when.")
-        own |= {**NEVER, "at": _moment("at", attrs["at"], zone)}
+        own |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
                 _refuse("repeat", "Say daily, weekly or monthly.")
             own["repeat"] = attrs["repeat"]
             if attrs.get("until") is not None:
-                own["until"] = _moment("until", attrs["until"], zone)
+                own["until"] = moment_of("until", attrs["until"], zone)
         return own
 
 
@@ -86,7 +86,7 @@ def placed(problems: Mapping[str, Found]) -> dict[str, Found]:
     return {PLACES.get(name, name): found for name, found in problems.items()}
 
 
-def _moment(name: str, text: str, zone: str | None) -> datetime:
+def moment_of(name: str, text: str, zone: str | None) -> datetime:
     try:
         moment = datetime.fromisoformat(text.upper()) if TIME.fullmatch(text) else None
     except ValueError:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from campaigns.api import audiences, campaigns, check, deliveries, runs, templates
+from campaigns.api import audiences, campaigns, check, deliveries, runs, steering, templates
+from campaigns.verbs import VERBS
 
 urlpatterns = [
     path("audiences", audiences.Audiences.as_view()),
@@ -21,5 +22,5 @@ urlpatterns = [
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
-    *(path(f"runs/<int:pk>/{verb}", runs.RunMove.as_view(verb=verb)) for verb in runs.VERBS),
+    *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
 ]

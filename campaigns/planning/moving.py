@@ -14,8 +14,12 @@ from notifications.staff import audit
 from notifications.values.moments import short
 
 
-class NotMoved(Exception):
+class NotMoved(Run.InvalidMove):
     """It stays where it was; the message says why and what to do."""
+
+
+class WrongTime(NotMoved):
+    """It may be moved, but not there."""
 
 
 def problem(run: Run, to: datetime, now: datetime) -> str:
@@ -43,7 +47,7 @@ def _following(run: Run) -> datetime | None:
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:
     """One guarded UPDATE: of two people who move it at once, or beat that starts it, one wins."""
     if why := problem(run, to, now):
-        raise NotMoved(why)
+        raise (WrongTime if run.state == Run.State.SCHEDULED else NotMoved)(why)
     with transaction.atomic():
         waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
         if not waiting.update(scheduled_at=to):

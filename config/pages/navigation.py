@@ -89,7 +89,7 @@ def _everything() -> list[dict[str, Any]]:
             "title": _("Send"),
             "items": [
                 _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_"),
-                _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_move"),
+                _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_run_move"),
                 _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
                 _model(_("Templates"), "article", "campaigns_template", "template_"),
             ],

@@ -191,7 +191,7 @@ class Life(RuleBasedStateMachine):
     @rule(chance=st.integers(0, 3))
     def let_be(self, chance: int) -> None:
         if chance == 0:
-            control.let_be(self.run, by="user:alice")
+            control.keep_unknown(self.run, by="user:alice")
 
     @rule()
     def zombie_wakes(self) -> None:

@@ -122,7 +122,7 @@ def test_past_the_deadline_the_door_says_so_and_changes_nothing(finished: Run) -
 def test_who_is_let_be_stays_unknown_and_nobody_is_asked_again(finished: Run) -> None:
     assert unknowns.undecided(finished) == 3
 
-    assert control.let_be(finished, by="user:alice") == 3
+    assert control.keep_unknown(finished, by="user:alice") == 3
 
     assert unknowns.undecided(finished) == 0
     assert finished.state == "finished"
@@ -139,7 +139,7 @@ def test_what_a_person_decides_beside_a_worker_at_the_same_chunk_stands(project:
     one, two, three, four = left_to_send(granted)
     settling.settle(granted, None, Judged([lost(one), lost(two)]))
 
-    assert control.let_be(run, by="user:alice") == 2
+    assert control.keep_unknown(run, by="user:alice") == 2
     settling.settle(granted, None, Judged([lost(three)]))
     assert control.send_again(run, by="user:alice") == 1
     settling.settle(granted, None, Judged([lost(four)]))
@@ -162,7 +162,7 @@ def test_a_cancelled_run_sends_to_nobody_again(project: Project, fcm: Fcm) -> No
     with pytest.raises(Run.InvalidMove):
         control.send_again(run, by="user:alice")
 
-    assert control.let_be(run, by="user:alice") == 1
+    assert control.keep_unknown(run, by="user:alice") == 1
 
 
 def test_who_is_sent_to_again_as_the_run_ends_is_not_lost(project: Project, fcm: Fcm) -> None:

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
+from campaigns.verbs import VERBS, Verb
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role, TeamMember, role_of
@@ -20,6 +23,7 @@ from tests.given.builders import make_campaign, make_contact, make_people, make_
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
+DOORKEEPER = "config.entry.Doorkeeper"
 
 
 def desk_of(role: Role | None) -> Desk:
@@ -52,6 +56,20 @@ def test_nobody_is_shown_a_button_that_would_not_work(project: Project) -> None:
         client = logged_in(role)
         page = client.get(reverse("admin:campaigns_run_change", args=[run.pk]))
         assert (pause in page.content.decode()) is shown, role
+
+
+@pytest.mark.parametrize("verb", [*VERBS, None])
+def test_a_verb_is_locked_where_nobody_keeps_the_doors_too(
+    verb: Verb | None, project: Project, settings: LazySettings
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    settings.MIDDLEWARE = [each for each in settings.MIDDLEWARE if each != DOORKEEPER]
+    before = Run.objects.values().get()
+    page = verb.page if verb else "campaigns_run_duplicate"
+    reply = desk_of(Role.EDITOR if verb else Role.VIEWER).confirm(page, run.pk)
+    assert reply.status_code == 403
+    assert Run.objects.values().get() == before and Campaign.objects.count() == 1
 
 
 def test_a_viewer_sees_a_text_and_changes_none(project: Project) -> None:

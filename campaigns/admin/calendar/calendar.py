@@ -20,9 +20,11 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
 from campaigns.admin.calendar.span import COOKIE, Span
-from campaigns.planning import calendar, moving
+from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
 from campaigns.runs.run import Run
+from campaigns.verbs import MOVE
+from notifications.admin.furniture import onward
 from notifications.admin.furniture.dialogs import done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
@@ -71,7 +73,7 @@ class Calendar:
         guarded = self.page.guarded
         return [
             path("calendar/", guarded(self.calendar_view), name="campaigns_calendar"),
-            path("calendar/<int:run_id>/", guarded(self.move_view), name="campaigns_move"),
+            path("calendar/<int:run_id>/", guarded(self.move_view), name=MOVE.page),
         ]
 
     def calendar_view(self, request: HttpRequest) -> HttpResponse:
@@ -85,7 +87,7 @@ class Calendar:
             "opts": self.page.opts,
             "span": span,
             "weekdays": calendar_span.weekdays(span),
-            "weeks": _weeks(span, entries, now, may_move=_steers(request)),
+            "weeks": _weeks(span, entries, now, may_move=_may_move(request)),
             "today_url": span.address(day=span.local(now).date()),
             "views": [
                 (name, label, span.address(view=name))
@@ -93,7 +95,7 @@ class Calendar:
             ],
             "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
             "any": bool(entries),
-            "may_move": _steers(request),
+            "may_move": _may_move(request),
             "unsure": calendar_span.is_unsure(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
             "unknown_zone": calendar_span.unknown_zone(request),
@@ -104,31 +106,29 @@ class Calendar:
         return reply
 
     def move_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        if not _steers(request):
+        if not _may_move(request):
             raise PermissionDenied
         mine = Run.objects.filter(campaign__in=self.page.get_queryset(request).values("pk"))
         run = get_object_or_404(mine.select_related("campaign", "project"), pk=run_id)
         form = MoveDialog(request, run.pk, request.POST or None, run=run, now=timezone.now())
         if not form.is_valid():
-            button = {"form_submit_text": _("Move")} if form.possible else {}
+            button = {"form_submit_text": MOVE.button} if form.possible else {}
             context = {"form": form, "dialog": {"title": ""}, **button}
             return render(request, "unfold/helpers/dialog.html", context)
         try:
-            moving.move(
-                run, to=form.to, was=form.cleaned_data["was"], by=actor(request), now=timezone.now()
-            )
-        except moving.NotMoved as error:
+            MOVE.do(run, at=form.to, was=form.cleaned_data["was"], by=actor(request))
+        except Run.InvalidMove as error:
             return refused(request, form, str(error))
+        told = MOVE.said % {"campaign": run.campaign, "when": form.said}
+        if onward.page_open(request) == page_url(run):
+            return done(request, told, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         where = Span(view, form.wall.date(), form.clock).address()
-        told = _("“%(campaign)s” moved to %(when)s.")
-        told %= {"campaign": run.campaign, "when": form.said}
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
 
 
-def _steers(request: HttpRequest) -> bool:
-    """Who may launch and steer runs may move them."""
-    return request.user.has_perm("campaigns.change_run")
+def _may_move(request: HttpRequest) -> bool:
+    return request.user.has_perm("campaigns.move_run")
 
 
 def _weeks(span: Span, entries: list[Entry], now: datetime, *, may_move: bool) -> list[list[Day]]:

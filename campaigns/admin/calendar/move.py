@@ -19,6 +19,7 @@ from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
 from campaigns.planning.launch_check import forecast
 from campaigns.runs.run import Run
+from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
@@ -64,11 +65,11 @@ class MoveDialog(Dialog):
 
     @property
     def title(self) -> str:
-        return _("Move “%(campaign)s”?") % {"campaign": self.run.campaign}
+        return str(MOVE.question % {"campaign": self.run.campaign})
 
     @property
     def possible(self) -> bool:
-        return self.run.state == Run.State.SCHEDULED
+        return MOVE.fits(self.run)
 
     @property
     def to(self) -> datetime:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.admin import site
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -22,6 +25,7 @@ from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import size_in_words
+from notifications.people import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -32,6 +36,14 @@ RUNS_SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)
 A_DAY = timedelta(days=1)
 STATE = Run.State
+
+
+def urls() -> list[URLPattern]:
+    view = site.admin_view
+    return [
+        path("overview/", view(live), name="campaigns_overview"),
+        path("overview/health/", view(health), name="overview_health"),
+    ]
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -49,6 +61,17 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "numbers": _numbers(project),
         }
     return context
+
+
+def live(request: HttpRequest) -> HttpResponse:
+    return render(request, "admin/overview_live.html", picture(chosen(request), timezone.now()))
+
+
+def health(request: HttpRequest) -> HttpResponse:
+    """Beside the overview, which must not wait for it."""
+    project = chosen(request)
+    found = device_health.health(project.pk if project else None, timezone.now())
+    return render(request, "admin/overview_health.html", found)
 
 
 def picture(project: Project | None, now: datetime) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The recipients of a run on a page: filtered, a hundred at a time by their number."""
+"""The recipients of a run, filtered: a hundred at a time by their number, or all in a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import QueryDict
+from django.contrib.admin import site
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from campaigns.results import recipients
@@ -31,7 +34,32 @@ class Shown:
     address: str
 
 
-def filters_of(query: QueryDict) -> Filters:
+def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
+    context = {
+        **site.each_context(request),
+        **_page(run, request.GET),
+        "title": _("Recipients"),
+        "opts": Run._meta,
+        "original": run,
+        "run": run,
+        "zone": run.project.timezone,
+    }
+    return TemplateResponse(request, "admin/campaigns/run/deliveries.html", context)
+
+
+def csv_view(request: HttpRequest, run_id: int) -> Any:
+    """What the page shows, as a file; the filters are the same."""
+    run = get_object_or_404(Run, pk=run_id)
+    name = f"run-{run.pk}-recipients.csv"
+    return StreamingHttpResponse(
+        recipients.csv_lines(run, _filters_of(request.GET)),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _filters_of(query: QueryDict) -> Filters:
     """What the address asks for; nonsense asks for nothing."""
     return Filters(
         status=_one_of(query, "status", [*Delivery.Status.values, WAITING]),
@@ -43,8 +71,8 @@ def filters_of(query: QueryDict) -> Filters:
     )
 
 
-def page(run: Run, query: QueryDict) -> dict[str, Any]:
-    filters, after = filters_of(query), number(query.get("after", ""))
+def _page(run: Run, query: QueryDict) -> dict[str, Any]:
+    filters, after = _filters_of(query), number(query.get("after", ""))
     found = recipients.page(run, filters, after=after or 0, limit=PAGE + 1)
     asked = _asked(filters)
     return {

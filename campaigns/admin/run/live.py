@@ -7,13 +7,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Sum
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_noop
 
 from campaigns.admin.run.rate_line import rate_line
-from campaigns.engine import unknowns
 from campaigns.results import pace, reports
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
@@ -40,16 +41,6 @@ SENT_TO_AGAIN = {*NOBODY_KNOWS, *OF_THE_MOMENT} - {Reason.LET_BE}
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
 CHANGES_BY_ITSELF = (Run.State.PREPARING, Run.State.SENDING, Run.State.CANCELLED)
-LABELS = {
-    "pause": gettext_lazy("Pause"),
-    "resume": gettext_lazy("Resume"),
-    "rate": gettext_lazy("Change the rate"),
-    "cancel": gettext_lazy("Cancel"),
-    "restore": gettext_lazy("Take back retired devices"),
-    "send_again": gettext_lazy("Send again"),
-    "let_be": gettext_lazy("Keep as unknown"),
-    "duplicate": gettext_lazy("Duplicate as a new campaign"),
-}
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
@@ -90,6 +81,12 @@ def course(run: Run, now: datetime) -> dict[str, Any]:
         "answered": sums.totals_of(run).settled,
         "grid": grid(run),
     }
+
+
+def course_view(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
+    context = {**course(run, timezone.now()), "out_of_band": True}
+    return render(request, "admin/campaigns/run/course.html", context)
 
 
 def moving(run: Run) -> bool:
@@ -205,33 +202,6 @@ def next_step(run: Run) -> str:
     step = str(NEXT_STEP.get(run.cause, ""))
     retired = run.cause == Cause.DEAD_ADDRESSES and device.retired_by(run.reference).exists()
     return f"{step} {TAKE_BACK}" if retired else step
-
-
-def verbs(run: Run) -> list[str]:
-    """The moves a person can make from this state."""
-    state = Run.State
-    moves = {
-        state.SCHEDULED: ["pause", "rate", "cancel"],
-        state.PREPARING: ["pause", "cancel"],
-        state.SENDING: ["pause", "rate", "cancel"],
-        state.PAUSED: ["resume", "rate", "cancel"],
-    }.get(state(run.state), [])
-    if device.retired_by(run.reference).exists():
-        moves = [*moves, "restore"]
-    if run.forgotten_at is not None:
-        return moves
-    undecided = unknowns.undecided(run)
-    sends = run.state in (state.SENDING, state.PAUSED, state.FINISHED)
-    if sends and (undecided or unknowns.refused_for_the_moment(run)):
-        moves = [*moves, "send_again"]
-    return [*moves, *(["let_be"] if undecided else [])]
-
-
-def buttons(run: Run, names: list[str]) -> list[tuple[str, str, str]]:
-    return [
-        (name, str(LABELS[name]), reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-        for name in names
-    ]
 
 
 def flower_url(run: Run) -> str:

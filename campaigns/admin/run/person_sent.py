@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.words import sentence
@@ -14,6 +16,7 @@ from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import in_words
 from campaigns.runs.run import Run
+from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
@@ -43,7 +46,14 @@ class Told:
     lines: list[Line]
 
 
-def picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
+def sent_view(request: HttpRequest, contact_id: int) -> HttpResponse:
+    """A part of the person's page, which cannot know of runs itself."""
+    contact = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
+    context = _picture(contact, before=row_id(request.GET.get("before")))
+    return render(request, "admin/notifications/contact/sent.html", context)
+
+
+def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     runs = Run.objects.filter(project=contact.project_id, planned__isnull=False)
     runs = runs.select_related("campaign", "project").order_by("-pk")
     looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])

@@ -67,9 +67,11 @@ def ask(
     form: type[Dialog] = Dialog,
     button: str | Promise,
     text: str | Promise = "",
+    danger: bool = False,
 ) -> dict[str, Any]:
     """What `@action(dialog=…)` wants."""
-    return {"title": title, "description": text, "form_class": form, "form_submit_text": button}
+    asked = {"title": title, "description": text, "form_class": form, "form_submit_text": button}
+    return {**asked, "danger": danger}
 
 
 def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:

@@ -156,11 +156,14 @@ class Page(ModelAdmin):
     # --- Verbs ---------------------------------------------------------------------------------
 
     def _get_instance_method(self, method_name: str) -> Callable[..., Any]:
-        """Where Unfold finds a verb: none of them, and no dialog, meets a row that is gone."""
+        """Where Unfold finds a verb: none of them, and no dialog, meets a row that is gone, or
+        somebody whose role does not open its door."""
         verb: Callable[..., Any] = super()._get_instance_method(method_name)  # type: ignore[misc]
 
         @wraps(verb)
         def of_a_row(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if not self.opens(request, method_name):
+                raise PermissionDenied
             if "object_id" in kwargs and self.get_object(request, kwargs["object_id"]) is None:
                 return gone(request)
             return verb(request, *args, **kwargs)

@@ -36,7 +36,7 @@ def noon() -> datetime:
 
 
 def dialog(desk: Desk, run: Run, **query: Any) -> str:
-    return desk.open("campaigns_move", run.pk, **query)
+    return desk.open("campaigns_run_move", run.pk, **query)
 
 
 def move(desk: Desk, run: Run, wall: datetime, **values: Any) -> Any:
@@ -46,7 +46,7 @@ def move(desk: Desk, run: Run, wall: datetime, **values: Any) -> Any:
         "was": run.scheduled_at.isoformat(),
         "looked_at": f"{wall:%Y-%m-%dT%H:%M:%S}",
     }
-    return desk.confirm("campaigns_move", run.pk, **{**asked, **values})
+    return desk.confirm("campaigns_run_move", run.pk, **{**asked, **values})
 
 
 def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(

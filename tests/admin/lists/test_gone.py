@@ -44,7 +44,11 @@ def asked(desk: Desk, page: str, row: Any, **headers: str) -> Iterator[Any]:
 
 def test_there_are_verbs_to_try() -> None:
     tried = set(verbs())
-    assert {"campaigns_run_rate", "campaigns_campaign_launch", "auth_user_forget_factor"} <= tried
+    assert {
+        "campaigns_run_change_rate",
+        "campaigns_campaign_launch",
+        "auth_user_forget_factor",
+    } <= tried
 
 
 @pytest.mark.parametrize("verb", list(verbs()))

@@ -58,7 +58,7 @@ def rows(museum: Project) -> dict[str, int]:
         "campaigns_template": run.campaign.template_id,
         "template": run.campaign.template_id,
         "campaigns_run": run.pk,
-        "campaigns_move": run.pk,
+        "campaigns_run_move": run.pk,
         "run": run.pk,
         "person_sent": person.pk,
         "notifications_contact": person.pk,

@@ -22,15 +22,15 @@ def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
 ) -> None:
     make_people(project, 2)
     run = make_run(project, rate_per_second=50)
-    assert "It may send 50 a second now" in desk.open("campaigns_run_rate", run.pk)
-    reply = desk.confirm("campaigns_run_rate", run.pk, rate="1200")
+    assert "It may send 50 a second now" in desk.open("campaigns_run_change_rate", run.pk)
+    reply = desk.confirm("campaigns_run_change_rate", run.pk, rate="1200")
     assert "at its new rate" in messages_of(reply)[-1]
     assert Run.objects.get(pk=run.pk).rate_per_second == 1_200
     entry = AuditEntry.objects.get(action="changed the rate of")
     assert entry.changes == {"rate_per_second": [50, 1_200]}
     text = desk.open("campaigns_run_change", run.pk)
     assert "changed the rate of it: 50 → 1,200" in text
-    desk.confirm("campaigns_run_rate", run.pk, rate="")
+    desk.confirm("campaigns_run_change_rate", run.pk, rate="")
     assert Run.objects.get(pk=run.pk).rate_per_second is None
 
 
@@ -40,7 +40,7 @@ def test_a_rate_that_is_none_is_refused_in_the_dialog(
 ) -> None:
     make_people(project, 1)
     run = make_run(project, rate_per_second=50)
-    desk.confirm("campaigns_run_rate", run.pk, rate=rate)
+    desk.confirm("campaigns_run_change_rate", run.pk, rate=rate)
     assert Run.objects.get(pk=run.pk).rate_per_second == 50
     assert not AuditEntry.objects.filter(action="changed the rate of").exists()
 
@@ -49,10 +49,10 @@ def test_a_run_that_has_ended_has_no_rate_to_change(desk: Desk, project: Project
     make_people(project, 1)
     run = make_run(project)
     run.cancel()
-    reply = desk.confirm("campaigns_run_rate", run.pk, rate="5")
+    reply = desk.confirm("campaigns_run_change_rate", run.pk, rate="5")
     assert "A cancelled run cannot change its rate." in text_of(reply)
     url = reverse("admin:campaigns_run_change", args=[run.pk])
-    assert b"verb-rate" not in desk.client.get(url).content
+    assert b"verb-change_rate" not in desk.client.get(url).content
 
 
 def test_a_worker_in_the_middle_of_a_chunk_takes_the_new_rate_up(project: Project) -> None:

@@ -207,8 +207,8 @@ def test_a_run_that_retired_devices_offers_to_take_them_back(desk: Desk, project
     Device.objects.filter(pk=other.pk).update(**retired)
     assert "Take back retired devices" in desk.open("campaigns_run_change", run.pk)
 
-    assert "1 device that this run retired" in desk.open("campaigns_run_restore", run.pk)
-    desk.confirm("campaigns_run_restore", run.pk)
+    assert "1 device that this run retired" in desk.open("campaigns_run_restore_devices", run.pk)
+    desk.confirm("campaigns_run_restore_devices", run.pk)
 
     assert list(Device.objects.filter(retired_at=None)) == [device]
     assert "Take back retired devices" not in desk.open("campaigns_run_change", run.pk)
@@ -263,11 +263,11 @@ def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Proj
     run.chunks.update(state=Chunk.State.CLOSED)
     engine.advance(run.pk, now=timezone.now())
 
-    desk.confirm("campaigns_run_let_be", run.pk)
+    desk.confirm("campaigns_run_keep_unknown", run.pk)
 
     page = desk.client.get(reverse("admin:campaigns_run_change", args=[run.pk]))
     assert "a person decided to let it be" in text_of(page)
-    for verb in ("send_again", "let_be"):
+    for verb in ("send_again", "keep_unknown"):
         assert reverse(f"admin:campaigns_run_{verb}", args=[run.pk]) not in page.content.decode()
     assert "unknown outcomes" not in desk.open("index")
 

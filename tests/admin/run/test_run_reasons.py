@@ -101,7 +101,7 @@ def test_who_resumes_at_many_dead_addresses_says_that_the_list_is_old(
     device.retired_by = run.reference
     device.save()
     assert "What this run retired already can be taken back." in desk.open("index")
-    desk.confirm("campaigns_run_restore", run.pk)
+    desk.confirm("campaigns_run_restore_devices", run.pk)
     assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
 
 

@@ -187,7 +187,7 @@ def test_a_run_that_waits_with_them_can_be_seen_and_moved(
     write("campaigns_run", run.pk, tree)
     Run.objects.filter(pk=run.pk).update(state="scheduled", scheduled_at=later)
     get(desk, "campaigns_run_change", run.pk)
-    get(desk, "campaigns_move", run.pk)
+    get(desk, "campaigns_run_move", run.pk)
     listed = make_audience(project, kind="list")
     assert listed.named_by() == []
     assert listed.used_by() == []

@@ -1,0 +1,142 @@
+"""What a person is told and asked before something is done with a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
+
+from campaigns.engine import unknowns
+from campaigns.planning import recurrence
+from campaigns.planning.launch_check import forecast
+from campaigns.runs import sums
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
+from campaigns.verbs import MAX_RATE, SEND_AGAIN
+from notifications.admin.furniture.dialogs import Dialog
+from notifications.pace.pacing import full_rate
+from notifications.people import device
+from notifications.values.moments import in_zone
+
+
+class RunDialog(Dialog):
+    """Of one run; what its verb needs besides, and what follows from it."""
+
+    @cached_property
+    def run(self) -> Run:
+        return Run.objects.select_related("campaign", "project").get(pk=self.object_id or 0)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def follows(self) -> str:
+        return ""
+
+
+class RateDialog(RunDialog):
+    template = "admin/campaigns/run/change_rate.html"
+
+    rate = forms.IntegerField(
+        label=gettext_lazy("At most, per second"),
+        required=False,
+        min_value=1,
+        max_value=MAX_RATE,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text=gettext_lazy("Empty: as fast as the project's FCM quota allows."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["rate"].initial = self.run.rate_per_second
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"rate_per_second": self.cleaned_data["rate"]}
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "quota": full_rate(self.run.project),
+            "fleet": forecast.pace(self.run.project, None),
+        }
+
+
+class CancelDialog(RunDialog):
+    template = "admin/campaigns/run/cancel.html"
+
+    @cached_property
+    def last(self) -> Run | None:
+        """Of the series that this run is part of, while nobody stopped it."""
+        return None if self.run.occurrence == ONCE else self.run.campaign.series
+
+    @cached_property
+    def next_at(self) -> datetime | None:
+        if self.last is None:
+            return None
+        return recurrence.next_start(self.last, timezone.now(), without=self.run)
+
+    @property
+    def title(self) -> str | None:
+        leaves_out = self.next_at and self.run.started_at is None
+        return _("Cancel only this run?") if leaves_out else None
+
+    @property
+    def follows(self) -> str:
+        if self.next_at is None:
+            return ""
+        when = in_zone(self.next_at, self.run.project.timezone)
+        return _("The next one is due %(when)s.") % {"when": when}
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "totals": sums.totals_of(self.run),
+            "zone": self.run.project.timezone,
+            "next_at": self.next_at,
+            "ends_series": self.last == self.run and self.next_at is None,
+        }
+
+
+class RestoreDialog(RunDialog):
+    template = "admin/campaigns/run/restore_devices.html"
+
+    def context(self) -> dict[str, Any]:
+        return {"devices": device.retired_by(self.run.reference).count()}
+
+
+class ResumeDialog(RunDialog):
+    template = "admin/campaigns/run/resume.html"
+
+    def context(self) -> dict[str, Any]:
+        return {"list_is_old": self.run.cause == Cause.DEAD_ADDRESSES}
+
+
+class SendAgainDialog(RunDialog):
+    template = "admin/campaigns/run/send_again.html"
+
+    @property
+    def possible(self) -> bool:
+        return SEND_AGAIN.in_time(self.run, timezone.now())
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "undecided": unknowns.undecided(self.run),
+            "refused": unknowns.refused_for_the_moment(self.run),
+            "expired": not self.possible,
+        }
+
+
+class KeepUnknownDialog(RunDialog):
+    template = "admin/campaigns/run/keep_unknown.html"
+
+    def context(self) -> dict[str, Any]:
+        return {"undecided": unknowns.undecided(self.run)}

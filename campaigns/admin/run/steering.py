@@ -1,0 +1,42 @@
+"""A verb of `campaigns/verbs.py` on the run's page: asked in a dialog, done, and told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from campaigns import tasks
+from campaigns.admin.run.dialogs import RunDialog
+from campaigns.runs.run import Run
+from campaigns.verbs import Verb
+from notifications.admin.furniture.dialogs import ask, done, refused
+from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.furniture.unfolded import action
+
+
+def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
+    """What Unfold calls an action. Whoever sees the run, and is let in at the verb's own door."""
+
+    def steer(page: Any, request: HttpRequest, form: RunDialog, object_id: str) -> HttpResponse:
+        return _done(verb, request, form)
+
+    steer.__name__ = verb.name  # its address
+    asked = ask(verb.question, form=dialog, text=verb.text, button=verb.button, danger=verb.danger)
+    return action(description=verb.label, permissions=["view"], dialog=asked)(steer)
+
+
+def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
+    run, follows = form.run, form.follows  # before it is done: it may follow no more
+    try:
+        came_of = verb.do(run, by=actor(request), **form.asked)
+    except Run.InvalidMove as error:
+        faster = _("Somebody else, or the run itself, was faster.")
+        return refused(request, form, f"{error} {faster}")
+    except OperationalError:  # a snapshot of millions holds the run for longer than we wait
+        again = _("The run is being prepared. Try again in a moment.")
+        return refused(request, form, again)
+    tasks.ring(run.pk)
+    return done(request, f"{verb.told(run, came_of)} {follows}".rstrip(), to=page_url(run))

@@ -1,0 +1,88 @@
+"""A run steered from a program: an address for each verb of `campaigns/verbs.py`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import tasks
+from campaigns.api import schedules
+from campaigns.api.runs import RunSerializer, possible
+from campaigns.planning.moving import WrongTime
+from campaigns.runs.run import Run
+from campaigns.verbs import CHANGE_RATE, MAX_RATE, MOVE, Verb
+from notifications.api.ground.fields import Nothing, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.view import ApiView
+from notifications.values.zones import validate_zone
+
+
+class RateSerializer(StrictSerializer):
+    """How fast from now on."""
+
+    rate_per_second = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_RATE,
+        allow_null=True,
+        help_text="null: as fast as the project's quota allows.",
+    )
+
+
+class MoveSerializer(StrictSerializer):
+    """When instead."""
+
+    at = serializers.CharField(
+        help_text="RFC 3339 with an offset, or a local time together with timezone."
+    )
+    timezone = serializers.CharField(
+        max_length=64, required=False, validators=[validate_zone], help_text="An IANA name."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, datetime]:
+        return {"at": schedules.moment_of("at", attrs["at"], attrs.get("timezone"))}
+
+
+ASKS = {CHANGE_RATE.name: RateSerializer, MOVE.name: MoveSerializer}
+
+
+class RunVerb(ApiView):
+    verb: Verb
+
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """What the verb's own reference says."""
+        asked = self.given(ASKS.get(self.verb.name, Nothing))
+        run = self.find(Run, pk)
+        try:
+            self.verb.do(run, by=self.actor, **asked)
+        except WrongTime as error:
+            raise serializers.ValidationError({"at": str(error)}) from error
+        except Run.InvalidMove as error:
+            raise _refused(run, error) from error
+        tasks.ring(run.pk)
+        return Response(RunSerializer(run).data)
+
+
+def door(verb: Verb) -> type[RunVerb]:
+    """A class of its own for each, as the schema is made of classes."""
+    told = extend_schema(
+        description=verb.reference,
+        request=ASKS.get(verb.name, Nothing),
+        responses=RunSerializer,
+    )
+    of_one: type[RunVerb] = type("RunVerb", (RunVerb,), {"verb": verb})
+    return extend_schema_view(post=told)(of_one)
+
+
+def _refused(run: Run, error: Run.InvalidMove) -> Problem:
+    run.refresh_from_db()
+    now = possible(run)
+    rest = f"Possible now: {', '.join(now)}." if now else "Nothing can be done with it any more."
+    return Problem(HTTPStatus.CONFLICT, f"{error} {rest}", kind="invalid-move", verbs=now)

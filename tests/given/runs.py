@@ -1,0 +1,64 @@
+"""A run in each state that says something else of what can be done with it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.utils import timezone
+
+from campaigns.engine import engine
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from notifications.people.device import Device
+from notifications.people.project import Project
+from tests.given.builders import make_people, make_run, make_scheduled_run
+
+NOON = datetime(2031, 5, 31, 12, tzinfo=UTC)
+
+
+def scheduled(project: Project) -> Run:
+    return make_scheduled_run(project, NOON)
+
+
+def sending(project: Project) -> Run:
+    make_people(project, 2)
+    return make_run(project, on_unknown="hold", rate_per_second=50)
+
+
+def paused(project: Project) -> Run:
+    run = sending(project)
+    run.pause(Cause.BY_HAND)
+    return run
+
+
+def doubtful(project: Project) -> Run:
+    """Finished; of one of two nobody knows whether the phone rang."""
+    run = sending(project)
+    for seq, status, reason in ((1, "accepted", ""), (2, "unknown", "unanswered")):
+        Delivery.objects.create(
+            run_id=run.pk, seq=seq, device_id=1, status=status, reason=reason, attempt=1,
+            at=timezone.now(),
+        )  # fmt: skip
+    closed = Chunk.State.CLOSED
+    run.chunks.update(accepted=1, unknown=1, reasons={"unanswered": 1}, state=closed)
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    return run
+
+
+def retiring(project: Project) -> Run:
+    run = cancelled(project)
+    Device.objects.update(
+        retired_at=timezone.now(), retired_reason="unregistered", retired_by=run.reference
+    )
+    return run
+
+
+def cancelled(project: Project) -> Run:
+    run = sending(project)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    return run
