@@ -88,7 +88,8 @@ class MoveDialog(Dialog):
         if why := self.refusal:
             self.add_error("at", why)
         elif cleaned["looked_at"] != self.wall.isoformat() and self.meets:
-            self.data = {**self.data, "looked_at": self.wall.isoformat()}  # one value each
+            # Taken as it is, each value of what a browser sent would be a list.
+            self.data = {**dict(self.data.items()), "looked_at": self.wall.isoformat()}
             raise ValidationError(_("Look at what it meets at that time, then move it."))
         return cleaned
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -107,6 +108,24 @@ def test_a_time_typed_by_hand_is_looked_at_before_it_is_moved(
     seen = re.search(rb'name="looked_at" value="([^"]+)"', first.content)
     assert seen
     move(desk, run, night, looked_at=seen[1].decode())
+    run.refresh_from_db()
+    assert run.scheduled_at == night
+
+
+def test_what_was_typed_still_stands_there_when_it_is_looked_at(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run, night = make_scheduled_run(project, noon), noon.replace(hour=3) + timedelta(days=1)
+    shown = move(desk, run, night, looked_at=f"{noon:%Y-%m-%dT%H:%M:%S}").content.decode()
+    inputs = re.findall(r"<input[^>]*>", shown)
+    named = {found[1]: each for each in inputs if (found := re.search(r'name="(\w+)"', each))}
+    values = {
+        name: unescape(found[1])
+        for name, each in named.items()
+        if (found := re.search(r'value="([^"]*)"', each))
+    }
+    desk.post("campaigns_run_move", run.pk, **values)  # the second click, as a browser sends it
     run.refresh_from_db()
     assert run.scheduled_at == night
 
