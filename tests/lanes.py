@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from config.boot.redis_address import redis_address
 
 DATABASES = 8  # four for the tests, and four for what runs apart from them

@@ -17,8 +17,8 @@ from config.stack.logs import LogFolder
 from config.stack.servers import start_servers
 from config.stack.state import claim
 from config.stack.supervisor import Supervisor
-from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
+from emulator.speakers.certificates import prepare, server_context
 from tests.servers.tls_relay import TlsRelay
 from tests.stack.conftest import Launch
 

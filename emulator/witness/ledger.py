@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from emulator.messages import Message
-from emulator.phones import Phones, Push
+from emulator.google.messages import Message
 from emulator.settings import Settings
-from emulator.witness import Witness
+from emulator.witness.phones import Phones, Push
+from emulator.witness.witness import Witness
 
 
 class Ledger(Protocol):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 from functools import lru_cache
 
-from emulator.exchange import CLOSE, CUT, CUT_BODY, PIECE_BYTES, RESET, TRICKLE, Reaction, Request
+from emulator.http.exchange import (
+    CLOSE,
+    CUT,
+    CUT_BODY,
+    PIECE_BYTES,
+    RESET,
+    TRICKLE,
+    Reaction,
+    Request,
+)
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

@@ -7,8 +7,8 @@ import random
 from email.utils import formatdate
 from typing import Any
 
-from emulator.catalogue import device_rate, project_quota
-from emulator.envelopes import Answer, Refused
+from emulator.google.catalogue import device_rate, project_quota
+from emulator.google.envelopes import Answer, Refused
 from emulator.settings import Settings
 from emulator.shared import Cells, Table
 

@@ -7,8 +7,8 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.addresses import Behaviour
-from emulator.fault import SEND, TOKEN, WEATHER, Fault
+from emulator.faults.addresses import Behaviour
+from emulator.faults.fault import SEND, TOKEN, WEATHER, Fault
 from emulator.shared import Cells, Table
 
 __all__ = ["SEND", "TOKEN", "Faults", "Weather"]

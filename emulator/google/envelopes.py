@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.replies import NO_HEADERS, Reply, json_reply
+from emulator.http.replies import NO_HEADERS, Reply, json_reply
 
 Detail = dict[str, Any]
 RETRY_AFTER = re.compile(rb"Retry-After: [^\r]*\r\n")

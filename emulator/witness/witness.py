@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from emulator.messages import Message
-from emulator.tally import Tally
+from emulator.google.messages import Message
+from emulator.witness.tally import Tally
 
 # About 40 MB; the file has them all.
 REMEMBERED = 50_000

@@ -5,7 +5,7 @@ What it answers about the address and the moment is in `catalogue.py`.
 
 from __future__ import annotations
 
-from emulator.envelopes import Answer, bad_request, envelope, error_info, fcm_error
+from emulator.google.envelopes import Answer, bad_request, envelope, error_info, fcm_error
 
 SIGN_IN = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from emulator import rules, sizes
-from emulator.answers import invalid_json, not_json
-from emulator.envelopes import Refused
-from emulator.schema import Violation, compile_schema
+from emulator.google import rules, sizes
+from emulator.google.answers import invalid_json, not_json
+from emulator.google.envelopes import Refused
+from emulator.google.schema import Violation, compile_schema
 
 _read_request = compile_schema("SendMessageRequest")
 

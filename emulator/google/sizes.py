@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from emulator.answers import too_big
-from emulator.envelopes import Refused
-from emulator.rules import DEVICE_TARGETS
+from emulator.google.answers import too_big
+from emulator.google.envelopes import Refused
+from emulator.google.rules import DEVICE_TARGETS
 
 DEVICE_BYTES = 4096
 TOPIC_BYTES = 2048

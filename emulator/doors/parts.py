@@ -6,17 +6,17 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.account import ServiceAccount
-from emulator.addresses import Addresses
-from emulator.counts import Counts
-from emulator.fault import Fault
-from emulator.faults import Faults
-from emulator.fcm import Fcm
-from emulator.latency import Latency
-from emulator.ledger import Ledger
-from emulator.oauth import TokenDesk
-from emulator.quotas import DeviceQuotas, ProjectQuota
+from emulator.doors.account import ServiceAccount
+from emulator.doors.fcm import Fcm
+from emulator.doors.latency import Latency
+from emulator.doors.oauth import TokenDesk
+from emulator.doors.quotas import DeviceQuotas, ProjectQuota
+from emulator.faults.addresses import Addresses
+from emulator.faults.fault import Fault
+from emulator.faults.faults import Faults
 from emulator.settings import Settings
+from emulator.witness.counts import Counts
+from emulator.witness.ledger import Ledger
 
 REPORT, SETTINGS, FAULTS, RESET, REVOKE = "report", "settings", "faults", "reset", "revoke"
 

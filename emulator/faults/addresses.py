@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from emulator.catalogue import CATALOGUE, INTERNAL, QUOTA_EXCEEDED, SENDER_ID_MISMATCH, UNAVAILABLE
-from emulator.envelopes import Answer
-from emulator.exchange import ANSWER, CLOSE, RESET, Ending
+from emulator.google.catalogue import (
+    CATALOGUE,
+    INTERNAL,
+    QUOTA_EXCEEDED,
+    SENDER_ID_MISMATCH,
+    UNAVAILABLE,
+)
+from emulator.google.envelopes import Answer
+from emulator.http.exchange import ANSWER, CLOSE, RESET, Ending
 from emulator.shared import Table
 
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from emulator.beacon import Beacon
-from emulator.messages import Message
+from emulator.google.messages import Message
 from emulator.settings import Settings
+from emulator.witness.beacon import Beacon
 
 LONGEST_TTL_SECONDS = 28 * 24 * 3600
 MOST_COLLAPSE_KEYS = 4

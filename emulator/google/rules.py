@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.answers import INVALID_CONDITION, invalid_argument, invalid_json
-from emulator.envelopes import Refused
+from emulator.google.answers import INVALID_CONDITION, invalid_argument, invalid_json
+from emulator.google.envelopes import Refused
 
 Section = dict[str, Any]
 Rule = Callable[[Any, str], None]

@@ -25,12 +25,12 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from hyperframe.frame import GoAwayFrame
 
-from emulator.connection import TOO_LARGE, Handle
-from emulator.counts import Counts
-from emulator.exchange import LAST, Opened, Reaction, Request
-from emulator.faults import Weather
-from emulator.sockets import reset
-from emulator.stream import Stream
+from emulator.faults.faults import Weather
+from emulator.http.exchange import LAST, Opened, Reaction, Request
+from emulator.http.sockets import reset
+from emulator.speakers.connection import TOO_LARGE, Handle
+from emulator.speakers.stream import Stream
+from emulator.witness.counts import Counts
 
 CONFIGURATION = H2Configuration(
     client_side=False,

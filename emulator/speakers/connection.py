@@ -14,8 +14,8 @@ from typing import cast
 
 import httptools
 
-from emulator.counts import Counts
-from emulator.exchange import (
+from emulator.faults.faults import Weather
+from emulator.http.exchange import (
     CLOSE,
     CUT,
     CUT_BODY,
@@ -27,9 +27,9 @@ from emulator.exchange import (
     Reaction,
     Request,
 )
-from emulator.faults import Weather
-from emulator.replies import google_page
-from emulator.sockets import reset
+from emulator.http.replies import google_page
+from emulator.http.sockets import reset
+from emulator.witness.counts import Counts
 
 Handle = Callable[[Request], Reaction | Awaitable[Reaction]]
 

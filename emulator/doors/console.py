@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from emulator import fault
-from emulator.catalogue import CATALOGUE
-from emulator.counts import together
-from emulator.fault import Fault
-from emulator.faults import MOST_FAULTS
-from emulator.ledger import Book
-from emulator.parts import FAULTS, REPORT, RESET, REVOKE, SETTINGS, Parts
-from emulator.replies import Reply, html_reply, json_reply
+from emulator.doors.parts import FAULTS, REPORT, RESET, REVOKE, SETTINGS, Parts
+from emulator.faults import fault
+from emulator.faults.fault import Fault
+from emulator.faults.faults import MOST_FAULTS
+from emulator.google.catalogue import CATALOGUE
+from emulator.http.replies import Reply, html_reply, json_reply
+from emulator.witness.counts import together
+from emulator.witness.ledger import Book
 
 Query = dict[str, str]
 Door = Callable[[bytes, Query], Awaitable[Reply]]

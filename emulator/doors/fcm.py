@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator import messages
-from emulator.addresses import LIVE, Addresses, Behaviour
-from emulator.counts import Counts
-from emulator.envelopes import Answer, Refused
-from emulator.exchange import PIECE_BYTES, TRICKLE, Reaction, Request
-from emulator.faults import SEND, Faults
-from emulator.latency import Latency
-from emulator.ledger import Ledger
-from emulator.messages import Message
-from emulator.oauth import TokenDesk
-from emulator.quotas import DeviceQuotas, ProjectQuota
-from emulator.replies import NO_HEADERS, reply
+from emulator.doors.latency import Latency
+from emulator.doors.oauth import TokenDesk
+from emulator.doors.quotas import DeviceQuotas, ProjectQuota
+from emulator.faults.addresses import LIVE, Addresses, Behaviour
+from emulator.faults.faults import SEND, Faults
+from emulator.google import messages
+from emulator.google.envelopes import Answer, Refused
+from emulator.google.messages import Message
+from emulator.http.exchange import PIECE_BYTES, TRICKLE, Reaction, Request
+from emulator.http.replies import NO_HEADERS, reply
 from emulator.settings import Settings
+from emulator.witness.counts import Counts
+from emulator.witness.ledger import Ledger
 
 
 @dataclass

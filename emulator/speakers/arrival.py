@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from emulator.certificates import HTTP2
-from emulator.connection import Connection
-from emulator.session import Session
+from emulator.speakers.certificates import HTTP2
+from emulator.speakers.connection import Connection
+from emulator.speakers.session import Session
 
 Speaker = Connection | Session
 Introduce = Callable[[type[Speaker]], Speaker]

@@ -5,7 +5,7 @@ An address or a scripted fault names its answer by these words.
 
 from __future__ import annotations
 
-from emulator.answers import (
+from emulator.google.answers import (
     ACCESS_TOKEN_EXPIRED,
     INVALID_CONDITION,
     invalid_argument,
@@ -13,7 +13,7 @@ from emulator.answers import (
     permission_denied,
     too_big,
 )
-from emulator.envelopes import (
+from emulator.google.envelopes import (
     Answer,
     Detail,
     apns_error,
@@ -24,7 +24,7 @@ from emulator.envelopes import (
     help_link,
     quota_failure,
 )
-from emulator.replies import google_page
+from emulator.http.replies import google_page
 
 NOT_A_TOKEN = "The registration token is not a valid FCM registration token"
 NOT_FOUND = "Requested entity was not found."

@@ -7,12 +7,12 @@ import time
 from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
-from emulator.catalogue import INTERNAL
-from emulator.exchange import Reaction, Request
-from emulator.faults import TOKEN, Faults
-from emulator.fcm import Fcm
-from emulator.oauth import TokenDesk
-from emulator.replies import Reply, google_page, json_reply
+from emulator.doors.fcm import Fcm
+from emulator.doors.oauth import TokenDesk
+from emulator.faults.faults import TOKEN, Faults
+from emulator.google.catalogue import INTERNAL
+from emulator.http.exchange import Reaction, Request
+from emulator.http.replies import Reply, google_page, json_reply
 
 TOKEN_PATHS = (b"/token", b"/oauth2/v4/token")  # today's, and that of older libraries
 SEND = re.compile(rb"/v1/projects/([^/]+)/messages:send")

@@ -20,12 +20,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 
-from emulator import answers
-from emulator.account import ServiceAccount
-from emulator.counts import Counts
-from emulator.envelopes import Refused
-from emulator.replies import Reply, json_reply
+from emulator.doors.account import ServiceAccount
+from emulator.google import answers
+from emulator.google.envelopes import Refused
+from emulator.http.replies import Reply, json_reply
 from emulator.settings import Settings
+from emulator.witness.counts import Counts
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 # google-auth signs for Google's own endpoint even when it posts elsewhere.

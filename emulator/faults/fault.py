@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from emulator.addresses import LIVE, Behaviour
-from emulator.catalogue import CATALOGUE
-from emulator.envelopes import Answer
-from emulator.exchange import CLOSE, CUT, CUT_BODY, LAST, RESET, TRICKLE
-from emulator.replies import reply
+from emulator.faults.addresses import LIVE, Behaviour
+from emulator.google.catalogue import CATALOGUE
+from emulator.google.envelopes import Answer
+from emulator.http.exchange import CLOSE, CUT, CUT_BODY, LAST, RESET, TRICKLE
+from emulator.http.replies import reply
 from emulator.settings import Check, choice, number, or_none, whole, yes_or_no
 
 SEND, TOKEN = "send", "token"
