@@ -12,13 +12,14 @@ import redis
 from config.boot.database_address import database_address
 from config.boot.prerequisites import missing_databases, old_postgresql
 from config.boot.redis_address import redis_address, redis_databases
-from config.stack import StackError, postgres, valkey
-from config.stack.account import quarters
-from config.stack.leftovers import MARK
+from config.stack import StackError
 from config.stack.ports import embedded_ports
-from config.stack.service import Service
+from config.stack.servers import postgres, valkey
 from config.stack.state import State
-from config.stack.supervisor import Supervisor
+from config.stack.supervision.account import quarters
+from config.stack.supervision.leftovers import MARK
+from config.stack.supervision.service import Service
+from config.stack.supervision.supervisor import Supervisor
 
 HINTS = {
     "DATABASE_URL": "Start that server, correct the address, or unset DATABASE_URL",

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from config.stack import CHECKOUT
-from config.stack.account import Account
+from config.stack.supervision.account import Account
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None

