@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import httptools
 import uvloop
 
-from bench import access, message
-from bench.measured import measured
-from bench.peer import CONNECTIONS, WARM_UP
+from bench.senders import access, message
+from bench.senders.measured import measured
+from bench.senders.peer import CONNECTIONS, WARM_UP
 
 
 class Crew:

@@ -14,8 +14,8 @@ import firebase_admin
 import uvloop
 from firebase_admin import credentials, messaging
 
-from bench import message
-from bench.measured import Tally, measured
+from bench.senders import message
+from bench.senders.measured import Tally, measured
 
 BATCH = 500
 WARM_UP = 100

@@ -12,8 +12,8 @@ import sys
 import uvloop
 from async_firebase import AsyncFirebaseClient, _credentials, messages
 
-from bench import message
-from bench.measured import measured
+from bench.senders import message
+from bench.senders.measured import measured
 
 BATCH = 500
 WARM_UP = 100

@@ -13,9 +13,9 @@ import sys
 import aiohttp
 import uvloop
 
-from bench import access, message
-from bench.measured import measured
-from bench.peer import CONNECTIONS, WARM_UP
+from bench.senders import access, message
+from bench.senders.measured import measured
+from bench.senders.peer import CONNECTIONS, WARM_UP
 
 BATCH = 1_000
 

@@ -40,7 +40,7 @@ class Visitors:
 
     def __init__(self, stack: Stack) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.visitors", stack.url, stack.key],
+            [sys.executable, "-m", "bench.growth.visitors", stack.url, stack.key],
             env={"ADMIN_PASSWORD": stack.env["ADMIN_PASSWORD"]},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

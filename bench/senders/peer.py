@@ -15,8 +15,8 @@ import uvloop
 from multidict import CIMultiDict
 from yarl import URL
 
-from bench import access, message
-from bench.measured import measured
+from bench.senders import access, message
+from bench.senders.measured import measured
 
 CONNECTIONS = 250  # of each process, as a worker of Carillon has
 WARM_UP = 2 * CONNECTIONS

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench import launch, people, senders
+from bench import launch, people
+from bench.senders import senders
 from bench.stack import Stack
 
 WORKERS = (1, 2, 4)
@@ -28,7 +29,7 @@ def _with(folder: Path, workers: int, most: int, latency_ms: float) -> list[dict
     rows = []
     with Stack(folder, workers=workers, latency_ms=latency_ms) as stack:
         bare = senders.measure(
-            "bench.peer",
+            "bench.senders.peer",
             str(LOOP_MESSAGES // workers),
             env=stack.env,
             emulator_cpu=stack.emulator_cpu,
