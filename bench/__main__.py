@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import machine, planning, rounds, scale
+from bench import machine, rounds
+from bench.growth import planning, scale
 from bench.servers import LATENCY_MS, LATENCY_P99_MS
 from bench.stack import Stack
 from bench.table import table

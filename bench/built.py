@@ -12,7 +12,7 @@ import time
 
 import django
 
-from bench.message import BODY, LINK, TITLE, TTL_SECONDS, token
+from bench.senders.message import BODY, LINK, TITLE, TTL_SECONDS, token
 
 ROUNDS, MESSAGES = 15, 4_000
 CONTENT = {

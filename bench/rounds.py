@@ -5,21 +5,22 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from bench import launch, people, senders
+from bench import launch, people
+from bench.senders import senders
 from bench.stack import Stack
 
 ROUNDS = 3
 # By row: the module and its arguments, and how many messages all its processes send together. So
 # many that each takes some seconds; the SDKs need far longer.
 ROWS: dict[str, tuple[tuple[str, ...], int]] = {
-    "bare": (("bench.peer",), 24_000),
-    "raw": (("bench.raw",), 40_000),
-    "gathered": (("bench.gathered",), 12_000),
-    "sdk_threads": (("bench.firebase", "send_each"), 2_000),
-    "sdk_async_http2": (("bench.firebase", "http2"), 1_000),
-    "sdk_async_http1": (("bench.firebase", "http1"), 1_000),
-    "async_firebase_http1": (("bench.healthjoy", "http1"), 1_000),
-    "async_firebase_http2": (("bench.healthjoy", "http2"), 1_000),
+    "bare": (("bench.senders.peer",), 24_000),
+    "raw": (("bench.senders.raw",), 40_000),
+    "gathered": (("bench.senders.gathered",), 12_000),
+    "sdk_threads": (("bench.senders.firebase", "send_each"), 2_000),
+    "sdk_async_http2": (("bench.senders.firebase", "http2"), 1_000),
+    "sdk_async_http1": (("bench.senders.firebase", "http1"), 1_000),
+    "async_firebase_http1": (("bench.senders.healthjoy", "http1"), 1_000),
+    "async_firebase_http2": (("bench.senders.healthjoy", "http2"), 1_000),
 }
 LEAST = 500  # of each process: a batch of the SDKs
 PRODUCT = "carillon"

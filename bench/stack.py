@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 
 from bench.processes import cpu_seconds
 from bench.servers import LATENCY_MS, emulator
-from config.stack import postgres
 from config.stack.secret_values import read_assignments
+from config.stack.servers import postgres
 
 EMULATORS = 2
 

@@ -10,15 +10,17 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any
 
-from emulator import account, arguments, certificates
+from emulator import arguments
 from emulator.alone import Alone
+from emulator.doors import account
+from emulator.doors.parts import Parts, Plan
 from emulator.folder import Folder, Unusable
 from emulator.leader import Leader, fork_followers
-from emulator.ledger import Book
-from emulator.parts import Parts, Plan
-from emulator.phones import Phones
 from emulator.server import allow_many_sockets, listen
-from emulator.witness import Witness
+from emulator.speakers import certificates
+from emulator.witness.ledger import Book
+from emulator.witness.phones import Phones
+from emulator.witness.witness import Witness
 
 COULD_NOT_START = 2
 BROKE_DOWN = 1

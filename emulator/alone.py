@@ -6,11 +6,11 @@ import socket
 import ssl
 from typing import Any
 
-from emulator.console import Console
-from emulator.ledger import Book
-from emulator.parts import Parts
-from emulator.routes import Routes
+from emulator.doors.console import Console
+from emulator.doors.parts import Parts
+from emulator.doors.routes import Routes
 from emulator.server import Server, greet, stop_on_signals
+from emulator.witness.ledger import Book
 
 
 class Alone:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
-from emulator.catalogue import CATALOGUE
-from emulator.fault import KINDS
+from emulator.faults.fault import KINDS
+from emulator.google.catalogue import CATALOGUE
 from emulator.settings import Settings
 
 MOST_PROCESSES = 64

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.certificates import GOOGLE_NAMES
 from emulator.folder import Folder
+from emulator.speakers.certificates import GOOGLE_NAMES
 
 UNSHARE = ("unshare", "--map-root-user", "--net", "--mount")
 SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1

@@ -9,12 +9,12 @@ import socket
 import ssl
 from typing import Any
 
-from emulator.ledger import Outbox
-from emulator.parts import Parts
-from emulator.replies import Reply
-from emulator.routes import Routes
+from emulator.doors.parts import Parts
+from emulator.doors.routes import Routes
+from emulator.http.replies import Reply
 from emulator.server import Server, stop_on_signals
 from emulator.wire import Wire
+from emulator.witness.ledger import Outbox
 
 # From a follower to the leader, and back.
 READY, ACCEPTED, DONE, ASK = "ready", "accepted", "done", "ask"

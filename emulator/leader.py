@@ -11,7 +11,8 @@ import ssl
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from emulator.console import Console
+from emulator.doors.console import Console
+from emulator.doors.parts import Parts
 from emulator.follower import (
     ACCEPTED,
     ASK,
@@ -23,10 +24,9 @@ from emulator.follower import (
     reply_of,
     request_from,
 )
-from emulator.ledger import Book
-from emulator.parts import Parts
 from emulator.server import TICK_SECONDS, greet, stop_on_signals
 from emulator.wire import Wire
+from emulator.witness.ledger import Book
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 

@@ -12,11 +12,11 @@ import ssl
 import time
 from collections.abc import Callable
 
-from emulator.arrival import Arrival, Speaker
-from emulator.exchange import Opened
+from emulator.doors.parts import Parts
+from emulator.doors.routes import Routes
 from emulator.folder import Unusable
-from emulator.parts import Parts
-from emulator.routes import Routes
+from emulator.http.exchange import Opened
+from emulator.speakers.arrival import Arrival, Speaker
 
 # Every program that reaches it may ask it anything, so it is for this machine only.
 HOST = "127.0.0.1"

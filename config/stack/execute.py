@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from config.stack import StackError, exported
-from config.stack.leftovers import end_leftovers
-from config.stack.logs import LogFolder
 from config.stack.screen import complain
 from config.stack.secret_values import secret_values
-from config.stack.servers import start_servers
+from config.stack.servers.servers import start_servers
 from config.stack.state import claim
-from config.stack.supervisor import StopRequested, Supervisor
+from config.stack.supervision.leftovers import end_leftovers
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.supervisor import StopRequested, Supervisor
 
 
 def execute(folder: Path, command: Sequence[str]) -> int:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 
 from config.stack import stand_in
-from config.stack.leftovers import MARK
 from config.stack.state import State
+from config.stack.supervision.leftovers import MARK
 
 INTERNAL = {"POSTGRES_PASSWORD", "DATABASE_PASSWORD", "VALKEY_PASSWORD"}
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from config.front import command as front
 from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
-from config.stack.service import Service
 from config.stack.state import State
+from config.stack.supervision.service import Service
 
 PYTHON = sys.executable
 NOT_FLOWERS = ("DATABASE_URL", "SECRET_KEY", "CREDENTIALS_KEY", "ADMIN_PASSWORD")

@@ -10,15 +10,15 @@ import os
 from pathlib import Path
 
 from config.stack import StackError, exported, stand_in
-from config.stack.leftovers import end_leftovers
-from config.stack.logs import LogFolder
 from config.stack.ports import public_ports
 from config.stack.processes import emulator, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
-from config.stack.servers import start_servers
+from config.stack.servers.servers import start_servers
 from config.stack.state import State, claim, write_private
-from config.stack.supervisor import StopRequested, Supervisor
+from config.stack.supervision.leftovers import end_leftovers
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.supervisor import StopRequested, Supervisor
 
 DEMO_CONTACTS = "20000"
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 
 from config.stack import stand_in
-from config.stack.account import data_folders
-from config.stack.servers import without_password
+from config.stack.servers.servers import without_password
 from config.stack.state import State
+from config.stack.supervision.account import data_folders
 
 SUPPORT = (
     "embedded servers are for evaluation and small single-box use; "

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import senders
-from bench.peer import WARM_UP
 from bench.processes import cpu_seconds
+from bench.senders import senders
+from bench.senders.peer import WARM_UP
 from bench.servers import emulator
 
 
-@pytest.mark.parametrize("module", ["bench.peer", "bench.raw", "bench.gathered"])
+@pytest.mark.parametrize(
+    "module", ["bench.senders.peer", "bench.senders.raw", "bench.senders.gathered"]
+)
 def test_the_cost_of_a_message_is_counted_over_what_the_emulator_accepted(
     module: str, tmp_path: Path
 ) -> None:

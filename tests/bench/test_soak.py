@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bench.growth.soak import growth
 from bench.processes import Holding
-from bench.soak import growth
 
 
 def test_growth_is_a_slope_a_minute_and_leaves_the_warm_up_out() -> None:

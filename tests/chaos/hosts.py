@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from django.db import connection
 
-from config.stack.account import quarters
+from config.stack.supervision.account import quarters
 from tests.chaos.fault import CannotBePlayed
 from tests.chaos.process import Process
 from tests.chaos.stage import Stage

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from config.stack.service import Service, spawn
+from config.stack.supervision.service import Service, spawn
 from tests.given.waiting import eventually
 
 

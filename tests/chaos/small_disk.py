@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from config.stack.account import quarters
+from config.stack.supervision.account import quarters
 from tests.chaos.fault import CannotBePlayed
 from tests.chaos.owner import alter, order, reset
 from tests.chaos.scene import Scene

@@ -19,14 +19,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from config.front.command import command
-from config.stack import exported, postgres, valkey
-from config.stack.account import quarters
+from config.stack import exported
 from config.stack.answers import http
-from config.stack.leftovers import end_leftovers
 from config.stack.ports import embedded_ports
 from config.stack.secret_values import secret_values
-from config.stack.service import Service
+from config.stack.servers import postgres, valkey
 from config.stack.state import State, claim
+from config.stack.supervision.account import quarters
+from config.stack.supervision.leftovers import end_leftovers
+from config.stack.supervision.service import Service
 from tests.chaos.process import Process
 from tests.servers.fcm import Fcm
 from tests.servers.ports import free_ports

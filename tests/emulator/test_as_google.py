@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator import as_google, certificates
+from emulator import as_google
 from emulator.folder import Folder
+from emulator.speakers import certificates
 from tests.emulator.running import REPOSITORY
 
 README = (REPOSITORY / "emulator" / "README.md").read_text()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from emulator import fault
-from emulator.catalogue import CATALOGUE
-from emulator.faults import SEND, Faults
+from emulator.faults import fault
+from emulator.faults.faults import SEND, Faults
+from emulator.google.catalogue import CATALOGUE
 from tests.emulator.running import Response, RunningEmulator
 from tests.given.waiting import eventually
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from emulator.phones import Phones, Push
 from emulator.settings import Settings
+from emulator.witness.phones import Phones, Push
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
 from tests.given.waiting import eventually

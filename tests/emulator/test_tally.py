@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.tally import LARGEST_SEQUENCE, Tally
+from emulator.witness.tally import LARGEST_SEQUENCE, Tally
 
 numbered = st.builds("{}:{}".format, st.sampled_from("ab"), st.integers(0, 300))
 odd = st.sampled_from(["", ":", "a", "a:", ":1", "a:01", "a:-1", "a:x", "a:²", f"a:{10**30}"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.catalogue import CATALOGUE
+from emulator.google.catalogue import CATALOGUE
 from notifications.gateway import Outcome, Verdict
 from tests.fcm.test_fcm import message, send
 from tests.servers.fcm import Fcm

@@ -12,8 +12,8 @@ from celery import Celery
 
 from campaigns.runs.run import Run
 from config.boot.redis_address import redis_address
-from emulator.certificates import prepare, server_context
 from emulator.folder import Folder
+from emulator.speakers.certificates import prepare, server_context
 from notifications.people.project import Project
 from tests.chaos.door import Door
 from tests.given.builders import make_campaign, make_people

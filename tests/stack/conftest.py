@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from config.stack import CHECKOUT
-from config.stack.leftovers import end_leftovers
+from config.stack.supervision.leftovers import end_leftovers
 
 Launch = Callable[..., subprocess.CompletedProcess[str]]
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")

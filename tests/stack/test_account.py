@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.stack.account import data_folders, quarters
+from config.stack.supervision.account import data_folders, quarters
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root needs another account")
 

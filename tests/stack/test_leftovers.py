@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.stack import CHECKOUT
-from config.stack.leftovers import MARK, end_leftovers, processes_of
+from config.stack.supervision.leftovers import MARK, end_leftovers, processes_of
 from tests.stack.conftest import Launch, bare_environment, launcher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from config.stack import CHECKOUT
-from config.stack.leftovers import processes_of
 from config.stack.secret_values import read_assignments
+from config.stack.supervision.leftovers import processes_of
 from tests.servers.ports import free_ports
 from tests.stack.conftest import bare_environment, launcher
 

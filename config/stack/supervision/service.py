@@ -1,0 +1,62 @@
+"""A long-running process: how it starts, how it is asked to leave, how it proves that it answers.
+
+Every process leads a session of its own, so Ctrl-C in the terminal reaches the launcher alone, and
+whatever the process leaves behind can be ended with it. If the launcher dies, the kernel tells each
+process (Linux); what survives even that carries a mark in its environment (see leftovers.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from config.stack import CHECKOUT
+from config.stack.supervision.account import Account
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Service:
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    answers: Callable[[], bool]
+    account: Account = field(default_factory=Account)
+    # Asked in this order, to the main process only: the children of a Celery worker have SIGTERM at
+    # its default and would die in the middle of their work.
+    farewell: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+    when_orphaned: signal.Signals = signal.SIGTERM
+    serves_others: bool = False
+
+
+def spawn(service: Service, log: Path) -> subprocess.Popen[bytes]:
+    """Start a service. Main thread only: the kernel ties the death signal to the thread."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            service.argv,
+            env=service.env,
+            cwd="/" if service.account.identity else CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=partial(_follow_the_launcher, os.getpid(), service.when_orphaned),
+            **service.account.identity,
+        )
+
+
+def _follow_the_launcher(launcher: int, last_signal: signal.Signals) -> None:
+    if LIBC is None:
+        return
+    LIBC.prctl(PR_SET_PDEATHSIG, last_signal, 0, 0, 0)
+    if os.getppid() != launcher:  # it died before we asked to be told
+        os._exit(1)

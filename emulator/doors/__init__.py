@@ -1,0 +1,1 @@
+"""Where a request comes in: FCM, the token endpoint, and the doors of the emulator itself."""

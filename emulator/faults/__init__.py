@@ -1,0 +1,1 @@
+"""What goes wrong: for an address by its name, for anybody by a script."""

@@ -1,0 +1,1 @@
+"""FCM as Google has it: its schema, its rules, and the words of its refusals."""

@@ -1,0 +1,1 @@
+"""What happened: counted, written down for each accepted message, and shown on phones."""
