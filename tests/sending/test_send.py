@@ -165,7 +165,7 @@ def test_a_trouble_that_does_not_pass_is_given_up_with_its_reason(
     assert (delivery.status, delivery.reason) == outcome
 
 
-def test_who_never_sends_twice_does_not_try_again_after_a_503_either(
+def test_a_run_that_never_sends_twice_does_not_try_again_after_a_503(
     project: Project, fcm: Fcm
 ) -> None:
     (device,) = make_people(project, ["flaky-1:APA91b"])
