@@ -88,8 +88,8 @@ def problems_of_fields(message: Mapping[str, Any]) -> list[FieldProblem]:
 
 
 def problems_of_texts(message: Mapping[str, Any]) -> list[FieldProblem]:
-    """The little in which a message may differ from one of its kind that was found in order:
-    letters that JSON cannot carry, and the size. A tenth of the whole check.
+    """What can still be wrong when another message of the same kind was found in order: letters
+    that JSON cannot carry, and the size. A tenth of the whole check.
     """
     try:
         body = orjson.dumps(message)

@@ -1,7 +1,7 @@
 """From FCM's answer to a Verdict, and to whether the message may have arrived.
 
-One table, read top to bottom: the first row that fits wins. Below it stand the ends without an
-answer of FCM's.
+One table, read top to bottom: the first row that fits wins. Below it are the rulings on a 200 and
+on requests that got no answer from FCM.
 
 FCM speaks in several shapes: FcmError details, ErrorInfo from the API front end (the project's own
 429 is one), a parse error, a bare status, or HTML. Only evidence about the very address may cost a

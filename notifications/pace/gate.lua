@@ -24,9 +24,9 @@ local MEMORY = 5        -- seconds over which rates and verdicts are averaged
 local RECENT = 1        -- seconds over which it is judged whether FCM is there
 local FIRST_GAP = 10    -- seconds to the first try: Google wants a failed request no sooner again
 local LONGEST_GAP = 60  -- they double until then
-local NO_ANSWER = 20    -- seconds after which whoever tries has died: a request ends after 15
+local NO_ANSWER = 20    -- seconds after which the process that tries must have died: a request ends after 15
 local UNTRIED = 1       -- seconds to the next try when one cost no request: its person had left
-local RELAPSE = 60      -- seconds: who fails again within them is tried as rarely as before
+local RELAPSE = 60      -- seconds: if FCM fails again within them, it is tried as rarely as before
 local CUT = 0.7         -- what is left of the rate after a cut
 local CUT_PAUSE = 5     -- seconds between cuts: what is in flight still tells of the old rate
 local PATIENCE = 0.1    -- share of refused and failed answers that we bear
@@ -51,7 +51,7 @@ end
 
 local now = clock()
 
--- What was still to come is as far away as before; the bucket fills anew.
+-- The clock went back: a moment still to come stays as far away as it was; the bucket fills anew.
 local function set_back(gate)
   local by = gate.at - now
   for _, moment in ipairs({ 'at', 'closed_until', 'deaf_until', 'back_at' }) do

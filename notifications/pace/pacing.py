@@ -84,7 +84,7 @@ class PaceNow:
 
 
 class Gate:
-    """One sender's way to the project's gate. Of the main thread; it answers at once."""
+    """One sender's way to the project's gate. Used in the main thread only; it answers at once."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class Health:
         return self.tries_at > 0
 
     def believe(self, failing: bool, tries_at: float) -> None:
-        """The gate knows better."""
+        """Take over what the gate says: it hears from every process."""
         self.tries_at = tries_at if failing else 0.0
 
     def try_one(self, now: float) -> int:

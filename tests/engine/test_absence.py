@@ -96,14 +96,14 @@ def test_beat_alone_was_away_and_the_run_is_worked_on(run: Run) -> None:
     assert after_a_sweep(run).state == "sending"
 
 
-def test_who_waits_long_for_a_retry_is_not_asked_about_while_beat_lives(run: Run) -> None:
+def test_a_long_wait_for_a_retry_is_no_absence_while_beat_lives(run: Run) -> None:
     age(NIGHT)
     Tick.objects.update(at=timezone.now())  # as it was all night
     assert claims(run)
     assert after_a_sweep(run).state == "sending"
 
 
-def test_nobody_has_ever_ticked_here_so_nobody_is_missing(run: Run) -> None:
+def test_where_beat_has_never_ticked_nobody_is_asked(run: Run) -> None:
     age(NIGHT)
     Tick.objects.all().delete()
     assert claims(run)
@@ -144,7 +144,7 @@ def test_it_asks_though_the_tick_after_the_absence_came_first(run: Run) -> None:
     assert (found.cause, found.detail) == ("away", "Nothing happened for 7 h.")
 
 
-def test_who_is_asked_after_the_tick_is_asked_once(run: Run) -> None:
+def test_an_absence_asked_about_after_the_tick_is_asked_about_once(run: Run) -> None:
     age(NIGHT)
     tick(timedelta(0))
     engine.advance(run.pk, now=timezone.now())

@@ -93,7 +93,7 @@ def test_a_device_that_moves_back_and_forth_is_in_once(devices: list[Device]) ->
     assert freeze(run)[devices[-1].pk] == devices[1].contact_id
 
 
-def test_it_is_judged_with_whom_it_belongs_to_by_then(devices: list[Device]) -> None:
+def test_a_device_is_judged_with_its_owner_when_its_part_is_frozen(devices: list[Device]) -> None:
     project = devices[0].project
     guest = make_contact(project, attributes={"plan": "none"})
     rules = {"not": {"field": "attributes.plan", "op": "eq", "value": "none"}}

@@ -119,7 +119,7 @@ def test_past_the_deadline_the_door_says_so_and_changes_nothing(finished: Run) -
     assert not AuditEntry.objects.filter(action__startswith="sent again").exists()
 
 
-def test_who_is_let_be_stays_unknown_and_nobody_is_asked_again(finished: Run) -> None:
+def test_people_kept_as_unknown_stay_so_and_nobody_is_asked_again(finished: Run) -> None:
     assert unknowns.undecided(finished) == 3
 
     assert control.keep_unknown(finished, by="user:alice") == 3
@@ -216,7 +216,7 @@ def advance_beside(run_id: int) -> None:
 
 
 @pytest.mark.parametrize("state", ["waiting", "held"])
-def test_whom_a_person_sends_again_to_waits_for_nothing_else(finished: Run, state: str) -> None:
+def test_people_sent_to_again_wait_for_nothing_else(finished: Run, state: str) -> None:
     later = timezone.now() + timedelta(hours=1)
     Run.objects.update(state="sending", finished_at=None)
     finished.chunks.update(state=state, not_before=later)

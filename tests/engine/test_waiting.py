@@ -68,7 +68,7 @@ def test_a_closed_gate_is_asked_once_not_at_every_due_retry(
     assert fcm.counts()["requests"] == asked
 
 
-def test_a_flushed_gate_is_closed_again_by_who_remembers(
+def test_a_flushed_gate_is_closed_again_by_a_process_that_remembers(
     project: Project, fcm: Fcm, settings: LazySettings
 ) -> None:
     make_people(project, 300)

@@ -116,7 +116,7 @@ def test_workers_that_die_over_somebody_leave_three_requests_at_most(
     assert len(fcm.witness()) == 2, "a fourth request never left"
 
 
-def test_who_was_refused_for_a_trouble_of_the_moment_can_be_sent_to_again(
+def test_people_refused_for_a_passing_reason_can_be_sent_to_again(
     project: Project, fcm: Fcm
 ) -> None:
     make_people(project, ["unheardof-1:x", "dead-1:x", *[""] * 3])

@@ -197,7 +197,7 @@ def test_a_resume_from_an_old_copy_overrules_what_the_row_says(project: Project)
     assert run.overruled == ["storm", "dead_addresses"]
 
 
-def test_where_many_are_dead_usually_more_is_borne(project: Project, fcm: Fcm) -> None:
+def test_a_project_usually_full_of_dead_addresses_may_have_more(project: Project, fcm: Fcm) -> None:
     make_people(project, addresses(dead=55, live=1_045))  # 5 %
     assert work(make_run(project)).state == "finished"
     Device.objects.update(retired_at=timezone.now(), retired_reason="by hand")

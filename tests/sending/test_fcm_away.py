@@ -130,7 +130,7 @@ def test_a_good_answer_lets_the_same_chunk_go_on_at_once(
     assert pace(run).limit is not Limit.FAILING
 
 
-def test_a_chunk_whose_last_person_tries_tells_what_came_of_it(
+def test_a_chunk_whose_last_person_was_the_try_reports_the_answer(
     project: Project, fcm: Fcm, quick_tries: None
 ) -> None:
     make_people(project, 1)
@@ -143,7 +143,7 @@ def test_a_chunk_whose_last_person_tries_tells_what_came_of_it(
     assert pace(run).limit is not Limit.FAILING
 
 
-def test_a_try_whose_person_is_gone_is_told_as_none(
+def test_a_try_whose_person_is_gone_is_reported_as_no_try(
     project: Project, fcm: Fcm, quick_tries: None
 ) -> None:
     gone, _ = make_people(project, 2)

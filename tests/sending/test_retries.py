@@ -185,7 +185,7 @@ def test_under_hold_one_request_that_may_have_arrived_is_the_last(reason: str) -
 
 
 @pytest.mark.parametrize("policy", ["hold", "resend"])
-def test_whom_a_person_released_gets_one_request_more_and_no_second(policy: str) -> None:
+def test_a_released_person_gets_one_more_request_and_no_second(policy: str) -> None:
     """Counted as two already; one of a dead worker's windows would be the third."""
     assert may_be_sent_to(left(copies=2, released=True), run(on_unknown=policy))
     assert not may_be_sent_to(left(copies=3, released=True), run(on_unknown=policy))

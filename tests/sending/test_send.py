@@ -16,8 +16,6 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending.parting import GATHERING
-from notifications.fcm import payload
-from notifications.gateway import Message
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact
@@ -47,25 +45,6 @@ def test_an_accepted_push_reaches_its_address_once_with_the_persons_text(
     delivery = delivery_of(run, device)
     assert (delivery.status, delivery.reason) == ("accepted", "")
     assert delivery.message_id == record["name"]
-
-
-def test_what_was_checked_is_what_is_sent_and_is_built_once(
-    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_people(project, 5)
-    run = make_run(project)
-    built: list[str] = []
-    android = payload.BLOCKS["android"]
-
-    def counted(message: Message, shown: payload.Json) -> payload.Json:
-        built.append(message.reference)
-        return android(message, shown)
-
-    monkeypatch.setitem(payload.BLOCKS, "android", counted)
-
-    assert send_everything(run) == {"accepted": 5}
-
-    assert sorted(built) == [f"{run.pk}:{seq}" for seq in range(1, 6)]
 
 
 def test_a_long_number_reaches_the_phone_as_the_app_sent_it(project: Project, fcm: Fcm) -> None:
@@ -165,7 +144,7 @@ def test_a_trouble_that_does_not_pass_is_given_up_with_its_reason(
     assert (delivery.status, delivery.reason) == outcome
 
 
-def test_who_never_sends_twice_does_not_try_again_after_a_503_either(
+def test_a_run_that_never_sends_twice_does_not_try_again_after_a_503(
     project: Project, fcm: Fcm
 ) -> None:
     (device,) = make_people(project, ["flaky-1:APA91b"])

@@ -76,7 +76,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
     assert (run.state, run.cause) == ("paused", "storm")
 
 
-def test_those_whom_a_person_sends_again_to_make_no_storm(project: Project, fcm: Fcm) -> None:
+def test_copies_that_a_person_asked_for_make_no_storm(project: Project, fcm: Fcm) -> None:
     make_people(project, 80)
     run = make_run(project, on_unknown="hold")
     granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)

@@ -46,7 +46,8 @@ def _text_as_it_is_now() -> None:
 
 @bug("audience as it was", fault="F52")
 def _audience_as_it_was() -> None:
-    """Whoever is in the snapshot is sent to, retired or not."""
+    """Whoever is in the snapshot is sent to, retired or not: neither guard looks at the device."""
+    from campaigns.runs import chunk
     from campaigns.sending import left
 
     gone = (
@@ -54,6 +55,9 @@ def _audience_as_it_was() -> None:
     )
     assert gone in left.TO_SEND
     patch(left, "TO_SEND", left.TO_SEND.replace(gone, "d.id IS NULL"))
+    still_there = "AND d.contact_id = r.contact_id AND d.retired_at IS NULL"
+    assert still_there in chunk.PROLONG
+    patch(chunk, "PROLONG", chunk.PROLONG.replace(still_there, ""))
 
 
 @bug("deaf to the run's state", fault="F53 F54")
