@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from django.apps import apps
 from django.conf import LazySettings, settings
 from django.db import connection
@@ -12,8 +14,10 @@ from django.db.models.signals import post_migrate
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
+from config import downtime, operations
 from config.celery import app
 from notifications import dispatch
+from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.given.builders import make_project
@@ -36,6 +40,16 @@ def celery_reads_the_settings() -> None:
 def quick_passwords() -> None:
     """Nearly every page has somebody logged in, and a good hash takes a third of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys_are_read_once() -> Iterator[None]:
+    """Nearly every project has the emulator's key, and reading one takes 30 ms of CPU each time."""
+    read_once = cache(serialization.load_pem_private_key)
+    with pytest.MonkeyPatch.context() as everywhere:
+        everywhere.setattr(credentials, "load_pem_private_key", read_once)
+        everywhere.setattr(serialization, "load_pem_private_key", read_once)  # Google's library
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +97,16 @@ def empty_redis(settings: LazySettings) -> None:
     """Gates and caches of the last test are not this one's."""
     for url in (settings.GATE_URL, str(settings.CACHES["default"]["LOCATION"])):
         flush(url)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_waited_for_in_vain(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that ask workers wait a second for each answer; here that is only for who runs any."""
+    if not {"workers", "product"} & set(request.fixturenames):
+        monkeypatch.setattr(operations, "ANSWER_WITHIN", 0.05)
+        monkeypatch.setattr(downtime, "ANSWER_WITHIN", 0.05)
 
 
 @pytest.fixture(scope="session")
