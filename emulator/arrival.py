@@ -9,8 +9,8 @@ from typing import cast
 from emulator.certificates import HTTP2
 from emulator.connection import Connection
 from emulator.session import Session
+from emulator.speaker import Speaker
 
-Speaker = Connection | Session
 Introduce = Callable[[type[Speaker]], Speaker]
 
 

@@ -12,11 +12,11 @@ import ssl
 import time
 from collections.abc import Callable
 
-from emulator.arrival import Arrival, Speaker
-from emulator.exchange import Opened
+from emulator.arrival import Arrival
 from emulator.folder import Unusable
 from emulator.parts import Parts
 from emulator.routes import Routes
+from emulator.speaker import Speaker
 
 # Every program that reaches it may ask it anything, so it is for this machine only.
 HOST = "127.0.0.1"
@@ -30,7 +30,7 @@ class Server:
     def __init__(self, parts: Parts, routes: Routes) -> None:
         self._parts = parts
         self._routes = routes
-        self._opened: set[Opened] = set()
+        self._opened: set[Speaker] = set()
         self._connected = 0
         self._server: asyncio.Server | None = None
         self._in_outage = False
