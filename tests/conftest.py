@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from functools import cache
 
@@ -12,6 +13,7 @@ from django.conf import LazySettings, settings
 from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import settings as hypothesis
+from playwright.sync_api import Browser, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from config import downtime, operations
@@ -25,6 +27,11 @@ from tests.given.forgetting import drop_partitions, flush
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
@@ -90,6 +97,17 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
     ServiceAccount.store(project, fcm.service_account)
     yield project
     dispatch.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium that asks nobody but the test's own server."""
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,6 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.browser.test_walk import browser  # noqa: F401
 from tests.given.builders import make_campaign, make_contact, make_device, make_people
 from tests.given.factor import code_of
 from tests.roles.people import somebody
@@ -35,7 +34,7 @@ CAMPAIGN = "/admin/campaigns/campaign"
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:  # noqa: F811
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": 1360, "height": 900}, base_url=live_server.url, accept_downloads=True
     )
