@@ -15,8 +15,8 @@ from collections.abc import Callable
 from emulator.doors.parts import Parts
 from emulator.doors.routes import Routes
 from emulator.folder import Unusable
-from emulator.http.exchange import Opened
-from emulator.speakers.arrival import Arrival, Speaker
+from emulator.speakers.arrival import Arrival
+from emulator.speakers.speaker import Speaker
 
 # Every program that reaches it may ask it anything, so it is for this machine only.
 HOST = "127.0.0.1"
@@ -30,7 +30,7 @@ class Server:
     def __init__(self, parts: Parts, routes: Routes) -> None:
         self._parts = parts
         self._routes = routes
-        self._opened: set[Opened] = set()
+        self._opened: set[Speaker] = set()
         self._connected = 0
         self._server: asyncio.Server | None = None
         self._in_outage = False

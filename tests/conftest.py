@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from django.apps import apps
 from django.conf import LazySettings, settings
 from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import settings as hypothesis
+from playwright.sync_api import Browser, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from config.celery import app
+from config.pages import downtime, operations
 from notifications import dispatch
+from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.given.builders import make_project
@@ -21,6 +27,11 @@ from tests.given.forgetting import drop_partitions, flush
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
@@ -36,6 +47,16 @@ def celery_reads_the_settings() -> None:
 def quick_passwords() -> None:
     """Nearly every page has somebody logged in, and a good hash takes a third of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys_are_read_once() -> Iterator[None]:
+    """Nearly every project has the emulator's key, and reading one takes 30 ms of CPU each time."""
+    read_once = cache(serialization.load_pem_private_key)
+    with pytest.MonkeyPatch.context() as everywhere:
+        everywhere.setattr(credentials, "load_pem_private_key", read_once)
+        everywhere.setattr(serialization, "load_pem_private_key", read_once)  # Google's library
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -78,11 +99,32 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
     dispatch.close()
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium that asks nobody but the test's own server."""
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
 @pytest.fixture(autouse=True)
 def empty_redis(settings: LazySettings) -> None:
     """Gates and caches of the last test are not this one's."""
     for url in (settings.GATE_URL, str(settings.CACHES["default"]["LOCATION"])):
         flush(url)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_waited_for_in_vain(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that ask workers wait a second for each answer; here that is only for who runs any."""
+    if not {"workers", "product"} & set(request.fixturenames):
+        monkeypatch.setattr(operations, "ANSWER_WITHIN", 0.05)
+        monkeypatch.setattr(downtime, "ANSWER_WITHIN", 0.05)
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,9 @@ LONG = (
     "keys/test_tokens.py",
     "pace/test_pacing.py",
     "engine/test_chord.py",
+    "engine/test_machine.py",
+    "commands/test_healthy.py",
+    "stack/test_stand_in.py",
 )
 
 if lane := os.environ.get("PYTEST_XDIST_WORKER"):

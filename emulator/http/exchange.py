@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class Request:
@@ -19,16 +19,6 @@ class Request:
         self.host = b""
         self.origin = b""  # of the page that asks; a program has none
         self.body = b""
-
-
-class Opened(Protocol):
-    """A connection that is open, to whoever ends them all."""
-
-    def retire(self) -> None: ...
-
-    def abort(self) -> None: ...
-
-    def abort_flight(self) -> None: ...
 
 
 class Ending(Enum):

@@ -9,8 +9,8 @@ from typing import cast
 from emulator.speakers.certificates import HTTP2
 from emulator.speakers.connection import Connection
 from emulator.speakers.session import Session
+from emulator.speakers.speaker import Speaker
 
-Speaker = Connection | Session
 Introduce = Callable[[type[Speaker]], Speaker]
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import cast
+from collections.abc import Awaitable
 
 import httptools
 
-from emulator.faults.faults import Weather
 from emulator.http.exchange import (
     CLOSE,
     CUT,
@@ -23,15 +21,12 @@ from emulator.http.exchange import (
     PIECE_BYTES,
     RESET,
     TRICKLE,
-    Opened,
     Reaction,
     Request,
 )
 from emulator.http.replies import google_page
 from emulator.http.sockets import reset
-from emulator.witness.counts import Counts
-
-Handle = Callable[[Request], Reaction | Awaitable[Reaction]]
+from emulator.speakers.speaker import Speaker
 
 # A request may carry 64 kB of body under 16 kB of headers; FCM itself takes 4 kB.
 MOST_BYTES = 80 * 1024
@@ -58,41 +53,20 @@ class Turn:
         self.task: asyncio.Task[None] | None = None
 
 
-class Connection(asyncio.Protocol):
-    def __init__(
-        self,
-        handle: Handle,
-        *,
-        number: int,
-        counts: Counts,
-        opened: set[Opened],
-        weather: Weather,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._handle = handle
-        self._number = number
-        self._counts = counts
-        self._opened = opened
-        self._weather = weather
-        self._idle: asyncio.TimerHandle | None = None
-        self._loop = loop
-        self._turns: deque[Turn] = deque()
-        self._request = Request(number)
-        self._unfinished_bytes = 0
-        self._last_turn = False
-        self._crowded = False
-
+class Connection(Speaker):
     # --- the socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        super().connection_made(transport)
+        self._turns: deque[Turn] = deque()
+        self._request = Request(self._number)
+        self._unfinished_bytes = 0
+        self._last_turn = False
+        self._crowded = False
         self._parser = httptools.HttpRequestParser(self)
-        self._opened.add(self)
-        self._counts.connections += 1
 
     def connection_lost(self, problem: Exception | None) -> None:
-        self._opened.discard(self)
-        self._counts.connections -= 1
+        super().connection_lost(problem)
         for turn in self._turns:
             if turn.timer:
                 turn.timer.cancel()
@@ -119,27 +93,15 @@ class Connection(asyncio.Protocol):
             self._crowded = True
             self._transport.pause_reading()
 
-    def pause_writing(self) -> None:
-        self._transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        self._transport.resume_reading()
-
     def retire(self) -> None:
-        """Answer what was asked, take nothing more, then close."""
         if not self._turns:
             self._transport.close()
             return
         self._last_turn = True
         self._turns[-1].keep_alive = False
 
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def abort_flight(self) -> None:
-        """Lose what is still to be answered, and with it the connection."""
-        if self._turns:
-            reset(self._transport)
+    def _in_flight(self) -> bool:
+        return bool(self._turns)
 
     # --- the parser's callbacks
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Iterable
-from typing import Any, cast
+from typing import Any
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -25,12 +25,10 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from hyperframe.frame import GoAwayFrame
 
-from emulator.faults.faults import Weather
-from emulator.http.exchange import LAST, Opened, Reaction, Request
-from emulator.http.sockets import reset
-from emulator.speakers.connection import TOO_LARGE, Handle
+from emulator.http.exchange import LAST, Reaction, Request
+from emulator.speakers.connection import TOO_LARGE
+from emulator.speakers.speaker import Speaker
 from emulator.speakers.stream import Stream
-from emulator.witness.counts import Counts
 
 CONFIGURATION = H2Configuration(
     client_side=False,
@@ -49,44 +47,23 @@ class Http2(H2Connection):
     DEFAULT_MAX_HEADER_LIST_SIZE = 16 * 1024
 
 
-class Session(asyncio.Protocol):
-    def __init__(
-        self,
-        handle: Handle,
-        *,
-        number: int,
-        counts: Counts,
-        opened: set[Opened],
-        weather: Weather,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._handle = handle
-        self._number = number
-        self._counts = counts
-        self._opened = opened
-        self._weather = weather
-        self._loop = loop
-        self._http2 = Http2(CONFIGURATION)
-        self._streams: dict[int, Stream] = {}
-        self._due: list[Stream] = []
-        self._idle: asyncio.TimerHandle | None = None
-        self._retired = False
-        self._second = 0
-        self._resets = 0
-
+class Session(Speaker):
     # --- the socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._opened.add(self)
-        self._counts.connections += 1
+        super().connection_made(transport)
+        self._http2 = Http2(CONFIGURATION)
+        self._streams: dict[int, Stream] = {}
+        self._due: list[Stream] = []
+        self._retired = False
+        self._second = 0
+        self._resets = 0
         self._http2.initiate_connection()
         self._http2.increment_flow_control_window(WINDOW_BYTES)
         self._write()
 
     def connection_lost(self, problem: Exception | None) -> None:
-        self._opened.discard(self)
-        self._counts.connections -= 1
+        super().connection_lost(problem)
         if self._idle:
             self._idle.cancel()
         for stream in self._streams.values():
@@ -101,14 +78,7 @@ class Session(asyncio.Protocol):
         except ProtocolError:
             self._close()  # with the GOAWAY that says why
 
-    def pause_writing(self) -> None:
-        self._transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        self._transport.resume_reading()
-
     def retire(self) -> None:
-        """Answer what was asked, take nothing more, then close."""
         if not self._retired:
             self._retired = True
             # By hand: after a GOAWAY of its own making h2 lets nobody answer any more.
@@ -117,13 +87,8 @@ class Session(asyncio.Protocol):
         if not self._streams:
             self._close()
 
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def abort_flight(self) -> None:
-        """Lose what is still to be answered, and with it the connection."""
-        if self._streams:
-            reset(self._transport)
+    def _in_flight(self) -> bool:
+        return bool(self._streams)
 
     def _write(self, farewell: bytes = b"") -> None:
         data = self._http2.data_to_send() + farewell

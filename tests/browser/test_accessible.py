@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import control
@@ -21,7 +21,6 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_walk import CHROMIUM, QUIET
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.roles.people import logged_in, somebody
 from tests.roles.test_matrix import address, pages, rows
@@ -76,16 +75,6 @@ MOVING = """() => [...document.querySelectorAll("*")].filter((box) => {
     return [style.transitionDuration, style.animationDuration].join(",").split(",")
         .some((time) => parseFloat(time) > 0.001);
 }).map((box) => box.outerHTML.slice(0, 120))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
-        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_walk import browser  # noqa: F401
 from tests.given.builders import (
     make_audience,
     make_campaign,
@@ -72,7 +71,7 @@ def upset() -> list[str]:
 
 @pytest.fixture
 def page(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     client: Client,
     upset: list[str],

@@ -13,7 +13,6 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 from django.utils import timezone
-from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -22,10 +21,9 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.staff import second_factor
 from notifications.staff.team import Role
-from tests.browser.test_walk import browser  # noqa: F401
 from tests.given.builders import make_campaign, make_contact, make_device, make_people
+from tests.given.factor import code_of
 from tests.roles.people import somebody
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
@@ -36,7 +34,7 @@ CAMPAIGN = "/admin/campaigns/campaign"
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:  # noqa: F811
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": 1360, "height": 900}, base_url=live_server.url, accept_downloads=True
     )
@@ -68,7 +66,7 @@ def confirm(page: Page, verb: str) -> None:
 
 def code_now(*, later: int = 0) -> str:
     """What the phone's app shows; each code is taken once."""
-    return f"{totp(second_factor.secret_of(TOTPDevice.objects.get()), t0=-30 * later):06d}"
+    return code_of(TOTPDevice.objects.get().user, later=later)
 
 
 def enrol(page: Page) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth import get_user_model
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.planning.campaign import Campaign
@@ -18,22 +18,6 @@ from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
-        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[(1360, "light"), (390, "dark")], ids=["desk", "phone-in-the-dark"])

@@ -65,24 +65,7 @@ def test_what_postgresql_refuses_once_is_written_and_counted_once(
     assert len(fcm.witness()) == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_answers_that_come_while_postgresql_hangs_up_are_not_lost(
-    transactional_db: None, project: Project, fcm: Fcm
-) -> None:
-    make_people(project, 50)
-    run = make_run(project)
-    fcm.change(latency_ms=1_500)
-    cutter = threading.Thread(target=hang_up_when, args=(lambda: fcm.counts()["requests"] > 0,))
-    cutter.start()
-
-    settled = sending.send(run.pk, 1, run.epoch)
-
-    cutter.join()
-    assert settled == {"accepted": 50}
-    assert len(fcm.witness()) == 50
-    assert not Window.objects.filter(settled_at=None).exists()
-
-
+Trouble = Callable[[Callable[[], bool]], None]
 HANG_UP = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -96,24 +79,6 @@ def hang_up_when(condition: Callable[[], bool]) -> None:
     connection.close()
 
 
-def test_answers_that_come_while_postgresql_takes_no_writes_are_not_lost(
-    transactional_db: None, project: Project, fcm: Fcm
-) -> None:
-    """As after a failover to a standby that is promoted a little later."""
-    make_people(project, 50)
-    run = make_run(project)
-    fcm.change(latency_ms=1_500)
-    switch = threading.Thread(target=only_read_when, args=(lambda: fcm.counts()["requests"] > 0,))
-    switch.start()
-
-    settled = sending.send(run.pk, 1, run.epoch)
-
-    switch.join()
-    assert settled == {"accepted": 50}
-    assert len(fcm.witness()) == 50
-    assert not Window.objects.filter(settled_at=None).exists()
-
-
 def only_read_when(condition: Callable[[], bool]) -> None:
     eventually("the moment comes", condition)
     database = connection.settings_dict["NAME"]
@@ -125,6 +90,29 @@ def only_read_when(condition: Callable[[], bool]) -> None:
         finally:
             cursor.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
     connection.close()
+
+
+TROUBLES = {"hangs up": hang_up_when, "takes no writes": only_read_when}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES.values(), ids=TROUBLES)
+@pytest.mark.django_db(transaction=True)
+def test_answers_that_come_while_postgresql_is_in_trouble_are_not_lost(
+    transactional_db: None, project: Project, fcm: Fcm, trouble: Trouble
+) -> None:
+    """It takes no writes after a failover to a standby that is promoted a little later."""
+    make_people(project, 50)
+    run = make_run(project)
+    fcm.change(latency_ms=1_500)
+    troubled = threading.Thread(target=trouble, args=(lambda: fcm.counts()["requests"] > 0,))
+    troubled.start()
+
+    settled = sending.send(run.pk, 1, run.epoch)
+
+    troubled.join()
+    assert settled == {"accepted": 50}
+    assert len(fcm.witness()) == 50
+    assert not Window.objects.filter(settled_at=None).exists()
 
 
 def test_a_short_loss_of_postgresql_costs_no_answer_in_hand(

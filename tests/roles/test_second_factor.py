@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -17,17 +16,12 @@ from notifications.staff import second_factor
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
+from tests.given.factor import code_of, with_factor
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long pass phrase"
 OWN, ASK, INDEX = "admin:second_factor", "admin:second_factor_ask", "admin:index"
-
-
-def code_of(user: User, *, later: int = 0) -> str:
-    """What the app shows; `later` steps from now, for each code is taken once."""
-    device = TOTPDevice.objects.get(user=user)
-    return f"{totp(second_factor.secret_of(device), t0=int(-30 * later)):06d}"
 
 
 @pytest.fixture
@@ -38,10 +32,7 @@ def grace(db: None) -> User:
 @pytest.fixture
 def codes(grace: User) -> list[str]:
     """Grace has a second factor; her recovery codes."""
-    second_factor.begin(grace)
-    found = second_factor.confirm(grace, code_of(grace))
-    assert found is not None
-    return found
+    return with_factor(grace)
 
 
 def entered(name: str) -> Client:

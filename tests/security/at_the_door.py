@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django_otp.oath import totp
-
-from notifications.staff import second_factor
 
 PASSWORD = "a long pass phrase"
 HERE, THERE = "203.0.113.9", "198.51.100.7"
@@ -41,9 +37,3 @@ def minutes_pass(minutes: int) -> None:
             "UPDATE notifications_guesses SET ends_at = ends_at - %s * interval '1 minute'",
             [minutes],
         )
-
-
-def code_of(user: User, *, later: int = 0) -> str:
-    """What the app shows; `later` steps from now, for each code is taken once."""
-    device = second_factor.device_of(user) or second_factor.begin(user)
-    return f"{totp(second_factor.secret_of(device), t0=int(-30 * later)):06d}"

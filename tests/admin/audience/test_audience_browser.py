@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
+from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_audience, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ def expect_focus_on(page: Page, name: str) -> None:
 
 @pytest.mark.parametrize("width", [1360, 390])
 def test_an_audience_is_built_and_saved_without_a_mouse(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
     width: int,
@@ -76,7 +76,7 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
 
 
 def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
 
 
 def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:
@@ -149,7 +149,7 @@ def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
 
 
 def test_the_menu_in_the_head_of_a_phones_page_lies_over_the_page(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:

@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
+from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,7 +33,7 @@ def save(page: Page) -> None:
 
 
 def test_an_audience_half_built_is_offered_again(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:
@@ -69,7 +69,7 @@ def test_an_audience_half_built_is_offered_again(
 
 
 def test_a_campaign_half_written_is_in_the_form_again(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:

@@ -7,14 +7,14 @@ from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
+from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_campaign_is_found_and_a_project_chosen_without_a_mouse(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
 ) -> None:

@@ -12,7 +12,6 @@ from tests.admin.lists import test_browser
 from tests.given.builders import make_contact, make_template
 
 pytestmark = pytest.mark.django_db(transaction=True)
-browser = test_browser.browser
 
 
 def open_editor(

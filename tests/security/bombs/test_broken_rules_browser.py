@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import browser, log_in  # noqa: F401
+from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_audience
 from tests.security.bombs.test_broken_rules import BROKEN, LEAF
 
@@ -20,7 +20,7 @@ SOME = ("behind 101 groups", "unknown operator", "no object inside", "deep", "a 
 
 @pytest.mark.parametrize("tree", [BROKEN[name] for name in SOME], ids=SOME)
 def test_they_are_read_as_json_and_mended(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     live_server: LiveServer,
     project: Project,
     tree: Any,

@@ -17,7 +17,6 @@ from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.browser.test_accessible import log_in, logged_in_again, whole_pages
 from tests.browser.test_hostile_names import WATCH
-from tests.browser.test_walk import browser as browser
 from tests.given.builders import make_audience, make_contact, make_people, make_run
 from tests.roles.test_matrix import rows as rows
 

@@ -15,13 +15,13 @@ from notifications.staff import second_factor
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
+from tests.given.factor import code_of, with_factor
 from tests.roles.people import somebody
 from tests.security.at_the_door import (
     HERE,
     PASSWORD,
     THERE,
     browser,
-    code_of,
     is_let_in,
     knock,
     minutes_pass,
@@ -38,10 +38,7 @@ def grace(db: None) -> User:
 
 @pytest.fixture
 def codes(grace: User) -> list[str]:
-    second_factor.begin(grace)
-    found = second_factor.confirm(grace, code_of(grace))
-    assert found is not None
-    return found
+    return with_factor(grace)
 
 
 def entered(address: str = HERE) -> Client:

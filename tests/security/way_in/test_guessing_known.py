@@ -9,13 +9,13 @@ from django.urls import reverse
 
 from notifications.staff import second_factor
 from notifications.staff.team import Role
+from tests.given.factor import code_of, with_factor
 from tests.roles.people import somebody
 from tests.security.at_the_door import (
     HERE,
     PASSWORD,
     THERE,
     browser,
-    code_of,
     guess,
     is_let_in,
     knock,
@@ -44,14 +44,6 @@ def known(address: str = HERE, code: str = "") -> Client:
     if code:
         assert client.post(reverse(ASK), {"code": code}).status_code == 302
     return left(client)
-
-
-def with_factor(user: User) -> list[str]:
-    """Their recovery codes."""
-    second_factor.begin(user)
-    codes = second_factor.confirm(user, code_of(user))
-    assert codes is not None
-    return codes
 
 
 def wrong_passwords(client: Client) -> int:

@@ -15,8 +15,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from notifications.staff import second_factor
 from notifications.staff.team import Role
+from tests.given.factor import code_of
 from tests.roles.people import somebody
-from tests.security.at_the_door import PASSWORD, browser, code_of, is_let_in
+from tests.security.at_the_door import PASSWORD, browser, is_let_in
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers, database_of_the_tests
 from tests.upgrade import previous_release

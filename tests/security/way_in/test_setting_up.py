@@ -17,8 +17,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from notifications.staff import second_factor
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
+from tests.given.factor import code_of
 from tests.roles.people import somebody
-from tests.security.at_the_door import THERE, browser, code_of, is_let_in
+from tests.security.at_the_door import THERE, browser, is_let_in
 
 pytestmark = pytest.mark.django_db
 OWN = "admin:second_factor"

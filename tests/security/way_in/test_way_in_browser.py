@@ -11,12 +11,11 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
-from notifications.staff import second_factor
 from notifications.staff.team import Role
 from tests.browser.test_accessible import AXE, complaints
-from tests.browser.test_accessible import browser as browser
+from tests.given.factor import with_factor
 from tests.roles.people import somebody
-from tests.security.at_the_door import PASSWORD, code_of, guess
+from tests.security.at_the_door import PASSWORD, guess
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("CARILLON_SHOTS", "")  # a folder, to look at them
@@ -74,9 +73,7 @@ def test_the_lock_can_be_read_by_everybody(page: Page, grace: User) -> None:
 
 
 def test_the_second_factors_pages_can_be_used_by_everybody(page: Page, grace: User) -> None:
-    second_factor.begin(grace)
-    codes = second_factor.confirm(grace, code_of(grace))
-    assert codes
+    codes = with_factor(grace)
     log_in(page)
     judge(page, "code")
     page.fill("#code", "000000")
