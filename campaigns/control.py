@@ -35,7 +35,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, details.BY_HAND.format(who=by))
+        run.pause(Cause.BY_HAND, details.of("by_hand", who=by))
         _record(run, by, "paused")
 
 

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
+from campaigns.runs.details import Detail
 from campaigns.runs.failpoints import hit
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
@@ -286,7 +287,7 @@ class Sending:
             self.gate.rate = self.run.rate_per_second
         return granted
 
-    def _pause(self, cause: Cause, detail: str) -> None:
+    def _pause(self, cause: Cause, detail: Detail | str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         self.permit.withdraw()
         with suppress(Run.InvalidMove):
