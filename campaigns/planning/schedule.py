@@ -100,7 +100,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 audit.record(
                     "carillon",
                     "left out",
-                    f"run {run.pk}",
+                    run,
                     project=run.project,
                     campaign=campaign.name,
                     occurrences=missed,

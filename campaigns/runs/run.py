@@ -47,6 +47,7 @@ class Run(OfProject):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
 
+    named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     campaign = models.ForeignKey(
         "campaigns.Campaign", on_delete=models.PROTECT, related_name="runs"
     )

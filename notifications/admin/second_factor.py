@@ -144,5 +144,4 @@ def _drawn(request: HttpRequest, template: str, context: dict[str, Any]) -> Http
 
 
 def _note(request: HttpRequest, action: str, **detail: Any) -> None:
-    name = request.user.get_username()
-    audit.record(actor(request), action, f"user {name}", project=None, **detail)
+    audit.record(actor(request), action, request.user, project=None, **detail)

@@ -211,10 +211,9 @@ class ContactByExternalId(ApiView):
         """Erase a person and their devices. Rows of past deliveries stay, without a name."""
         with transaction.atomic():
             contact = self._held(external_id)
-            contact_id = contact.pk
-            contact.delete()
             # By number: the trail of an erasure must not keep what was erased.
-            audit.record(self.actor, "erased", f"contact {contact_id}", project=self.project)
+            audit.record(self.actor, "erased", contact, project=self.project)
+            contact.delete()
         return Response(status=204)
 
     def _told_of(self, external_id: str) -> dict[str, Any]:

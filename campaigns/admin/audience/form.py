@@ -19,6 +19,7 @@ from campaigns.audiences.words import sentence
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea
+from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.values.moments import short
 
@@ -118,9 +119,7 @@ def last_saved(audience: Audience, *, by: str) -> int:
 
 
 def _trail(audience: Audience) -> QuerySet[AuditEntry]:
-    subjects = [f"audience {audience}"[:100], f"audience {audience.pk}"]
-    trail = AuditEntry.objects.filter(project=audience.project_id, subject__in=subjects)
-    return trail.order_by("-pk")
+    return audit.entries_of(audience).filter(project=audience.project_id).order_by("-pk")
 
 
 def in_reading_order(node: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from campaigns.planning.campaign import WHEN, Campaign
 from campaigns.runs.run import POLICY
 from campaigns.texts.content import TEXTS
-from notifications.staff.audit import AuditEntry
+from notifications.staff import audit
 
 GUARDED = ("name", "audience", "template", *WHEN, *POLICY)
 
@@ -103,8 +103,7 @@ def _read(text: str) -> dict[str, Any] | None:
 
 
 def _who(campaign: Campaign) -> str:
-    rows = {"campaign": campaign, "template": campaign.template}
-    subjects = [f"{kind} {row}"[:100] for kind, row in rows.items()]
-    trail = AuditEntry.objects.filter(project=campaign.project_id, action="changed")
-    entry = trail.filter(subject__in=subjects).order_by("-pk").first()
+    found = audit.entries_of(campaign) | audit.entries_of(campaign.template)
+    trail = found.filter(project=campaign.project_id, action="changed")
+    entry = trail.order_by("-pk").first()
     return entry.actor.removeprefix("user:") if entry else _("Somebody else")

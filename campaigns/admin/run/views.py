@@ -22,7 +22,7 @@ from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import ReadOnlyPage
 from notifications.people.contact import Contact
-from notifications.staff.audit import AuditEntry
+from notifications.staff import audit
 
 
 class RunViews(ReadOnlyPage):
@@ -69,7 +69,7 @@ class RunViews(ReadOnlyPage):
         return render(request, "admin/campaigns/run/live.html", context)
 
     def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
-        about = AuditEntry.objects.filter(subject=f"run {run.pk}", project=run.project_id)
+        about = audit.entries_of(run).filter(project=run.project_id)
         return {
             **live.picture(run, timezone.now()),
             "verbs": live.buttons(run, self._verbs(request, run)),

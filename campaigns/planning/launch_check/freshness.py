@@ -11,7 +11,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import WHEN, Campaign
-from notifications.staff.audit import AuditEntry
+from notifications.staff import audit
 
 
 def marks(campaign: Campaign) -> str:
@@ -41,12 +41,11 @@ def _said(name: str, row: Any) -> str:
         "template": _("The text is not any more what you looked at: %(who)s changed it."),
         "campaign": _("The settings are not any more what you looked at: %(who)s changed them."),
     }
-    return words[name] % {"who": _who(name, row)}
+    return words[name] % {"who": _who(row)}
 
 
-def _who(name: str, row: Any) -> str:
-    subjects = [f"{name} {row}"[:100], f"{name} {row.pk}"]
-    trail = AuditEntry.objects.filter(project=row.project_id, subject__in=subjects)
+def _who(row: Any) -> str:
+    trail = audit.entries_of(row).filter(project=row.project_id)
     entry = trail.order_by("-pk").first()
     return entry.actor.removeprefix("user:") if entry else _("somebody")
 

@@ -214,8 +214,7 @@ class Page(ModelAdmin):
 
     def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
         project = obj if isinstance(obj, Project) else getattr(obj, "project", None)
-        subject = f"{self.opts.model_name} {obj}"[:100]
-        audit.record(actor(request), action, subject, project=project, **detail)
+        audit.record(actor(request), action, obj, project=project, **detail)
 
     # --- Deleting ------------------------------------------------------------------------------
 

@@ -123,10 +123,9 @@ def _record(row: Model, before: changes.Values) -> None:
     audit.record(
         origin.program(),
         "changed" if before else "created",
-        f"{row._meta.verbose_name} {row.pk}",
+        row,
         project=getattr(row, "project", None),
         changes=changed,
-        name=str(row),
     )
 
 
