@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import translation
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
@@ -51,7 +50,7 @@ TEXT_BROKEN = _(
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 
 # The closed list. A next release may write a code that is not in it: see `in_words`.
-SENTENCES: dict[str, Promise | str] = {
+SENTENCES: dict[str, Any] = {
     "unreadable": UNREADABLE,
     "foreign": FOREIGN,
     "refused": REFUSED,
@@ -70,7 +69,7 @@ SENTENCES: dict[str, Promise | str] = {
     "by_hand": _("It was {who}."),
     "quoted": "{words}",  # FCM's own, or an error's
 }
-IN_HOURS: dict[str, Promise] = {
+IN_HOURS: dict[str, Any] = {
     "late": _("It was due {hours:,} h ago."),
     "silent": _("Nothing happened for {hours:,} h."),
 }
@@ -131,7 +130,7 @@ def _said(code: str, args: Mapping[str, Any]) -> str:
     sentence, values = SENTENCES[code], {name: _value(value) for name, value in args.items()}
     if code in IN_HOURS and args["minutes"] >= FROM_HOURS_ON:
         sentence, values = IN_HOURS[code], {"hours": args["minutes"] // 60}
-    return str(sentence.format(**values))  # type: ignore[attr-defined]  # a text's, once it is said
+    return str(sentence.format(**values))
 
 
 def _value(value: Any) -> Any:

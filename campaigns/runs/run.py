@@ -276,7 +276,7 @@ class Run(OfProject):
         values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
         if left_out:
             for name, value in {"cause": "", **details.columns(left_out)}.items():
-                said = Value(value, output_field=Run._meta.get_field(name))
+                said = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
                 values[name] = Case(When(unbegun, then=said), default=F(name))
         self.move_to(Run.State.CANCELLED, **values)
 

@@ -28,6 +28,8 @@ SHOWN = 120  # characters in the list; the entry's own page has all of it
 
 
 class Trail(KeysetChangeList):
+    model_admin: AuditPage
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.model_admin.look_up(request, self.result_list)

@@ -144,4 +144,5 @@ def _drawn(request: HttpRequest, template: str, context: dict[str, Any]) -> Http
 
 
 def _note(request: HttpRequest, action: str, **detail: Any) -> None:
-    audit.record(actor(request), action, request.user, project=None, **detail)
+    user: Any = request.user  # nobody else gets here
+    audit.record(actor(request), action, user, project=None, **detail)

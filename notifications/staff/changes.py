@@ -14,6 +14,7 @@ LONGEST = 2_000  # characters of one value: a template fits, a pasted novel does
 # asks for it must not live on in one that nobody can erase.
 SECRET = {"password", "digest", "sealed", "key"}
 PERSONAL = {"contact", "device"}
+HIDDEN = "…"
 
 
 def values_of(row: Model | None) -> Values:
@@ -41,9 +42,9 @@ def between(before: Values, row: Model) -> dict[str, list[Any]]:
     changed = {name: [before.get(name), value] for name, value in after.items()
                if before.get(name) != value}  # fmt: skip
     if row._meta.model_name in PERSONAL:
-        return {name: ["…", "…"] for name in changed}
+        return {name: [HIDDEN, HIDDEN] for name in changed}
     return {
-        name: ["…", "…"] if name in SECRET else [_short(value) for value in pair]
+        name: [HIDDEN, HIDDEN] if name in SECRET else [_short(value) for value in pair]
         for name, pair in changed.items()
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -89,10 +91,10 @@ def test_a_korean_page_says_everything_in_korean(desk: Desk, project: Project) -
 
 def test_a_code_that_changed_is_said_as_its_page_says_it(desk: Desk, project: Project) -> None:
     bob = somebody(Role.VIEWER, "bob")
-    changed = {"role": ["viewer", "sender"]}
+    changed: dict[str, list[Any]] = {"role": ["viewer", "sender"]}
     audit.record("user:ada", "gave a role", bob, project=None, changes=changed)
     campaign = make_campaign(project)
-    was = {"on_unknown": ["resend", "hold"], "archived": [False, True]}
+    was: dict[str, list[Any]] = {"on_unknown": ["resend", "hold"], "archived": [False, True]}
     audit.record("user:ada", "changed", campaign, project=project, changes=was)
     shown = desk.open(TRAIL)
     assert "Viewer → Sender" in shown and "user bob" in shown

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
         done = f"{accounts} service accounts and {factors} second factors"
-        counts = {"service_accounts": accounts, "second_factors": factors}
+        counts: dict[str, Any] = {"service_accounts": accounts, "second_factors": factors}
         audit.record("carillon", "resealed", Subject("serviceaccount"), project=None, **counts)
         if lost or lost_factors:
             raise CommandError(_remedy(done, lost, lost_factors))
