@@ -91,7 +91,7 @@ def _rules_of(audience: Audience) -> dict[str, Any]:
     if audience.kind != Audience.Kind.RULES:
         return {}
     if problems := rules.problems(audience.rules)[: rules.MOST_SAID]:
-        return {"broken": {"rules": audience.rules, "problems": problems}}
+        return {"broken": {"rules": audience.rules, "problems": [*map(str, problems)]}}
     return {"rules": audience.rules}
 
 
