@@ -32,8 +32,7 @@ from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow, within
 from notifications.staff import audit
-from notifications.staff.changes import HIDDEN
-from notifications.staff.subjects import Subject
+from notifications.staff.subjects import HIDDEN, Subject
 from notifications.values import exact
 
 AT_ONCE = 1_000
