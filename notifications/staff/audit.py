@@ -98,12 +98,15 @@ class AuditEntry(models.Model):
         return str(Subject(self.subject_kind, self.subject_id, self.subject_name))
 
 
-def entries_of(row: Model) -> QuerySet[AuditEntry]:
-    """What was done to a row. Of the release before: what names it as it is called now."""
-    subject = subjects.of(row)
-    before = {f"{subject.kind} {one}"[:100] for one in (row, row.pk)}
-    of_row = Q(subject_kind=subject.kind, subject_id=subject.id)
-    return AuditEntry.objects.filter(of_row | Q(subject_kind="", subject__in=before))
+def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
+    """What was done to these. Of the release before: what names them as they are called now."""
+    about = Q()
+    for row in rows:
+        subject = subjects.of(row)
+        before = {f"{subject.kind} {one}"[:100] for one in (row, row.pk)}
+        about |= Q(subject_kind=subject.kind, subject_id=subject.id)
+        about |= Q(subject_kind="", subject__in=before)
+    return AuditEntry.objects.filter(about)
 
 
 def record(

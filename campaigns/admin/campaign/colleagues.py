@@ -103,7 +103,7 @@ def _read(text: str) -> dict[str, Any] | None:
 
 
 def _who(campaign: Campaign) -> str:
-    found = audit.entries_of(campaign) | audit.entries_of(campaign.template)
+    found = audit.entries_of(campaign, campaign.template)
     trail = found.filter(project=campaign.project_id, action="changed")
     entry = trail.order_by("-pk").first()
     return entry.actor.removeprefix("user:") if entry else _("Somebody else")
