@@ -35,7 +35,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, details.BY_HAND.format(who=by))
+        run.pause(Cause.BY_HAND, details.of("by_hand", who=by))
         _record(run, by, "paused")
 
 
@@ -74,8 +74,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
             run.cancel()
             _record(run, by, "cancelled")
         Run.objects.filter(pk=last.pk).update(series_stopped_at=Now())
-        subject = f"campaign {campaign}"
-        audit.record(by, "stopped the series of", subject, project=campaign.project)
+        audit.record(by, "stopped the series of", campaign, project=campaign.project)
     last.refresh_from_db()
     return last
 
@@ -122,4 +121,4 @@ def keep_unknown(run: Run, *, by: str) -> int:
 
 def _record(run: Run, by: str, action: str, **details: Any) -> None:
     about = {"campaign": run.campaign.name, **details}
-    audit.record(by, action, f"run {run.pk}", project=run.project, **about)
+    audit.record(by, action, run, project=run.project, **about)

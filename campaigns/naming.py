@@ -16,6 +16,8 @@ FIELDS = {
     "campaign": _("campaign"),
     "cause": pgettext_lazy("field", "cause"),
     "cause detail": pgettext_lazy("field", "cause detail"),
+    "detail args": pgettext_lazy("field", "detail args"),
+    "detail code": pgettext_lazy("field", "detail code"),
     "content": pgettext_lazy("field", "content"),
     "data": pgettext_lazy("field", "data"),
     "epoch": pgettext_lazy("field", "epoch"),

@@ -52,6 +52,9 @@ FIELDS = {
     "seconds to full speed": pgettext_lazy("field", "seconds to full speed"),
     "slug": pgettext_lazy("field", "slug"),
     "subject": pgettext_lazy("field", "subject"),
+    "subject id": pgettext_lazy("field", "subject id"),
+    "subject kind": pgettext_lazy("field", "subject kind"),
+    "subject name": pgettext_lazy("field", "subject name"),
     "time zone": pgettext_lazy("field", "time zone"),
     "updated at": pgettext_lazy("field", "updated at"),
     "uses default credentials": pgettext_lazy("field", "uses default credentials"),
@@ -59,6 +62,7 @@ FIELDS = {
 }
 ROWS = {
     "project": (_("project"), _("projects")),
+    "serviceaccount": (_("service account"), _("service accounts")),
     "apikey": (_("API key"), _("API keys")),
     "auditentry": (_("audit entry"), _("audit entries")),
     "contact": (_("person"), _("people")),

@@ -29,6 +29,8 @@ from notifications.api.ground.view import ApiView, save
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 from notifications.postgres.budget import TooSlow, within
+from notifications.requests import origin
+from notifications.staff import audit
 
 MAX_LISTED = 10_000
 EXPLAINING_SECONDS = 2.0
@@ -89,7 +91,7 @@ def _rules_of(audience: Audience) -> dict[str, Any]:
     if audience.kind != Audience.Kind.RULES:
         return {}
     if problems := rules.problems(audience.rules)[: rules.PROBLEMS_SAID]:
-        return {"broken": {"rules": audience.rules, "problems": problems}}
+        return {"broken": {"rules": audience.rules, "problems": [*map(str, problems)]}}
     return {"rules": audience.rules}
 
 
@@ -205,8 +207,18 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
         raise serializers.ValidationError(
             {"contacts": f"{len(unknown):,} of these people are not in this project: {named}"}
         )
+    _record_members(
+        audience, {*audience.members.values_list("contact", flat=True)}, {*ids.values()}
+    )
     audience.members.all().delete()
     Member.objects.bulk_create(Member(audience=audience, contact_id=pk) for pk in ids.values())
+
+
+def _record_members(audience: Audience, before: set[int], now: set[int]) -> None:
+    if before != now:
+        counts: dict[str, Any] = {"added": len(now - before), "removed": len(before - now)}
+        by, project = origin.program(), audience.project
+        audit.record(by, "changed members", audience, project=project, **counts)
 
 
 class AudienceEstimate(ApiView):

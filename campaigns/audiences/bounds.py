@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 
+from campaigns.audiences.problem import Problem
+
 MAX_DEPTH = 6
 MAX_LEAVES = 100
 MAX_NODES = 500  # leaves, and the groups and “not”s around them
@@ -27,7 +29,7 @@ AS_WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
 AS_KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
 
 
-def too_much(tree: Any, bounds: Bounds) -> list[str]:
+def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
     """No more of it is looked at than it takes to say no."""
     nodes = list(islice(walk(tree), bounds.nodes + FURTHER))
     asked = [node for node in nodes if is_leaf(node)]
@@ -46,8 +48,8 @@ def too_much(tree: Any, bounds: Bounds) -> list[str]:
     return [_refusal(said, bounds.text, text)] if text > bounds.text else []
 
 
-def _refusal(said: str, most: int, count: int, more: str = "") -> str:
-    return f"rules: {said % {'most': f'{most:,}', 'count': f'{count:,}{more}'}}"
+def _refusal(said: str, most: int, count: int, more: str = "") -> Problem:
+    return Problem(said % {"most": f"{most:,}", "count": f"{count:,}{more}"})
 
 
 def _characters(leaf: dict[str, Any]) -> int:

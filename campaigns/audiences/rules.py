@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 
 from campaigns.audiences.bounds import AS_KEPT, AS_WRITTEN, MAX_DEPTH, Bounds, leaves, too_much
 from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.problem import Path, Problem
 from notifications.people.contact import validate_attribute_name
 from notifications.values.text import unstorable
 
@@ -81,11 +82,11 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
         raise ValidationError({"rules": found[:PROBLEMS_SAID]})
 
 
-def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[str]:
+def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[Problem]:
     """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
     found = too_much(tree, bounds)
     if not found:
-        _check(tree, "rules", bounds.depth, found)
+        _check(tree, (), bounds.depth, found)
     return found
 
 
@@ -95,32 +96,32 @@ def refuse_broken(tree: Any) -> None:
         raise Broken({"rules": found[:PROBLEMS_SAID]})
 
 
-def _check(node: Any, path: str, levels: int, found: list[str]) -> None:
+def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
     """`levels`: how many there may be, this one among them."""
     if not levels:
         said = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
-        found.append(f"{path}: {said}")
+        found.append(Problem(said, path))
     elif not isinstance(node, dict):
         said = gettext('must be an object such as {"all": []}.')
-        found.append(f"{path}: {said}")
+        found.append(Problem(said, path))
     elif set(node) in ({"all"}, {"any"}):
         word = "all" if "all" in node else "any"
         if not isinstance(node[word], list):
             said = gettext("must be a list of rules.")
-            found.append(f"{path}.{word}: {said}")
+            found.append(Problem(said, path, word))
             return
         for index, inner in enumerate(node[word]):
-            _check(inner, f"{path}.{word}[{index}]", levels - 1, found)
+            _check(inner, (*path, word, index), levels - 1, found)
     elif set(node) == {"not"}:
-        _check(node["not"], f"{path}.not", levels - 1, found)
+        _check(node["not"], (*path, "not"), levels - 1, found)
     else:
-        found += [f"{path}{problem}" for problem in _leaf_problems(node)]
+        found += [problem for problem in [_leaf_problem(node, path)] if problem]
 
 
-def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
+def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
     if extra := set(leaf) - {"field", "op", "value"}:
         said = gettext("unknown key “%(key)s”. Use all, any, not, or field, op, value.")
-        return [f": {said % {'key': str(min(extra))[:50]}}"]
+        return Problem(said % {"key": str(min(extra))[:50]}, path)
     name, op = leaf.get("field"), leaf.get("op")
     if not isinstance(name, str) or (problem := _field_problem(name)):
         known = ", ".join(["attributes.<name>", *FIELDS])
@@ -129,14 +130,15 @@ def _leaf_problems(leaf: dict[str, Any]) -> list[str]:
             "problem": problem if isinstance(name, str) else gettext("missing"),
             "known": known,
         }
-        return [f".field: {said % words}"]
+        return Problem(said % words, path, "field")
     asked = field_of(name)
     if not isinstance(op, str) or op not in asked.ops:
         allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
         said = gettext("“%(op)s” does not fit %(field)s. Use one of %(allowed)s.")
-        return [f".op: {said % {'op': str(op)[:50], 'field': name, 'allowed': allowed}}"]
+        words = {"op": str(op)[:50], "field": name, "allowed": allowed}
+        return Problem(said % words, path, "op")
     problem = _value_problem(asked, op, leaf.get("value"))
-    return [f".value: {problem}"] if problem else []
+    return Problem(problem, path, "value") if problem else None
 
 
 def _field_problem(name: str) -> str:
@@ -226,9 +228,9 @@ def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
-def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[str]:
+def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
     said = gettext("there is no static list %(id)s in this project.")
-    return [f"rules: {said % {'id': pk}}" for pk in lists_named(tree) if pk not in lists]
+    return [Problem(said % {"id": pk}) for pk in lists_named(tree) if pk not in lists]
 
 
 def lists_named(tree: Any) -> list[int]:

@@ -80,7 +80,7 @@ def broken(tree: Any) -> str:
     """That these are no rules, and why; empty when they are."""
     wrong = problems(tree)[:1]
     said = _("These rules do not work any more ({problem})")
-    return said.format(problem=wrong[0].rstrip(".")) if wrong else ""
+    return said.format(problem=str(wrong[0]).rstrip(".")) if wrong else ""
 
 
 def clause(tree: dict[str, Any], *, project_id: int, lists: Names | None = None) -> str:

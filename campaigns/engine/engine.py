@@ -35,7 +35,6 @@ from campaigns.sending import breakers, trying
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
 from notifications.pace import pacing
-from notifications.people.device import Device
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
@@ -100,7 +99,7 @@ def _is_broken(run_id: int) -> bool:
         run = _held(run_id)
         moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
         if moves and (wrong := next(filter(None, map(too_much, sources(run.content))), "")):
-            run.pause(Cause.BROKEN, details.TEXT_BROKEN.format(problem=wrong))
+            run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
             return True
     return False
 
@@ -154,11 +153,10 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
     held = stuck.filter(state=Chunk.State.HELD)
     if held.exists():
         waiting = sum(chunk.waiting for chunk in held)
-        platforms = ", ".join(str(Device.Platform(name).label) for name in run.held_platforms)
-        detail = details.HELD.format(count=f"{waiting:,}", platforms=platforms)
+        detail = details.of("held", count=waiting, platforms=run.held_platforms)
         run.pause(Cause.PLATFORM_KEY, detail)
     else:
-        run.pause(Cause.QUARANTINED, details.STUCK.format(count=f"{stuck.count():,}"))
+        run.pause(Cause.QUARANTINED, details.of("stuck", count=stuck.count()))
 
 
 def _free_unheard(run: Run, now: datetime) -> None:

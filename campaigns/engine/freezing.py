@@ -57,7 +57,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
         if not (begins or run.freezing):
             return
         if wrong := rules.problems(run.rules, AS_KEPT):
-            run.pause(Cause.BROKEN, details.RULES_BROKEN.format(problem=wrong[0][:300]))
+            run.pause(Cause.BROKEN, details.of("rules_broken", problem=str(wrong[0])[:300]))
         elif begins:
             _begin(run, now)
         else:
@@ -77,8 +77,7 @@ def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part, which is everybody of all but the largest projects; start sending."""
     if gone := hold_lists(run.project_id, run.rules):
         # Nobody is on a deleted list: the people it was meant to leave out would get the message.
-        lists = ", ".join(map(str, sorted(gone)))
-        run.pause(Cause.BROKEN, details.LIST_GONE.format(lists=lists))
+        run.pause(Cause.BROKEN, details.of("list_gone", lists=sorted(gone)))
         return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)

@@ -111,5 +111,4 @@ def _stamp(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
 
 
 def _record(campaign: Campaign, by: str, action: str, changes: dict[str, list[Any]]) -> None:
-    subject = f"campaign {campaign}"
-    audit.record(by, action, subject, project=campaign.project, changes=changes)
+    audit.record(by, action, campaign, project=campaign.project, changes=changes)

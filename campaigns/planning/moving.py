@@ -58,7 +58,7 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
         audit.record(
             by,
             "moved",
-            f"run {run.pk}",
+            run,
             project=run.project,
             changes={"scheduled_at": [was.isoformat(), to.isoformat()]},
             campaign=run.campaign.name,

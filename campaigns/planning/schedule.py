@@ -46,12 +46,12 @@ def start_due(now: datetime) -> list[int]:
 def _start(run: Run, now: datetime) -> bool:
     if before := one_before_is_going(run):
         # Two runs of one series at once would ring the same phones twice.
-        why = details.LEFT_OUT.format(run=before.pk)
-        run.move_to(Run.State.CANCELLED, finished_at=now, cause_detail=why)
+        why = details.columns(details.of("left_out", run=before.pk))
+        run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
     late = now - run.scheduled_at
     if late > timedelta(seconds=run.max_lateness_seconds):
-        run.pause(Cause.LATE, details.late_by(late))
+        run.pause(Cause.LATE, details.lasting("late", late))
         return False
     if absence.ask(run, now):
         return False
@@ -100,7 +100,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 audit.record(
                     "carillon",
                     "left out",
-                    f"run {run.pk}",
+                    run,
                     project=run.project,
                     campaign=campaign.name,
                     occurrences=missed,
@@ -114,7 +114,7 @@ def leave_out(run: Run, *, by: str, now: datetime) -> None:
     """Cancel this one of its series, which goes on with the next; in their transaction."""
     last = Campaign.locked(run.campaign_id).series
     goes_on = last is not None and next_start(last, now, without=run) is not None
-    run.cancel(left_out=details.LEFT_OUT_BY.format(who=by) if goes_on else "")
+    run.cancel(left_out=details.of("left_out_by", who=by) if goes_on else None)
     follow(run, now)
 
 

@@ -38,6 +38,6 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM campaigns_window WHERE run_id = %s", [run.pk])
         audit.record(
-            by, "forgot the recipients of", f"run {run.pk}", project=run.project,
+            by, "forgot the recipients of", run, project=run.project,
             campaign=run.campaign.name,
         )  # fmt: skip

@@ -25,7 +25,7 @@ def ask(run: Run, now: datetime) -> bool:
     silence = _silence(run, now)
     if run.state not in GOING_ON or silence < LONG_SILENCE:
         return False
-    run.pause(Cause.AWAY, details.silent_for(silence))
+    run.pause(Cause.AWAY, details.lasting("silent", silence))
     return True
 
 

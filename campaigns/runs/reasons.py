@@ -6,6 +6,7 @@ A code in the rows, plain words and a next step on the pages.
 from __future__ import annotations
 
 from django.db.models import TextChoices
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
@@ -54,41 +55,37 @@ class Cause(TextChoices):
     """Why a run is paused."""
 
     BY_HAND = "by_hand", _("Paused by a person.")
-    LATE = "late", _("Its time passed while the system was down. Resume to send now, or cancel.")
-    AWAY = (
-        "away",
-        _("The system was away for long, or its database was restored. Resume to send the rest."),
-    )
-    BAD_CREDENTIALS = "bad_credentials", _("FCM refuses our key. Set a working one, then resume.")
-    UNAUTHORISED = "unauthorised", _("FCM refuses our access. Check the key's role, then resume.")
-    WRONG_PROJECT = (
-        "wrong_project",
-        _("FCM knows no such Firebase project. Correct its ID, then resume."),
-    )
+    LATE = "late", _("Its time passed while the system was down.")
+    AWAY = "away", _("The system was away for long, or its database was restored.")
+    BAD_CREDENTIALS = "bad_credentials", _("FCM refuses our key.")
+    UNAUTHORISED = "unauthorised", _("FCM refuses our access.")
+    WRONG_PROJECT = "wrong_project", _("FCM knows no such Firebase project.")
     OTHER_PROJECT = (
         "other_project",
         _("The devices belong to another Firebase project than our key."),
     )
     REFUSED_MESSAGE = "refused_message", _("FCM refuses this message, whoever it is for.")
     UNREADABLE_MESSAGE = "unreadable_message", _("FCM cannot read what we send.")
-    UNKNOWN_ANSWER = (
-        "unknown_answer",
-        _("FCM gives only answers we do not know. Check who answers, then resume."),
-    )
+    UNKNOWN_ANSWER = "unknown_answer", _("FCM gives only answers we do not know.")
     DEAD_ADDRESSES = "dead_addresses", _("FCM calls unusually many addresses dead.")
-    PLATFORM_KEY = (
-        "platform_key",
-        _("Firebase lacks the key of a platform. Set it there, then resume."),
-    )
+    PLATFORM_KEY = "platform_key", _("Firebase lacks the key of a platform.")
     STORM = "storm", _("Phones may be getting it twice: far more copies left than recipients.")
-    QUARANTINED = (
-        "quarantined",
-        _("Chunks crashed their workers 5 times. Look at them, then resume."),
-    )
-    BROKEN = (
-        "broken",
-        _("It could not go on. Show the detail to an engineer, then resume or cancel."),
-    )
+    QUARANTINED = "quarantined", _("Chunks crashed their workers 5 times.")
+    BROKEN = "broken", _("It could not go on.")
+
+
+# Where one sentence has to do. The run's own page says at more length what a person can do.
+ADVICE: dict[str, Promise] = {
+    Cause.LATE: _("Resume to send now, or cancel."),
+    Cause.AWAY: _("Resume to send the rest."),
+    Cause.BAD_CREDENTIALS: _("Set a working one, then resume."),
+    Cause.UNAUTHORISED: _("Check the key's role, then resume."),
+    Cause.WRONG_PROJECT: _("Correct its ID, then resume."),
+    Cause.UNKNOWN_ANSWER: _("Check who answers, then resume."),
+    Cause.PLATFORM_KEY: _("Set it there, then resume."),
+    Cause.QUARANTINED: _("Look at them, then resume."),
+    Cause.BROKEN: _("Show the detail to an engineer, then resume or cancel."),
+}
 
 
 def in_words(code: str) -> str:
@@ -98,3 +95,7 @@ def in_words(code: str) -> str:
 
 def cause_in_words(code: str) -> str:
     return str(Cause(code).label) if code in Cause.values else f"{code}."
+
+
+def with_advice(code: str) -> str:
+    return f"{cause_in_words(code)} {ADVICE.get(code, '')}".strip()

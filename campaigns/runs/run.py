@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs import details
+from campaigns.runs.details import Detail
 from campaigns.runs.policy import LIVE
 from campaigns.runs.reasons import Cause
 from notifications.people.project import OfProject
@@ -41,6 +42,7 @@ class Run(OfProject):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
 
+    named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     campaign = models.ForeignKey(
         "campaigns.Campaign", on_delete=models.PROTECT, related_name="runs"
     )
@@ -49,6 +51,9 @@ class Run(OfProject):
     # Work in flight carries the epoch it was rung in; a pause or cancel makes it stale.
     epoch = models.PositiveIntegerField(default=0)
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
+    detail_code = models.CharField(max_length=20, blank=True, default="", db_default="")
+    detail_args = models.JSONField(null=True, editable=False)
+    # The same in English, for the release before. Ends with its runs.
     cause_detail = models.CharField(max_length=500, blank=True)
 
     # Platforms whose key Firebase lacks; the others go on without them.
@@ -175,7 +180,7 @@ class Run(OfProject):
 
     @property
     def detail(self) -> str:
-        return details.in_words(self.cause_detail)
+        return details.in_words(self.detail_code, self.detail_args, self.cause_detail)
 
     def move_to(self, state: State, *, of_epoch: int | None = None, **values: Any) -> None:
         """One guarded UPDATE: of any number of processes that try, one moves the run."""
@@ -199,10 +204,10 @@ class Run(OfProject):
         said = gettext("A %(state)s run cannot %(what)s.")
         return said % {"state": gettext(self.state), "what": what}
 
-    def pause(self, cause: Cause, detail: str = "", *, epoch: int | None = None) -> None:
+    def pause(self, cause: Cause, detail: Detail | str = "", *, epoch: int | None = None) -> None:
         """With an epoch: only if nobody has paused and resumed it since."""
-        why = {"cause": cause, "cause_detail": detail[:500].replace("\x00", "")}
-        self.move_to(Run.State.PAUSED, of_epoch=epoch, **why)
+        why = details.columns(detail)
+        self.move_to(Run.State.PAUSED, of_epoch=epoch, cause=cause, **why)
 
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
@@ -219,7 +224,7 @@ class Run(OfProject):
             gettext("be resumed"),
             state=back_to,
             cause="",
-            cause_detail="",
+            **details.columns(""),
             held_platforms=[],
             resumed_at=Now(),
             overruled=Func(others, F("cause"), function="array_append"),
@@ -260,7 +265,7 @@ class Run(OfProject):
         )
         self.held_platforms = sorted({*self.held_platforms, platform})
 
-    def cancel(self, *, left_out: str = "") -> None:
+    def cancel(self, *, left_out: Detail | None = None) -> None:
         """Nothing new starts. The rest of the recipients is closed as skipped by `advance`.
 
         With the detail that says so, one that has not begun is left out of its series.
@@ -268,9 +273,9 @@ class Run(OfProject):
         unbegun = Q(planned__isnull=True)
         values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
         if left_out:
-            values["cause"] = Case(When(unbegun, then=Value("")), default=F("cause"))
-            detail = Case(When(unbegun, then=Value(left_out)), default=F("cause_detail"))
-            values["cause_detail"] = detail
+            for name, value in {"cause": "", **details.columns(left_out)}.items():
+                said = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
+                values[name] = Case(When(unbegun, then=said), default=F(name))
         self.move_to(Run.State.CANCELLED, **values)
 
 

@@ -43,7 +43,7 @@ def waiting(campaign_id: int) -> QuerySet[Run]:
 def left_out(run: Run) -> bool:
     """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
 
-    The release before reads a detail without a cause as this, too.
+    A detail without a cause says it: the release before keeps only the English of one.
     """
     alone = run.cause == "" and run.cause_detail != ""
     return run.state == Run.State.CANCELLED and run.started_at is None and alone

@@ -16,6 +16,7 @@ from django.db.models import Sum
 
 from campaigns.runs import details
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim
+from campaigns.runs.details import Detail
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending.judging import Final
@@ -50,7 +51,7 @@ class Trip:
     """Why the run must pause, and whose refusals are not to be believed."""
 
     cause: Cause
-    detail: str
+    detail: Detail | str
     spared: Sequence[str] = ()
 
 
@@ -146,7 +147,7 @@ def _no_access(outcomes: list[Outcome]) -> Trip | None:
 def _unreadable(answers: Mapping[str, int]) -> Trip | None:
     if not answers[Reason.UNREADABLE_MESSAGE]:
         return None
-    detail = details.UNREADABLE.format(count=f"{answers[Reason.UNREADABLE_MESSAGE]:,}")
+    detail = details.of("unreadable", count=answers[Reason.UNREADABLE_MESSAGE])
     return Trip(Cause.UNREADABLE_MESSAGE, detail, (Reason.UNREADABLE_MESSAGE,))
 
 
@@ -154,15 +155,14 @@ def _foreign(evidence: Evidence) -> Trip | None:
     share = evidence.foreign / max(evidence.answered, 1)
     if evidence.foreign < FOREIGN_AT_LEAST or share <= FOREIGN_SHARE:
         return None
-    count, answered = f"{evidence.foreign:,}", f"{evidence.answered:,}"
-    detail = details.FOREIGN.format(count=count, answered=answered)
+    detail = details.of("foreign", count=evidence.foreign, answered=evidence.answered)
     return Trip(Cause.OTHER_PROJECT, detail, (Reason.OTHER_PROJECT,))
 
 
 def _refused(evidence: Evidence) -> Trip | None:
     if evidence.accepted or evidence.ours < ALL_REFUSED:
         return None
-    detail = details.REFUSED.format(count=f"{evidence.ours:,}")
+    detail = details.of("refused", count=evidence.ours)
     return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
@@ -194,8 +194,9 @@ def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip
     dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
     if dead < DEAD_SHARE * of or dead < _share_allowed(claim.run) * of:
         return None
-    words = {"dead": f"{dead:,}", "answered": f"{of:,}", "retired": _retired(claim.run)}
-    return Trip(Cause.DEAD_ADDRESSES, details.DYING.format(**words))
+    retired = device.retired_by(claim.run.reference).count()
+    code, args = ("dying_retired", {"retired": retired}) if retired else ("dying", {})
+    return Trip(Cause.DEAD_ADDRESSES, details.of(code, dead=dead, answered=of, **args))
 
 
 def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
@@ -232,11 +233,6 @@ def _share_allowed(run: Run) -> float:
     return max(DEAD_SHARE, min(share, MOST_DEAD_SHARE))
 
 
-def _retired(run: Run) -> str:
-    count = device.retired_by(run.reference).count()
-    return details.RETIRED.format(count=f"{count:,}") if count else details.NONE_RETIRED
-
-
 def _storm(run: Run) -> Trip | None:
     """Whatever the cause, nobody wants to ring the same phones again and again.
 
@@ -248,7 +244,7 @@ def _storm(run: Run) -> Trip | None:
     once_more = max(STORM_AT_LEAST, min(IN_DOUBT, planned))
     if copies <= max(STORM_SHARE * planned, planned + once_more):
         return None
-    detail = details.STORM.format(copies=f"{copies:,}", planned=f"{planned:,}")
+    detail = details.of("storm", copies=copies, planned=planned)
     return Trip(Cause.STORM, detail)
 
 

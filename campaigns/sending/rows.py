@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from campaigns.runs.chunk import Claim
+from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -68,7 +69,7 @@ class Rows:
     def retire_dead(self, window: Window, flight: InFlight, believed: list[Outcome]) -> None:
         settling.retire_dead(self._run, window, flight.by_reference, believed)
 
-    def pause(self, cause: Cause, detail: str) -> None:
+    def pause(self, cause: Cause, detail: Detail | str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         with suppress(Run.InvalidMove):
             # Of our epoch only: a late answer must not pause what was mended and resumed since.

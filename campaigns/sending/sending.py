@@ -19,6 +19,7 @@ from django.conf import settings
 
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
+from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
@@ -269,6 +270,6 @@ class Sending:
             self.gate.rate = self.run.rate_per_second
         return granted
 
-    def _pause(self, cause: Cause, detail: str) -> None:
+    def _pause(self, cause: Cause, detail: Detail | str) -> None:
         self.permit.withdraw()
         self.rows.pause(cause, detail)

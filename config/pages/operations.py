@@ -29,6 +29,7 @@ from notifications.admin.furniture.page import actor
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
+from notifications.staff.subjects import Subject
 
 A_DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there
@@ -111,6 +112,6 @@ def sweep_now(request: HttpRequest) -> HttpResponse:
     except tasks.NotRung:
         messages.error(request, _("Redis cannot be reached: runs were looked at, none was rung."))
     else:
-        audit.record(actor(request), "swept", "all runs", project=None)
+        audit.record(actor(request), "swept", Subject("run"), project=None)
         messages.success(request, _("Every unfinished run is looked at now."))
     return HttpResponseRedirect(reverse("admin:operations"))

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet, Value
+from django.db.models import Model, Q, QuerySet, Value
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.page import ReadOnlyPage
-from notifications.admin.furniture.unfolded import display
+from notifications.admin.furniture.keyset import KeysetChangeList
+from notifications.admin.furniture.page import LONGEST_SEARCH, ReadOnlyPage, page_url
+from notifications.admin.furniture.unfolded import ChangeList, display
+from notifications.staff import subjects
+from notifications.staff.actors import key_names, who
 from notifications.staff.audit import AuditEntry
-from notifications.staff.audit_words import called, changes_in_words, detail_in_words, in_words
+from notifications.staff.audit_words import before_and_after, changes_in_words, detail_in_words
 from notifications.values.moments import in_zone
 
 IN_THE_LIST = 120  # characters in the list; the entry's own page has all of it
 
 
+class Trail(KeysetChangeList):
+    model_admin: AuditPage
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.model_admin.look_up(request, self.result_list)
+
+
 @admin.register(AuditEntry)
 class AuditPage(ReadOnlyPage):
-    list_display = ["when", "actor", "place", "did", "subject", "more"]
-    fields = ["when", "actor", "place", "did", "subject", "before_and_after", "about", "asked_in"]
-    search_fields = ["^actor", "^subject", "^action"]
+    list_display = ["when", "by", "place", "did", "what", "more"]
+    fields = ["when", "by", "place", "did", "what", "before_and_after", "about", "asked_in"]
+    search_fields = ["^actor", "^subject", "^subject_name", "^action"]
     search_help_text = gettext_lazy("Begins with: user:ada, launched, run 81")
     endless = True
     sortable_by = ()
@@ -44,6 +57,47 @@ class AuditPage(ReadOnlyPage):
     class Media:
         css = {"all": ["security.css"]}
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return Trail
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """What it begins with, blanks and all: “run 81” is one thing."""
+        term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
+        begins = [Q(**{f"{name[1:]}__istartswith": term}) for name in self.search_fields]
+        return queryset.filter(reduce(or_, begins)) if term else queryset, False
+
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        entry = super().get_object(request, *args, **kwargs)
+        if entry is not None:
+            self.look_up(request, [entry])
+        return entry
+
+    def look_up(self, request: HttpRequest, entries: list[AuditEntry]) -> None:
+        """The names of today, and an address for whoever may open it."""
+        rows, keys = subjects.found(entries), key_names(entry.actor for entry in entries)
+        for entry in entries:
+            row = rows.get((entry.subject_kind, entry.subject_id or 0))
+            entry.who = who(entry.actor, keys)  # type: ignore[attr-defined]  # of this page
+            entry.said = str(subjects.of_today(row)) if row else entry.about  # type: ignore[attr-defined]
+            entry.url = self._url(request, row) if row else ""  # type: ignore[attr-defined]
+
+    def _url(self, request: HttpRequest, row: Model) -> str:
+        page = self.admin_site._registry.get(type(row))
+        return page_url(row) if page and page.has_view_permission(request, row) else ""
+
+    @display(description=pgettext_lazy("field", "actor"))
+    def by(self, obj: Any) -> str:
+        said: str = obj.who
+        return said
+
+    @display(description=pgettext_lazy("field", "subject"))
+    def what(self, obj: Any) -> SafeString:
+        if not obj.url:
+            return conditional_escape(obj.said)
+        return format_html('<a class="c-link" href="{}">{}</a>', obj.url, obj.said)
+
     @display(description=gettext_lazy("when"))
     def when(self, obj: Any) -> str:
         return in_zone(obj.at, obj.zone, seconds=True)
@@ -58,14 +112,14 @@ class AuditPage(ReadOnlyPage):
 
     @display(description=gettext_lazy("what changed"))
     def more(self, obj: AuditEntry) -> str:
-        text = changes_in_words(obj.changes) or detail_in_words(obj.detail) or "–"
+        text = changes_in_words(obj.changes, obj.subject_kind) or detail_in_words(obj.detail) or "–"
         return text if len(text) <= IN_THE_LIST else f"{text[: IN_THE_LIST - 1]}…"
 
     @display(description=gettext_lazy("before → after"))
     def before_and_after(self, obj: AuditEntry) -> SafeString:
         if not obj.changes:
             return SafeString("–")
-        rows = ((called(name), in_words(a), in_words(b)) for name, (a, b) in obj.changes.items())
+        rows = before_and_after(obj.changes, obj.subject_kind)
         head = format_html(
             "<tr><th>{}</th><th>{}</th><th>{}</th></tr>", _("Field"), _("Before"), _("After")
         )

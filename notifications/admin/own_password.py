@@ -63,8 +63,7 @@ class OwnPassword(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        name = form.user.get_username()
-        audit.record(actor(self.request), "set a password", f"user {name}", project=None)
+        audit.record(actor(self.request), "set a password", form.user, project=None)
         known_browser.let_in(self.request, form.user)
         return response
 

@@ -32,6 +32,7 @@ from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow, within
 from notifications.staff import audit
+from notifications.staff.subjects import HIDDEN, Subject
 from notifications.values import exact
 
 CONTACTS_AT_ONCE = 1_000
@@ -53,6 +54,7 @@ EXAMPLE = OpenApiExample(
     },
     request_only=True,
 )
+EVERY_PERSON = Subject("contact")
 NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 
@@ -144,11 +146,14 @@ class ContactsBulk(ApiView):
         """Write up to 1,000 people and their devices; addresses move to their new owner. A row
         that does not fit is refused, and the others are written."""
         people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
-        upserted = upsert(self.project, people, now=timezone.now())
-        created = len(upserted.created)
-        return Response(
-            {"created": created, "updated": len(upserted.ids) - created, "rejected": rejected}
-        )
+        with transaction.atomic():
+            upserted = upsert(self.project, people, now=timezone.now())
+            created = len(upserted.created)
+            told: dict[str, Any] = {"created": created, "updated": len(upserted.ids) - created}
+            if upserted.ids:  # one entry of them all, not a thousand
+                counts = {**told, "rejected": len({row["index"] for row in rejected})}
+                audit.record(self.actor, "wrote", EVERY_PERSON, project=self.project, **counts)
+        return Response({**told, "rejected": rejected})
 
 
 def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
@@ -186,7 +191,9 @@ class ContactByExternalId(ApiView):
             created = replace_one(self.project, person, now=timezone.now()).created
             if known is None and not created:  # by somebody else, meanwhile
                 self._refuse_stale(self._contact(external_id))
-            shown = ContactSerializer(self._contact(external_id)).data
+            contact = self._contact(external_id)
+            self._record(known, contact)
+            shown = ContactSerializer(contact).data
         return Response(shown, status=201 if created else 200)
 
     @extend_schema(request=PersonSerializer, responses=ContactSerializer)
@@ -202,7 +209,9 @@ class ContactByExternalId(ApiView):
             person = read_person(told)
             if _changes(contact, person):
                 replace_one(self.project, person, now=timezone.now())
-            shown = ContactSerializer(self._contact(external_id)).data
+            now = self._contact(external_id)
+            self._record(contact, now)
+            shown = ContactSerializer(now).data
         return Response(shown)
 
     @extend_schema(responses={204: None})
@@ -211,11 +220,21 @@ class ContactByExternalId(ApiView):
         """Erase a person and their devices. Rows of past deliveries stay, without a name."""
         with transaction.atomic():
             contact = self._held(external_id)
-            contact_id = contact.pk
-            contact.delete()
             # By number: the trail of an erasure must not keep what was erased.
-            audit.record(self.actor, "erased", f"contact {contact_id}", project=self.project)
+            audit.record(self.actor, "erased", contact, project=self.project)
+            contact.delete()
         return Response(status=204)
+
+    def _record(self, before: Contact | None, now: Contact) -> None:
+        """Which fields, and not what is in them. Devices come and go with an app: in no trail."""
+        changes: dict[str, list[Any]] = {
+            name: [HIDDEN, HIDDEN]
+            for name in (TOLD if before else ())
+            if _as_written(getattr(before, name)) != _as_written(getattr(now, name))
+        }
+        if before is None or changes:
+            action = "changed" if before else "created"
+            audit.record(self.actor, action, now, project=self.project, changes=changes)
 
     def _told_of(self, external_id: str) -> dict[str, Any]:
         """The body may be what GET showed: then its id must be the one of the address."""
@@ -251,9 +270,12 @@ def _changes(contact: Contact, person: Person) -> bool:
     """Whether there is anything new in what is told. Devices always are: they were seen now."""
     told = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
     known = {name: getattr(contact, name) for name in told}
-    # As it is written: to Python, 1 is 1.0 is True.
-    said, was = (exact.dumps(one, orjson.OPT_SORT_KEYS) for one in (told, known))
-    return person.devices is not None or said != was
+    return person.devices is not None or _as_written(told) != _as_written(known)
+
+
+def _as_written(value: Any) -> bytes:
+    """To Python, 1 is 1.0 is True."""
+    return exact.dumps(value, orjson.OPT_SORT_KEYS)
 
 
 def merged(value: Any, change: Any) -> Any:

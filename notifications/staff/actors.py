@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from django.utils.translation import gettext as _
 
+from notifications.staff.access import ApiKey
 
-def who(actor: str) -> str:
-    """“ada”, “the API key car_1234…”."""
+
+def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
+    """“ada”, “the API key car_1234…”; given the keys' names, “the API key shop (car_1234…)”."""
     kind, _colon, name = actor.partition(":")
     if kind == "user":
         return name
+    if kind == "key" and keys and name in keys:
+        said = _("the API key %(name)s (%(prefix)s…)")
+        return said % {"name": keys[name], "prefix": name}
     if kind == "key":
         return _("the API key %(prefix)s…") % {"prefix": name}
     if kind == "run":
         return _("run %(number)s") % {"number": name}
     return actor
+
+
+def key_names(actors: Iterable[str]) -> dict[str, str]:
+    """Of the API keys among them: name by prefix."""
+    prefixes = {actor.partition(":")[2] for actor in actors if actor.startswith("key:")}
+    keys = ApiKey.objects.filter(prefix__in=prefixes) if prefixes else ApiKey.objects.none()
+    return dict(keys.values_list("prefix", "name"))

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import Project
 from notifications.requests import origin, request_id
-from notifications.staff import actors
+from notifications.staff import subjects
+from notifications.staff.actors import who
+from notifications.staff.subjects import Subject
 
 # The trail keeps English; the pages say these in the reader's language.
 ACTIONS = (
@@ -23,12 +25,14 @@ ACTIONS = (
         gettext_noop("changed"),
         gettext_noop("deleted"),
         gettext_noop("erased"),
+        gettext_noop("wrote"),
     ),
     *(gettext_noop("launched"), gettext_noop("paused"), gettext_noop("resumed")),
     *(gettext_noop("cancelled"), gettext_noop("changed the rate of"), gettext_noop("moved")),
     gettext_noop("stopped the series of"),
     *(gettext_noop("sent again to the unknown of"), gettext_noop("let be the unknown of")),
     *(gettext_noop("left out"), gettext_noop("restored devices"), gettext_noop("swept")),
+    gettext_noop("forgot the recipients of"),
     *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),
     *(gettext_noop("changed members"), gettext_noop("retired"), gettext_noop("restored")),
     *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
@@ -51,6 +55,14 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
+    # Empty, all three, in an entry of the release before: it has the text alone.
+    subject_kind = models.CharField(
+        max_length=30, blank=True, editable=False, default="", db_default=""
+    )
+    subject_id = models.BigIntegerField(null=True, editable=False)
+    subject_name = models.CharField(  # as it was then
+        max_length=200, blank=True, editable=False, default="", db_default=""
+    )
     subject = models.CharField(max_length=100, help_text=_("What it was done to, e.g. run 81."))
     address = models.GenericIPAddressField(
         "from", null=True, blank=True, help_text=_("Empty: a command on the server, or a worker.")
@@ -64,25 +76,58 @@ class AuditEntry(models.Model):
     class Meta:
         verbose_name_plural = _("audit entries")
         ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["subject_kind", "subject_id", "-id"],
+                condition=Q(subject_id__isnull=False),
+                name="audit_of_a_row",
+            ),
+            # What the release before wrote of a row. The trail cannot be changed, so it stays.
+            models.Index(
+                fields=["subject", "-id"],
+                condition=Q(subject_kind=""),
+                name="audit_of_a_text",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.actor} {gettext(self.action)} {self.subject}"
+        return f"{who(self.actor)} {gettext(self.action)} {self.about}"
+
+    @property
+    def about(self) -> str:
+        """By the name it had then; the pages know the name of today."""
+        if not self.subject_kind:
+            return self.subject
+        return str(Subject(self.subject_kind, self.subject_id, self.subject_name))
+
+
+def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
+    """What was done to these. Of the release before: what names them as they are called now."""
+    about = Q()
+    for row in rows:
+        subject = subjects.of(row)
+        before = {f"{subject.kind} {one}"[:100] for one in (row, row.pk)}
+        about |= Q(subject_kind=subject.kind, subject_id=subject.id)
+        about |= Q(subject_kind="", subject__in=before)
+    return AuditEntry.objects.filter(about)
 
 
 def record(
     actor: str,
     action: str,
-    subject: str,
+    subject: Model | Subject | str,
     *,
     project: Project | None,
     changes: dict[str, list[Any]] | None = None,
     **detail: Any,
 ) -> None:
+    if isinstance(subject, Model):
+        subject = subjects.of(subject)
     AuditEntry.objects.create(
         project=project,
         actor=actor,
         action=action,
-        subject=subject[:100],
+        **_columns(subject),
         address=origin.address(),
         request_id=request_id.current(),
         changes=changes or {},
@@ -90,12 +135,20 @@ def record(
     )
 
 
+def _columns(subject: Subject | str) -> dict[str, Any]:
+    if isinstance(subject, str):
+        return {"subject": subject[:100]}
+    return {
+        "subject_kind": subject.kind,
+        "subject_id": subject.id,
+        "subject_name": subject.name[:200],
+        "subject": subject.in_english[:100],
+    }
+
+
 def who_changed(*rows: Model) -> str:
     """Who was the last to, as a person would say it."""
-    named, of_project = Q(), {getattr(row, "project_id", None) for row in rows}
-    for row in rows:
-        kind = row._meta.model_name
-        named |= Q(subject__in=[f"{kind} {row}"[:100], f"{kind} {row.pk}"])
-    trail = AuditEntry.objects.filter(named, project__in=of_project, action__in=CHANGES)
+    of_project = {getattr(row, "project_id", None) for row in rows}
+    trail = entries_of(*rows).filter(project__in=of_project, action__in=CHANGES)
     entry = trail.order_by("-pk").first()
-    return actors.who(entry.actor) if entry else gettext("Somebody else")
+    return who(entry.actor) if entry else gettext("Somebody else")

@@ -9,13 +9,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, pgettext
 
 from notifications import naming
+from notifications.staff.subjects import choices_of
+from notifications.staff.team import Role
 
 # What entries keep beside the values of fields.
 DETAILS = (
     *(gettext_noop("added"), gettext_noop("devices"), gettext_noop("fields")),
     *(gettext_noop("left"), gettext_noop("mode"), gettext_noop("occurrences")),
     *(gettext_noop("recipients"), gettext_noop("scopes"), gettext_noop("wrong")),
+    *(gettext_noop("removed"), gettext_noop("updated"), gettext_noop("rejected")),
+    *(
+        gettext_noop("service accounts"),
+        gettext_noop("second factors"),
+        gettext_noop("copied from"),
+    ),
+    *(gettext_noop("revision"), gettext_noop("credentials")),
 )
+# Codes that entries keep, and that no field of a row is made of.
+CODES = {"credentials": (gettext_noop("machine's"), gettext_noop("uploaded"))}
 
 
 def only_changed(changes: dict[str, list[Any]]) -> str:
@@ -23,20 +34,44 @@ def only_changed(changes: dict[str, list[Any]]) -> str:
     return "; ".join(f"{in_words(a)} → {in_words(b)}" for a, b in changes.values())
 
 
-def changes_in_words(changes: dict[str, list[Any]]) -> str:
-    return "; ".join(
-        f"{called(name)}: {in_words(a)} → {in_words(b)}" for name, (a, b) in changes.items()
-    )
+def changes_in_words(changes: dict[str, list[Any]], kind: str) -> str:
+    said = before_and_after(changes, kind)
+    return "; ".join(f"{name}: {before} → {after}" for name, before, after in said)
+
+
+def before_and_after(changes: dict[str, list[Any]], kind: str) -> list[tuple[str, str, str]]:
+    """Of a row of this kind. A code of a closed list is said as the row's page says it."""
+    return [
+        (called(name), _value(a, codes), _value(b, codes))
+        for name, (a, b) in changes.items()
+        for codes in [_codes(kind, name)]
+    ]
+
+
+def _codes(kind: str, name: str) -> dict[Any, str]:
+    if (kind, name) == ("user", "role"):  # of their team member, who has no page of their own
+        return {role.value: role.word for role in Role}
+    return choices_of(kind, name)
+
+
+def _value(value: Any, codes: dict[Any, str]) -> str:
+    return str(codes[value]) if isinstance(value, str) and value in codes else in_words(value)
 
 
 def detail_in_words(detail: dict[str, Any]) -> str:
-    # Fields are names as well; every other value is data, or a word of the people's own.
     parts = (
-        f"{called(name)}: {in_words([called(v) for v in value] if name == 'fields' else value)}"
+        f"{called(name)}: {_of_detail(name, value)}"
         for name, value in detail.items()
         if value not in (None, "", [])
     )
     return "; ".join(parts)
+
+
+def _of_detail(name: str, value: Any) -> str:
+    """Fields are names as well; every other value is data, or a word of the people's own."""
+    if name == "fields":
+        return in_words([called(one) for one in value])
+    return _(value) if value in CODES.get(name, ()) else in_words(value)
 
 
 def called(name: str) -> str:
@@ -49,10 +84,12 @@ def called(name: str) -> str:
 
 
 def in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("true") if value else _("false")
     if isinstance(value, list):
         return ", ".join(map(in_words, value))
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int):
         return f"{value:,}"
     return "–" if value in (None, "") else str(value)

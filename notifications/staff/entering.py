@@ -46,4 +46,4 @@ def end_others(request: Any) -> None:
 def _note(user: Any, action: str, **detail: Any) -> None:
     if origin.address() is not None:  # a session made by a script is nobody at the door
         name = user.get_username()
-        audit.record(f"user:{name}", action, f"user {name}", project=None, **detail)
+        audit.record(f"user:{name}", action, user, project=None, **detail)

@@ -21,6 +21,7 @@ from django.utils.crypto import salted_hmac
 
 from notifications.requests import origin
 from notifications.staff import audit, known_browser
+from notifications.staff.subjects import ADDRESS, Subject
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +170,7 @@ class Try:
         """Raises LockedOut when it was the last."""
         limits = LIMITS[self.kind]
         if self.user and self._own == 1:
-            _note(f"refused a wrong {self.kind} for", f"user {self.user.get_username()}")
+            _note(f"refused a wrong {self.kind} for", self.user)
         spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}
         for by in spent:
             self._tell(by)
@@ -186,7 +187,8 @@ class Try:
             *(counted.seconds_left, who, counted.wrong, self.kind, origin.address(), by),
         )
         if self.user or by is By.ADDRESS:
-            _note("locked out", who, wrong=counted.wrong)
+            place = Subject(ADDRESS, name=self._address)
+            _note("locked out", place if by is By.ADDRESS else self.user, wrong=counted.wrong)
 
 
 def _key(*parts: str) -> str:
@@ -202,7 +204,7 @@ def _count(seconds: dict[str, int]) -> dict[str, Counted]:
     return found
 
 
-def _note(action: str, subject: str, **detail: Any) -> None:
+def _note(action: str, subject: Any, **detail: Any) -> None:
     key = _key("noted")
     if _count({key: NOTED.seconds})[key].wrong <= NOTED.most:
         audit.record("carillon", action, subject, project=None, **detail)

@@ -115,8 +115,8 @@ def test_what_nobody_uses_can_be_deleted_and_is_recorded(alice: Caller, ours: Pr
     audience = make_audience(ours)
     assert alice.delete(f"audiences/{audience.pk}").status_code == 204
     entry = AuditEntry.objects.get()
-    assert (entry.action, entry.subject) == ("deleted", f"audience {audience.pk}")
-    assert entry.detail == {"name": audience.name}
+    kept = (entry.action, entry.subject_kind, entry.subject_id, entry.subject_name)
+    assert kept == ("deleted", "audience", audience.pk, audience.name)
     assert alice.get(f"audiences/{audience.pk}").status_code == 404
 
 

@@ -291,3 +291,22 @@ def test_a_tree_that_passes_the_check_never_fails_in_sql_and_not_is_its_compleme
         _, outside = counted(project, {"not": tree})
         assert inside + outside == 3
         assert compile_tree(tree).sql.count("%s") == len(compile_tree(tree).params)
+
+
+def test_a_problem_says_where_it_is_without_being_taken_apart() -> None:
+    rule = {"field": "attributes.age", "op": "gt", "value": "x. rules.all[7].op: y"}
+    [problem] = rules.problems({"all": [{"all": []}, {"not": {"any": [rule]}}]})
+    assert (problem.node, problem.part) == ("rules.all[1].not.any[0]", "value")
+    assert (problem.number, problem.said) == (
+        "2.1",
+        "must be a number. For dates use before or after.",
+    )
+    assert str(problem) == f"{problem.node}.value: {problem.said}"
+
+
+def test_a_list_that_is_nowhere_is_a_problem_of_the_whole_tree() -> None:
+    tree = {"field": "list", "op": "eq", "value": 7}
+    with pytest.raises(ValidationError) as refused:
+        rules.validate(tree, lists=())
+    problem: Any = refused.value.error_dict["rules"][0].message
+    assert (problem.node, problem.number) == ("rules", "")

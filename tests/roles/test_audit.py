@@ -68,10 +68,8 @@ def test_a_program_leaves_what_it_changed_too(project: Project) -> None:
     call.put(f"audiences/{made['id']}", {"name": "Everyone", "rules": {"all": []}})
     entry = entry_of("changed")
     assert entry.actor == f"key:{call.row.prefix}"
-    assert (entry.subject, entry.changes) == (
-        f"audience {made['id']}",
-        {"name": ["All", "Everyone"]},
-    )
+    assert (entry.subject_kind, entry.subject_id) == ("audience", made["id"])
+    assert entry.changes == {"name": ["All", "Everyone"]}
     assert entry_of("created").address == "127.0.0.1"
 
 

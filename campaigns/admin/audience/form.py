@@ -137,9 +137,7 @@ def last_saved(audience: Audience, *, by: str) -> int:
 
 
 def _trail(audience: Audience) -> QuerySet[AuditEntry]:
-    subjects = [f"audience {audience}"[:100], f"audience {audience.pk}"]
-    trail = AuditEntry.objects.filter(project=audience.project_id, subject__in=subjects)
-    return trail.order_by("-pk")
+    return audit.entries_of(audience).filter(project=audience.project_id).order_by("-pk")
 
 
 def in_reading_order(node: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, sample, validate_rules
 from campaigns.audiences.bounds import leaves
+from campaigns.audiences.problem import Problem
 from campaigns.audiences.rules import FIELDS, everyone
 from campaigns.audiences.why import verdict
 from campaigns.audiences.words import label_of, sentence
@@ -31,10 +31,6 @@ About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"
-# “rules.all[1].any[0].value: must be a text.”
-PLACE = re.compile(
-    r"(rules(?:\.(?:all|any)\[\d+\]|\.not)*)(?:\.(field|op|value|all|any))?: (.*)", re.S
-)
 
 
 @dataclass(frozen=True)
@@ -55,24 +51,24 @@ def early(error: ValidationError) -> bool:
 
 
 def problems(error: ValidationError) -> list[RuleProblem]:
-    return [_problem(message) for message in error.messages]
+    by_field = getattr(error, "error_dict", {"": getattr(error, "error_list", [])})
+    return [_said(one) for errors in by_field.values() for one in errors]
 
 
-def _problem(message: str) -> RuleProblem:
-    found = PLACE.fullmatch(message)
-    if not found:
-        return RuleProblem(message)
-    path, part, short = found.groups()
-    number = ".".join(str(int(index) + 1) for index in re.findall(r"\[(\d+)\]", path))
+def _said(error: ValidationError) -> RuleProblem:
+    problem: Any = error.message
+    if not isinstance(problem, Problem):
+        return RuleProblem(error.messages[0])
+    part, short, number = problem.part, problem.said, problem.number
     names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
     if not number:
-        said = message
+        said = str(problem)
     elif part in names:
         pattern = _("Rule {number}, {part}: {problem}")
         said = pattern.format(number=number, part=names[part], problem=short)
     else:
         said = _("Rule {number}: {problem}").format(number=number, problem=short)
-    return RuleProblem(said, path, short)
+    return RuleProblem(said, problem.node, short)
 
 
 def asked(request: HttpRequest) -> tuple[Project, Any]:

@@ -189,10 +189,8 @@ def pause_in_words(run: Run) -> dict[str, str]:
     """What happened, with its detail, and what a person can do now. Empty while nobody has to."""
     if run.state != Run.State.PAUSED:
         return {}
-    # Without the label's own advice, which is shorter.
-    happened = cause_in_words(run.cause).partition(". ")[0].rstrip(".")
     return {
-        "cause": f"{happened}.",
+        "cause": cause_in_words(run.cause),
         "detail": run.detail,
         "next_step": next_step(run),
     }

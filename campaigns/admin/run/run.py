@@ -35,8 +35,8 @@ from campaigns.verbs import MOVE, VERBS
 from notifications.admin.furniture.dialogs import Dialog, ask, done
 from notifications.admin.furniture.page import ReadOnlyPage, page_url
 from notifications.admin.furniture.unfolded import action, display
+from notifications.staff import audit
 from notifications.staff.actors import who
-from notifications.staff.audit import AuditEntry
 from notifications.values.moments import in_zone
 from notifications.values.shares import share
 
@@ -139,12 +139,12 @@ class RunPage(ReadOnlyPage):
         return render(request, "admin/campaigns/run/live.html", context)
 
     def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
-        about, now = AuditEntry.objects.filter(project=run.project_id), timezone.now()
+        about, now = audit.entries_of(run), timezone.now()
         return {
             **live.picture(run, now),
             **live.course(run, now),
             "verbs": self._buttons(request, run),
-            "entries": about.filter(subject=f"run {run.pk}").order_by("pk"),
+            "entries": about.filter(project=run.project_id).order_by("pk"),
             "frozen": policy.frozen_in(run),
             "said": sentence(run.rules, project_id=run.project_id),
             "repeats": repeating.of_run(run),

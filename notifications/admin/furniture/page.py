@@ -25,7 +25,7 @@ from notifications.admin.furniture.unfolded import ChangeList, ModelAdmin, Model
 from notifications.admin.furniture.widgets import ZoneInput
 from notifications.people.project import Project
 from notifications.postgres.outage import patiently
-from notifications.staff import audit, changes
+from notifications.staff import audit, subjects
 
 MOST_WORDS, LONGEST_SEARCH = 10, 200
 
@@ -200,7 +200,7 @@ class Page(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         stored = self.model._base_manager.filter(pk=obj.pk).first() if change else None
-        before = changes.values_of(stored)
+        before = subjects.values_of(stored)
         super().save_model(request, obj, form, change)
         if form.changed_data or not change:
             self.record(
@@ -208,7 +208,7 @@ class Page(ModelAdmin):
                 "changed" if change else "created",
                 obj,
                 fields=form.changed_data,
-                changes=changes.between(before, obj),
+                changes=subjects.between(before, obj),
             )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -217,8 +217,7 @@ class Page(ModelAdmin):
 
     def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
         project = obj if isinstance(obj, Project) else getattr(obj, "project", None)
-        subject = f"{self.opts.model_name} {obj}"[:100]
-        audit.record(actor(request), action, subject, project=project, **detail)
+        audit.record(actor(request), action, obj, project=project, **detail)
 
     # --- Deleting ------------------------------------------------------------------------------
 

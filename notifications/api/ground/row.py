@@ -61,9 +61,8 @@ class RowView(ApiView, Generic[Row]):
     def removed(self, pk: int) -> Response:
         with transaction.atomic():
             row = self.held(pk)
+            audit.record(self.actor, "deleted", row, project=self.project)
             delete(row)
-            subject = f"{self.model._meta.verbose_name} {pk}"
-            audit.record(self.actor, "deleted", subject, project=self.project, name=str(row))
         return Response(status=HTTPStatus.NO_CONTENT)
 
     def changed(self, row: Row, body: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from notifications.api.ground.query import refuse_unknown
 from notifications.api.ground.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
 from notifications.requests import origin
-from notifications.staff import audit, changes
+from notifications.staff import audit, subjects
 from notifications.staff.access import ApiKey
 
 Row = TypeVar("Row", bound=OfProject)
@@ -99,7 +99,7 @@ def save(row: Model) -> None:
     Problem when another row is in the way."""
     row.full_clean(validate_constraints=False)
     model = type(row)
-    before = changes.values_of(model._base_manager.filter(pk=row.pk).first() if row.pk else None)
+    before = subjects.values_of(model._base_manager.filter(pk=row.pk).first() if row.pk else None)
     try:
         with transaction.atomic():
             row.save()
@@ -116,17 +116,16 @@ def save(row: Model) -> None:
         ) from error
 
 
-def _record(row: Model, before: changes.Values) -> None:
-    changed = changes.between(before, row)
+def _record(row: Model, before: subjects.Values) -> None:
+    changed = subjects.between(before, row)
     if before and not changed:
         return
     audit.record(
         origin.program(),
         "changed" if before else "created",
-        f"{row._meta.verbose_name} {row.pk}",
+        row,
         project=getattr(row, "project", None),
         changes=changed,
-        name=str(row),
     )
 
 

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         owner = project_named(project)
         with transaction.atomic():
             row, key = ApiKey.issue(owner, name, sorted(set(scope)) if scope else None)
-            audit.record("carillon", "created", f"API key {row.prefix}", project=owner, name=name)
+            audit.record("carillon", "created", row, project=owner, name=name)
         # The key alone on stdout: KEY=$(manage.py create_api_key …) is what scripts write.
         self.stderr.write(
             f"{row.name}: may {', '.join(row.scopes)}. Keep it; it is not shown again."

@@ -50,7 +50,7 @@ class Command(BaseCommand):
             refuse_if_there(slug)
             _check(project)
             project.save()
-            audit.record("carillon", "created", f"project {slug}", project=project)
+            audit.record("carillon", "created", project, project=project)
         self.stdout.write(
             f"Project “{project.name}” is there. Next, give it a key and a program access:\n"
             f"  manage.py set_firebase_credentials --project {slug} FILE\n"

@@ -14,6 +14,7 @@ from notifications.gateway import WrongKey
 from notifications.keys import sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.staff import audit, second_factor
+from notifications.staff.subjects import Subject
 
 
 class Command(BaseCommand):
@@ -23,7 +24,8 @@ class Command(BaseCommand):
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
         done = f"{accounts} service accounts and {factors} second factors"
-        audit.record("carillon", "resealed", done, project=None)
+        counts: dict[str, Any] = {"service_accounts": accounts, "second_factors": factors}
+        audit.record("carillon", "resealed", Subject("serviceaccount"), project=None, **counts)
         if lost or lost_factors:
             raise CommandError(_remedy(done, lost, lost_factors))
         self.stdout.write(f"{done} are sealed with {sealing.key_id()} now, the others were.")

@@ -69,7 +69,7 @@ def use_machine(owner: Project) -> Probe:
 
 
 def record(owner: Project, **detail: Any) -> None:
-    audit.record("carillon", "set credentials", f"project {owner.slug}", project=owner, **detail)
+    audit.record("carillon", "set credentials", owner, project=owner, **detail)
 
 
 def content(file: Path) -> bytes:

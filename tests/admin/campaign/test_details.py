@@ -1,43 +1,111 @@
-"""What a run's row says in English, a Korean page says in Korean, with the same numbers."""
+"""A run's row keeps a code and its arguments; a page says them in the reader's language."""
 
 from __future__ import annotations
 
-from string import Formatter
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import translation
 
 from campaigns import control
 from campaigns.runs import details
+from campaigns.runs.details import Detail
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_people, make_run
 
+# Every code, with what it is said of.
+SAID: dict[str, dict[str, Any]] = {
+    "unreadable": {"count": 1_234},
+    "foreign": {"count": 1_234, "answered": 5_678},
+    "refused": {"count": 1_234},
+    "dying": {"dead": 1_234, "answered": 5_678},
+    "dying_retired": {"dead": 1_234, "answered": 5_678, "retired": 9_012},
+    "storm": {"copies": 1_234, "planned": 5_678},
+    "held": {"count": 1_234, "platforms": ["ios", "android"]},
+    "stuck": {"count": 1_234},
+    "late": {"minutes": 95},
+    "silent": {"minutes": 95},
+    "list_gone": {"lists": [1234, 5678]},
+    "rules_broken": {"problem": "rules.value: must be a text."},
+    "text_broken": {"problem": "at most 100 tags."},
+    "left_out": {"run": 1234},
+    "left_out_by": {"who": "user:sana.kim"},
+    "by_hand": {"who": "user:sana.kim"},
+}
 
-@pytest.mark.parametrize("sentence", details.SENTENCES)
-def test_every_sentence_is_found_again_in_korean(sentence: str) -> None:
-    names = [name for _, name, _, _ in Formatter().parse(sentence) if name]
-    values = {name: f"{number:,}.5%" for number, name in enumerate(names, start=1_234)}
+
+def row_of(detail: Detail | str) -> Run:
+    return Run(**details.columns(detail))
+
+
+def test_here_is_every_code() -> None:
+    assert {*SAID, "quoted"} == set(details.SENTENCES)
+
+
+@pytest.mark.parametrize("code", SAID)
+def test_every_code_has_korean_words_with_all_its_values(code: str) -> None:
+    run = row_of(details.of(code, **SAID[code]))
     with translation.override("ko"):
-        said = details.in_words(sentence.format(**values))
-        assert said == translation.gettext(sentence).format(**values)
-    assert said != sentence.format(**values)
-    assert all(value in said for value in values.values())
+        said = run.detail
+    assert said != run.cause_detail
+    for value in SAID[code].values():
+        assert f"{value:,}" in said if isinstance(value, int) and code != "left_out" else True
+    assert "iOS, Android" in said if code == "held" else "user:" not in said
 
 
-def test_a_sentence_within_a_sentence_is_said_too() -> None:
-    retired = details.RETIRED.format(count="1,200")
-    dying = details.DYING.format(dead="31", answered="500", retired=retired)
-    with translation.override("ko"):
-        said = details.in_words(dying)
-    assert "1,200" in said and "retired" not in said
+def test_one_is_one_and_many_are_many() -> None:
+    assert row_of(details.of("stuck", count=1)).detail == "1 chunk is left."
+    assert row_of(details.of("stuck", count=1_200)).detail == "1,200 chunks are left."
+
+
+def test_a_long_time_is_said_in_hours_and_kept_in_minutes() -> None:
+    run = row_of(details.lasting("late", timedelta(minutes=130)))
+    assert (run.detail_code, run.detail_args) == ("late", {"minutes": 130})
+    assert run.detail == "It was due 2 h ago."
 
 
 def test_what_fcm_said_stays_as_it_said_it() -> None:
+    run = row_of("Requested {entity} was not found.")
     with translation.override("ko"):
-        assert details.in_words("Requested entity was not found.") == (
-            "Requested entity was not found."
-        )
+        assert run.detail == "Requested {entity} was not found."
+
+
+def test_a_row_of_the_release_before_says_its_english() -> None:
+    with translation.override("ko"):
+        assert Run(cause_detail="It was due 3 h ago.").detail == "It was due 3 h ago."
+
+
+def test_a_code_of_the_next_release_is_said_in_its_english() -> None:
+    run = Run(detail_code="tea_only", detail_args={"cups": 2}, cause_detail="2 cups of tea.")
+    with translation.override("ko"):
+        assert run.detail == "2 cups of tea."
+
+
+@pytest.mark.django_db
+def test_a_later_pause_by_the_release_before_is_not_said_in_our_earlier_words(
+    project: Project,
+) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    control.pause(run, by="user:ada")
+    theirs = {"cause": Cause.LATE, "cause_detail": "It was due 3 h ago."}
+    Run.objects.filter(pk=run.pk).update(**theirs)  # all the columns that it knows
+    run.refresh_from_db()
+    assert run.detail == "It was due 3 h ago."
+
+
+@pytest.mark.django_db
+def test_a_resumed_run_keeps_no_detail(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    control.pause(run, by="user:ada")
+    control.resume(run, by="user:ada")
+    run.refresh_from_db()
+    assert (run.detail_code, run.detail_args, run.cause_detail) == ("", None, "")
 
 
 @pytest.mark.django_db
@@ -45,7 +113,8 @@ def test_a_korean_page_says_who_paused_the_run(desk: Desk, project: Project) -> 
     make_people(project, 1)
     run = make_run(project)
     control.pause(run, by="user:sana.kim")
-    assert run.cause_detail == "It was user:sana.kim."
+    assert run.cause_detail == "It was user:sana.kim.", "the release before reads it"
+    assert (run.detail_code, run.detail_args) == ("by_hand", {"who": "user:sana.kim"})
 
     desk.client.cookies["django_language"] = "ko"
     said = desk.open("campaigns_run_change", run.pk)

@@ -144,7 +144,7 @@ def test_a_project_is_made_but_not_deleted(desk: Desk, project: Project) -> None
 def test_the_audit_trail_cannot_be_changed(desk: Desk, project: Project) -> None:
     desk.save("notifications_contact_add", **person())
     entry = AuditEntry.objects.get()
-    assert entry.subject in desk.open("notifications_auditentry_changelist")
+    assert "created person u1" in desk.open("notifications_auditentry_changelist")
     desk.open("notifications_auditentry_change", entry.pk)
     assert desk.post("notifications_auditentry_change", entry.pk).status_code == 403
     assert desk.post("notifications_auditentry_delete", entry.pk, post="yes").status_code == 403

@@ -14,6 +14,7 @@ from campaigns import control
 from campaigns.audiences import rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.problem import Path, Problem
 from campaigns.engine import engine
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -41,13 +42,13 @@ def comb(levels: int, width: int) -> Any:
 def judged(monkeypatch: MonkeyPatch) -> list[Any]:
     """Every leaf whose contents were looked at."""
     seen: list[Any] = []
-    judge = rules._leaf_problems
+    judge = rules._leaf_problem
 
-    def noted(leaf: dict[str, Any]) -> list[str]:
+    def noted(leaf: dict[str, Any], path: Path) -> Problem | None:
         seen.append(leaf)
-        return judge(leaf)
+        return judge(leaf, path)
 
-    monkeypatch.setattr(rules, "_leaf_problems", noted)
+    monkeypatch.setattr(rules, "_leaf_problem", noted)
     return seen
 
 
@@ -147,7 +148,7 @@ def test_as_much_text_as_there_may_be_is_saved_and_counted(caller: Caller) -> No
 
 def test_a_text_that_stands_alone_is_counted_with_the_others() -> None:
     long = {"field": "locale", "op": "eq", "value": "x" * 250_000}
-    assert "there are 250,001" in rules.problems({"all": [long, {**long, "value": "y"}]})[0]
+    assert "there are 250,001" in str(rules.problems({"all": [long, {**long, "value": "y"}]})[0])
 
 
 def test_what_the_release_before_froze_may_have_twice_as_much_text(
