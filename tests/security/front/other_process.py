@@ -19,7 +19,8 @@ def main(now: str, times: str, key: str, address: str) -> None:
         "/api/v1/runs", headers={"Authorization": f"Bearer {key}"}, REMOTE_ADDR=address
     )
     for _ in range(int(times)):
-        print("refused" if rate_limits.limits_of_a_program(request).take().wait else "passed")
+        refused = rate_limits.limits_of_a_program(request).take().wait
+        print("refused" if refused else "passed", flush=True)
 
 
 if __name__ == "__main__":
