@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Model, Q, QuerySet, Value
 from django.http import HttpRequest
 from django.utils.html import conditional_escape, format_html, format_html_join
@@ -64,7 +64,11 @@ class AuditPage(ReadOnlyPage):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """What it begins with, blanks and all: “run 81” is one thing."""
-        term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
+        typed = search_term.strip()
+        term = typed[:LONGEST_SEARCH].replace("\x00", "")
+        if len(typed) > LONGEST_SEARCH:
+            said = _("Only the first %(letters)s letters are looked for.")
+            messages.warning(request, said % {"letters": LONGEST_SEARCH})
         begins = [Q(**{f"{name[1:]}__istartswith": term}) for name in self.search_fields]
         return queryset.filter(reduce(or_, begins)) if term else queryset, False
 

@@ -25,7 +25,7 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def run(transactional_db: None, project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Cancelled with three chunks, of which a step closes one."""
-    monkeypatch.setattr(cancelling, "AT_ONCE", 1)
+    monkeypatch.setattr(cancelling, "CHUNKS_AT_ONCE", 1)
     make_people(project, 2_500)
     run = make_run(project)
     run.cancel()
