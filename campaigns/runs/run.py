@@ -209,6 +209,14 @@ class Run(OfProject):
         why = details.columns(detail)
         self.move_to(Run.State.PAUSED, of_epoch=epoch, cause=cause, **why)
 
+    def stop_for(self, cause: Cause, detail: Detail) -> None:
+        """A pause; of a run that a person has paused already, the cause it now waits for."""
+        if self.state == Run.State.PAUSED:
+            what = gettext("become %(state)s") % {"state": gettext(Run.State.PAUSED)}
+            self._move((Run.State.PAUSED,), what, cause=cause, **details.columns(detail))
+        else:
+            self.pause(cause, detail)
+
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
         # Decided in the statement: the snapshot may commit between our reading and our writing,

@@ -262,3 +262,21 @@ def test_the_task_rings_itself_until_everybody_is_frozen(
         counts.append(len(rung))
 
     assert counts == [1, 2, 2]
+
+
+def test_a_run_paused_by_hand_whose_rules_no_longer_work_rings_for_nobody(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[int] = []
+    monkeypatch.setattr(tasks, "_publish", rung.append)
+    make_people(project, 9)
+    run = make_run(project)
+    control.pause(run, by="user:ada")
+    assert run.freezing
+    Run.objects.filter(pk=run.pk).update(rules={"field": "nonsense", "op": "eq", "value": 1})
+
+    tasks.advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.cause, rung) == ("paused", "broken", [])
+    assert "nonsense" in run.detail

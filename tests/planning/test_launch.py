@@ -16,6 +16,7 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
+from tests.given.at_once import at_once
 from tests.given.builders import (
     make_audience,
     make_campaign,
@@ -148,3 +149,42 @@ def test_nobody_can_be_in_a_runs_snapshot_or_its_outcomes_twice(project: Project
         Delivery.objects.create(**row)
     with pytest.raises(IntegrityError), transaction.atomic():
         Recipient.objects.create(run_id=run.pk, seq=1, contact_id=person.contact_id, device_id=1)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"schedule_kind": "at", "at": timezone.now() + timedelta(days=9)},
+        {"rate_per_second": 7},
+        {"name": "Another"},
+        {"archived_at": timezone.now()},
+    ],
+    ids=["its time", "its rate", "its name", "put away"],
+)
+def test_what_somebody_saves_while_it_is_launched_is_not_launched_unseen(
+    project: Project, meanwhile: dict[str, Any]
+) -> None:
+    campaign = make_campaign(project)
+    with pytest.raises(Campaign.NotReady, match="Somebody changed it just now"):
+        at_once(
+            first=lambda: Campaign.objects.filter(pk=campaign.pk).update(**meanwhile),
+            second=lambda: campaign.launch(by="x", now=timezone.now()),
+        )
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_saved_while_its_campaign_is_launched_is_not_launched_unseen(
+    project: Project,
+) -> None:
+    campaign = make_campaign(project)
+
+    def save() -> None:
+        Campaign.locked(campaign.pk)
+        type(campaign.template).objects.filter(pk=campaign.template_id).update(body="Other words")
+
+    seen = Campaign.objects.select_related("template", "audience").get(pk=campaign.pk)
+    with pytest.raises(Campaign.NotReady, match="Somebody changed it just now"):
+        at_once(first=save, second=lambda: seen.launch(by="x", now=timezone.now()))
+    assert not Run.objects.exists()
