@@ -20,7 +20,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card
 from notifications.api.ground.problems import ProblemErrorSerializer, flattened
 from notifications.api.ground.view import ApiView
-from notifications.pace.pacing import Limit
+from notifications.pace.gate import Limit
 
 
 class CheckedWhoSerializer(serializers.Serializer[Any]):

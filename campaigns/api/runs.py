@@ -20,7 +20,7 @@ from campaigns.runs.sums import Totals
 from notifications.api.ground import pages
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
-from notifications.pace.pacing import Limit
+from notifications.pace.gate import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 PATHS = [verb.path for verb in verbs.VERBS]

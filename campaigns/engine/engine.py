@@ -34,7 +34,7 @@ from campaigns.runs.wave import Wave
 from campaigns.sending import breakers, trying
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
@@ -209,13 +209,13 @@ def _room(run_id: int, now: datetime) -> Room:
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
     """
     run = Run.objects.select_related("project").get(pk=run_id)
-    allowed = pacing.pace_of(run.project, run.reference, run.rate_per_second)
-    if allowed.limit is pacing.Limit.FAILING and now < run.deadline:
+    allowed = gate.pace_of(run.project, run.reference, run.rate_per_second)
+    if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Room(int(may_try), fcm_fails=True)
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
-    ahead = AHEAD_SECONDS * pacing.full_rate(run.project)
+    ahead = AHEAD_SECONDS * gate.full_rate(run.project)
     return Room(min(OUTSTANDING, math.ceil(ahead / SIZE)))
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from campaigns.planning.launch_check import forecast
 from campaigns.runs import pace
 from campaigns.runs.run import Run
-from notifications.pace.pacing import Limit
+from notifications.pace.gate import Limit
 
 
 @dataclass(frozen=True)

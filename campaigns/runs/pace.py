@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.runs.run import Run
-from notifications.pace.pacing import Limit, PaceNow, full_rate, pace_of
+from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.

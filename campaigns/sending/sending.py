@@ -31,7 +31,7 @@ from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
 
@@ -73,7 +73,7 @@ class Sending:
             collapse_id=self.run.collapse_id,
             analytics_label=self.run.analytics_label,
         )
-        self.gate = pacing.Gate(
+        self.gate = gate.Gate(
             self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
         )
         self.heard = Heard()
@@ -129,10 +129,10 @@ class Sending:
         """How many people's answers are still to come."""
         return sum(len(flight.by_reference) for flight in self.in_flight)
 
-    def _ask(self, wanted: int) -> pacing.Grant:
+    def _ask(self, wanted: int) -> gate.Grant:
         """Tell the gate what came back, and ask for as many."""
         if not self.run.seconds_left(self.claim.now()):  # no request leaves: they are all skipped
-            return pacing.Grant(wanted, 0.0, pacing.Limit.REST)
+            return gate.Grant(wanted, 0.0, gate.Limit.REST)
         heard, self.heard = self.heard, Heard()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 

@@ -6,9 +6,9 @@ import pytest
 import redis
 from django.conf import settings
 
-from notifications.pace import pacing
+from notifications.pace import gate
+from notifications.pace.gate import Limit
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Limit
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 
@@ -26,7 +26,7 @@ def a_fleet() -> Fleet:
 
 @pytest.fixture
 def gate_key() -> str:
-    return pacing._key(a_fleet().project)
+    return gate._key(a_fleet().project)
 
 
 def the_redis() -> redis.Redis:

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from notifications.pace.gate import Gate, Limit, PaceNow, pace_of
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate

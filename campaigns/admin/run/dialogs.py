@@ -21,7 +21,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from campaigns.verbs import MAX_RATE, SEND_AGAIN
 from notifications.admin.furniture.dialogs import Dialog
-from notifications.pace.pacing import full_rate
+from notifications.pace.gate import full_rate
 from notifications.people import device
 from notifications.values.moments import in_zone
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.pace import in_workers
-from notifications.pace.pacing import Limit, cold_rate, full_rate
+from notifications.pace.gate import Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from notifications.values.moments import in_words
 

@@ -11,8 +11,8 @@ from campaigns.planning.launch_check import forecast
 from campaigns.runs import pace
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pace.gate import Gate, Limit, cold_rate, full_rate
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_people, make_run

@@ -1,7 +1,7 @@
 """The pace: one gate per Firebase project in Redis for all processes, asked once per window.
 
 The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
-(`pacing_alone.py`), so the sum stays under the limit; the gate is never simply open.
+(`share.py`), so the sum stays under the limit; the gate is never simply open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from redis.commands.core import Script
 from redis.retry import Retry
 
 from notifications.pace.heard import LONGEST_CLOSURE, Heard
-from notifications.pace.pacing_alone import share_of
+from notifications.pace.share import share_of
 from notifications.people.project import Project
 
 COLD = 0.05  # of the full rate: where a ramp begins
