@@ -9,7 +9,7 @@ from pytest import MonkeyPatch
 
 from campaigns.admin.audience import inquiry
 from campaigns.api import audiences
-from campaigns.audiences import audience, reach, sampling, vocabulary
+from campaigns.audiences import audience, estimating, reach, vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
 from campaigns.planning import outlook
@@ -33,11 +33,11 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     make_people(project, 2)
     for module in (audience, outlook, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
-    monkeypatch.setattr(sampling, "SAMPLE_SECONDS", AT_ONCE)
-    monkeypatch.setattr(sampling, "PART_SECONDS", AT_ONCE)
+    monkeypatch.setattr(estimating, "SAMPLE_SECONDS", AT_ONCE)
+    monkeypatch.setattr(estimating, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
-    everybody = sampling.Part(PEOPLE_AND_DEVICES, 1)
-    monkeypatch.setattr(sampling, "part", lambda: everybody)
+    everybody = estimating.Part(PEOPLE_AND_DEVICES, 1)
+    monkeypatch.setattr(estimating, "part", lambda: everybody)
     monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
