@@ -28,7 +28,7 @@ from campaigns.admin.run.dialogs import (
 )
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.words import sentence
-from campaigns.planning import repeating
+from campaigns.planning import rhythm_in_words
 from campaigns.runs import policy
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
@@ -147,7 +147,7 @@ class RunPage(ReadOnlyPage):
             "entries": about.filter(project=run.project_id).order_by("pk"),
             "frozen": policy.frozen_in(run),
             "said": sentence(run.rules, project_id=run.project_id),
-            "repeats": repeating.of_run(run),
+            "repeats": rhythm_in_words.of_run(run),
             "flower_url": live.flower_url(run),
         }
 
