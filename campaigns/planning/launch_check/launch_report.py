@@ -38,7 +38,7 @@ COMING = 3
 
 
 @dataclass(frozen=True)
-class Report:
+class LaunchReport:
     """Of one campaign, at one moment."""
 
     campaign: Campaign
