@@ -113,7 +113,7 @@ class Sending:
         # Counted by people: a slow pace comes in small windows, and answers may take a second.
         while self.left and self._sent_to() <= window * (at_once - 1) and not self.permit.withdrawn:
             grant = self._ask(min(window, len(self.left)))
-            if grant.is_probe:
+            if grant.is_trial:
                 self._try_one()
             elif grant.granted:
                 self._open([self.left.popleft() for _ in range(grant.granted)])

@@ -88,7 +88,7 @@ def test_a_clock_that_goes_back_forgets_no_outage_nor_how_rarely_it_is_tried() -
     wait = other.take().wait
     assert 10 <= wait <= 11
     fleet.now += wait
-    assert other.take().is_probe
+    assert other.take().is_trial
     assert 20 <= other.gate.take(9, Heard(failing=1)).wait <= 22
 
 

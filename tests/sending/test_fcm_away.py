@@ -178,7 +178,7 @@ def test_after_a_good_answer_all_chunks_are_rung_at_once(
     gate = Gate(project, reference="run:0")
     gate.take(0, Heard(failing=9))
     is_tried_next(run)
-    assert gate.take(9, Heard()).is_probe
+    assert gate.take(9, Heard()).is_trial
     assert engine.advance(run.pk, now=timezone.now()) is None, "somebody is trying"
     gate.take(0, Heard(answered=1))
 
