@@ -80,7 +80,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return None
     freezing.go_on(run_id, now=now)
     with transaction.atomic():
-        run = _held(run_id)
+        run = _locked(run_id)
         if run.state == Run.State.SENDING:
             return _send_on(run, now, room)
         if step := STEPS.get(Run.State(run.state)):
@@ -90,13 +90,13 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
 def _waits_for_a_person(run_id: int, now: datetime) -> bool:
     with transaction.atomic():
-        return absence.ask(_held(run_id), now)
+        return absence.ask(_locked(run_id), now)
 
 
 def _is_broken(run_id: int) -> bool:
     """One of its texts breaks a cap that is younger than the run: it could be sent to nobody."""
     with suppress(Run.InvalidMove), transaction.atomic():
-        run = _held(run_id)
+        run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
         if moves and (wrong := next(filter(None, map(too_much, sources(run.content))), "")):
             run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
@@ -104,7 +104,7 @@ def _is_broken(run_id: int) -> bool:
     return False
 
 
-def _held(run_id: int) -> Run:
+def _locked(run_id: int) -> Run:
     # `no_key`: workers write windows that refer to the run, and must not wait for us.
     return Run.objects.select_for_update(no_key=True).get(pk=run_id)
 

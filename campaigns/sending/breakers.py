@@ -71,7 +71,7 @@ class Evidence:
         return self.accepted + self.rejected
 
 
-def look(
+def judge_window(
     claim: Claim,
     by_reference: Mapping[str, Left],
     outcomes: Iterable[Outcome],

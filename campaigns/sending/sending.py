@@ -123,7 +123,7 @@ class Sending:
                 self._come_back_in(grant.wait)
             else:
                 self._rest(min(grant.wait, LOOK_EVERY))
-            self._look()
+            self._renew_when_due()
 
     def _sent_to(self) -> int:
         """How many people's answers are still to come."""
@@ -213,7 +213,7 @@ class Sending:
         hit("before_settle")
         self._learn_from(outcomes)
         held = self._hold_back(flight, outcomes)
-        trip = self.rows.look(flight, outcomes)
+        trip = self.rows.judge_window(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(believed, self.claim, spared=spared)
@@ -244,7 +244,7 @@ class Sending:
             except NotYet:
                 if flight.outcomes.done() and flight.outcomes.exception() is not None:
                     raise  # the gateway's own, not our waiting
-                self._look()
+                self._renew_when_due()
             except BadCredentials as error:  # raised before the first request left
                 self._pause(Cause.BAD_CREDENTIALS, str(error))
                 return []
@@ -252,7 +252,7 @@ class Sending:
 
     # --- Whether to go on ------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _renew_when_due(self) -> None:
         if time.monotonic() - self.looked_at > LOOK_EVERY:
             self._if_wanted(lambda: self.claim.renew() or None)
 

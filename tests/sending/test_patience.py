@@ -38,7 +38,7 @@ def lose_it_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list
         (rows, "gateway_of"),
         (breakers, "proven"),
         (rows, "whom"),
-        (breakers, "look"),
+        (breakers, "judge_window"),
         (settling, "retire_dead"),
         (Claim, "close"),
     ],

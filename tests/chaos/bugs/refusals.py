@@ -12,7 +12,7 @@ def _never_stops() -> None:
     """FCM is believed whatever it says, and however often."""
     from campaigns.sending import breakers
 
-    patch(breakers, "look", lambda *answers: None)
+    patch(breakers, "judge_window", lambda *answers: None)
     patch(breakers, "look_back", lambda run: None)
 
 
