@@ -23,8 +23,7 @@ from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
-from campaigns.sending.heard import heard_in
-from campaigns.sending.in_flight import InFlight
+from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
 from campaigns.sending.rows import Rows

@@ -19,9 +19,9 @@ def _never_stops() -> None:
 @bug("knocks on and on", fault="F67")
 def _knocks() -> None:
     """What fails is told to the gate as an answer, and everybody goes on trying."""
-    from campaigns.sending import heard
+    from campaigns.sending import in_flight
 
-    patch(heard, "FAILING", set())
+    patch(in_flight, "FAILING", set())
 
 
 @bug("the dead are tried again", fault="F36")
