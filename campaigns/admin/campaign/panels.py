@@ -18,7 +18,8 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.audiences import reach
-from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.audience import Audience, validate_rules
+from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness

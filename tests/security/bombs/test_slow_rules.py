@@ -9,7 +9,7 @@ from pytest import MonkeyPatch
 
 from campaigns.admin.audience import inquiry
 from campaigns.api import audiences
-from campaigns.audiences import audience, estimating, reach, vocabulary
+from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
 from campaigns.planning import outlook
@@ -31,7 +31,7 @@ ASLEEP = Sql("(SELECT pg_sleep(60) IS NULL)")
 def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     """An audience whose rules keep PostgreSQL busy, and budgets that a test can wait for."""
     make_people(project, 2)
-    for module in (audience, outlook, reach):
+    for module in (selection, why, outlook, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", AT_ONCE)
     monkeypatch.setattr(estimating, "PART_SECONDS", AT_ONCE)
