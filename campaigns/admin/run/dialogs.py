@@ -13,9 +13,8 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from campaigns.engine import unknowns
-from campaigns.planning import recurrence
 from campaigns.planning.launch_check import forecast
-from campaigns.runs import sums
+from campaigns.runs import series, sums
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
@@ -82,7 +81,7 @@ class CancelDialog(RunDialog):
     def next_at(self) -> datetime | None:
         if self.last is None:
             return None
-        return recurrence.next_start(self.last, timezone.now(), without=self.run)
+        return series.next_start(self.last, timezone.now(), without=self.run)
 
     @property
     def title(self) -> str | None:
