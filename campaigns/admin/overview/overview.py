@@ -18,7 +18,7 @@ from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign
-from campaigns.results import pace, reports
+from campaigns.results import reports, why_this_rate
 from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
@@ -150,7 +150,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "progress": progress,
         "share": share(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
-        "away": said.words if (said := pace.in_plain_words(run, now)).away else "",
+        "away": said.words if (said := why_this_rate.beside_the_rate(run, now)).away else "",
     }
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from campaigns.results.timeline import Timeline, timeline
-from campaigns.runs.pace import number
+from campaigns.results.why_this_rate import number
 from campaigns.runs.run import Run
 from notifications.values.moments import (
     CLOCK,
