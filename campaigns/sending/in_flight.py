@@ -6,7 +6,7 @@ from collections.abc import Collection, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending.judging import Final, Judged, unsent

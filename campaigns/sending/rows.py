@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from datetime import datetime
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause

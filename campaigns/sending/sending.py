@@ -18,7 +18,8 @@ from typing import TypeVar
 from django.conf import settings
 
 from campaigns.failpoints import hit
-from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.claiming import Claim, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason

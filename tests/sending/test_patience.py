@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, platform_keys, rows, sending, settling

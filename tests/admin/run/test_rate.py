@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns import control
-from campaigns.runs.chunk import claim
+from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.sending.sending import Sending
 from notifications.people.project import Project
