@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.admin.overview.days import days_of
-from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words
+from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign
@@ -24,6 +24,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.admin.furniture.keyset import size_in_words
 from notifications.people import device_health
 from notifications.people.contact import Contact

@@ -24,6 +24,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.sending.breakers import DEAD
+from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.values.shares import share
@@ -94,8 +95,6 @@ def moving(run: Run) -> bool:
     return run.unfinished and run.state in CHANGES_BY_ITSELF
 
 
-COMING_BACK = "visibilitychange from:document"
-LONGEST_TIMER = timedelta(days=20)  # of a browser: 24.8 days
 OVERDUE = timedelta(minutes=2)
 
 
