@@ -23,6 +23,7 @@ from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
+from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.run import Run
@@ -32,15 +33,6 @@ from notifications.admin.furniture.page import Page, actor, keep_as_stored, page
 from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
 
-STATE_COLOURS = {
-    "draft": "",
-    "scheduled": "info",
-    "preparing": "primary",
-    "sending": "primary",
-    "paused": "warning",
-    "finished": "success",
-    "cancelled": "",
-}
 NEXT_STEP = {
     "scheduled": gettext_lazy("Starts by itself"),
     "preparing": gettext_lazy("Watch it"),

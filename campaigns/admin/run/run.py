@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.campaign.campaign import STATE_COLOURS
 from campaigns.admin.run import chunk, deliveries, live, person_sent
 from campaigns.admin.run.dialogs import (
     CancelDialog,
@@ -26,6 +25,7 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
+from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
