@@ -11,7 +11,7 @@ class CampaignsConfig(AppConfig):
     def ready(self) -> None:
         from campaigns import naming  # these need the models, not there before this
         from campaigns.runs.policy import SETTINGS
-        from notifications.naming import call, name
+        from notifications.naming import name_columns, name_rows
 
-        name(self, naming.FIELDS, naming.ROWS)
-        call({setting.field: setting.words for setting in SETTINGS}, self.get_models())
+        name_rows(self, naming.FIELDS, naming.ROWS)
+        name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.engine import unknowns
-from campaigns.planning import moving, recurrence, schedule
+from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
@@ -67,7 +67,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     """
     with transaction.atomic():
         last = Campaign.locked(campaign.pk).series
-        if last is None or not recurrence.goes_on(last, timezone.now()):
+        if last is None or not series.goes_on(last, timezone.now()):
             said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
             raise Run.InvalidMove(said % {"campaign": campaign})
         for run in series.waiting(campaign.pk).select_for_update(no_key=True):

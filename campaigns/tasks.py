@@ -19,7 +19,8 @@ from django.db.models.functions import Now
 from campaigns.engine import engine
 from campaigns.failpoints import hit
 from campaigns.planning import schedule
-from campaigns.runs.chunk import Chunk, Fenced, lapses_soon
+from campaigns.runs.chunk import Chunk, lapses_soon
+from campaigns.runs.claiming import Fenced
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending

@@ -254,7 +254,7 @@ SPECTACULAR_SETTINGS = {
         "DoubtCode": "campaigns.planning.launch_check.doubts.Code",
         "Operator": "campaigns.audiences.rules.OPERATORS",
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
-        "PaceLimit": "notifications.pace.pacing.Limit",
+        "PaceLimit": "notifications.pace.gate.Limit",
         "Reason": "campaigns.runs.reasons.Reason",
         "RunVerb": "campaigns.api.runs.PATHS",
         "Platform": "notifications.people.device.Device.Platform",

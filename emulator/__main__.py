@@ -12,11 +12,11 @@ from typing import Any
 
 from emulator import arguments
 from emulator.alone import Alone
-from emulator.doors import account
 from emulator.doors.parts import Parts, Plan
 from emulator.folder import Folder, Unusable
 from emulator.leader import Leader, fork_followers
 from emulator.server import allow_many_sockets, listen
+from emulator.service import account
 from emulator.speakers import certificates
 from emulator.witness.ledger import Book
 from emulator.witness.phones import Phones

@@ -12,4 +12,4 @@ class NotificationsConfig(AppConfig):
         from notifications import naming  # these need the models, not there before this
         from notifications.staff import entering  # noqa: F401  # the first listens from now on
 
-        naming.name(self, naming.FIELDS, naming.ROWS)
+        naming.name_rows(self, naming.FIELDS, naming.ROWS)

@@ -70,7 +70,7 @@ ROWS = {
 }
 
 
-def name(
+def name_rows(
     app: AppConfig,
     fields: Mapping[str, str | Promise],
     rows: Mapping[str, tuple[str | Promise, str | Promise]],
@@ -88,7 +88,7 @@ def name(
 CALLED: dict[str, Any] = {}
 
 
-def call(words: Mapping[str, Any], models: Iterable[type[Model]]) -> None:
+def name_columns(words: Mapping[str, Any], models: Iterable[type[Model]]) -> None:
     """One name for a column, whichever of these models has it, on pages and in the trail."""
     CALLED.update(words)
     for model in models:

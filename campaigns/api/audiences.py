@@ -15,8 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.trees import ExplainedField, RulesField
-from campaigns.audiences import audience as audiences
-from campaigns.audiences import reach, rules
+from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
 from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, StrictSerializer
@@ -265,8 +264,8 @@ class AudienceExplain(ApiView):
         contact = contact_named(self, request.query_params.get("contact", ""))
         try:
             with _in_time(), within(seconds=EXPLAINING_SECONDS):
-                explained = audiences.explain(contact, tree)
-                devices = audiences.selected_devices(contact, tree)
+                explained = why.explain(contact, tree)
+                devices = why.selected_devices(contact, tree)
         except Contact.DoesNotExist as error:  # erased since they were found
             raise _nobody() from error
         return Response(

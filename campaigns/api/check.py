@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from campaigns.api import schedules
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code
+from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.launch_check.losses import Loss
-from campaigns.planning.launch_check.report import Report
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card
 from notifications.api.ground.problems import ProblemErrorSerializer, flattened
 from notifications.api.ground.view import ApiView
-from notifications.pace.pacing import Limit
+from notifications.pace.gate import Limit
 
 
 class CheckedWhoSerializer(serializers.Serializer[Any]):
@@ -112,30 +112,30 @@ class CampaignCheck(ApiView):
     def get(self, request: Request, pk: int) -> Response:
         """Whom it would reach, who would be skipped and why, how long it takes, what is odd. It
         only looks, for some seconds if there are millions of people; no launch needs it."""
-        found = Report(self.find(Campaign, pk), timezone.now())
-        return Response(CheckSerializer(_shown(found)).data)
+        report = LaunchReport(self.find(Campaign, pk), timezone.now())
+        return Response(CheckSerializer(_shown(report)).data)
 
 
-def _shown(found: Report) -> dict[str, Any]:
+def _shown(report: LaunchReport) -> dict[str, Any]:
     return {
-        "campaign": found.campaign.pk,
-        "checked_at": found.now,
-        "launchable": found.launchable,
-        "run": found.run.pk if found.run else None,
-        "problems": list(flattened(schedules.placed(found.obstacles))),
-        "who": _who(found),
-        "skipped": [_loss(loss) for loss in found.losses],
-        "when": _when(found),
-        "warnings": [{"code": one.code, "message": one.words} for one in found.doubts],
-        "samples": [_sample(card) for card in found.samples],
+        "campaign": report.campaign.pk,
+        "checked_at": report.now,
+        "launchable": report.launchable,
+        "run": report.run.pk if report.run else None,
+        "problems": list(flattened(schedules.placed(report.obstacles))),
+        "who": _who(report),
+        "skipped": [_loss(loss) for loss in report.losses],
+        "when": _when(report),
+        "warnings": [{"code": one.code, "message": one.words} for one in report.doubts],
+        "samples": [_sample(card) for card in report.samples],
     }
 
 
-def _who(found: Report) -> dict[str, Any]:
-    reach = found.reach
+def _who(report: LaunchReport) -> dict[str, Any]:
+    reach = report.reach
     return {
-        "audience": found.campaign.audience_id,
-        "rules": found.said,
+        "audience": report.campaign.audience_id,
+        "rules": report.said,
         "people": reach.people if reach else None,
         "unreachable": reach.unreachable_people if reach else None,
         "devices": reach.devices if reach else None,
@@ -157,15 +157,15 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _when(found: Report) -> dict[str, Any]:
+def _when(report: LaunchReport) -> dict[str, Any]:
     return {
-        "starts_at": found.starts_at,
-        "coming": found.coming,
-        "seconds": found.seconds,
-        "finishes_at": found.finishes_at,
-        "rate_per_second": found.pace.rate,
-        "limit": found.pace.by,
-        "message": found.pace.limit,
+        "starts_at": report.starts_at,
+        "coming": report.coming,
+        "seconds": report.seconds,
+        "finishes_at": report.finishes_at,
+        "rate_per_second": report.pace.rate,
+        "limit": report.pace.by,
+        "message": report.pace.limit,
     }
 
 

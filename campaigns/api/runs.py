@@ -12,15 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import verbs
-from campaigns.results import reports
-from campaigns.runs import pace, sums
+from campaigns.results import reports, why_this_rate
+from campaigns.runs import sums
 from campaigns.runs.reasons import Cause, with_advice
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 from notifications.api.ground import pages
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
-from notifications.pace.pacing import Limit
+from notifications.pace.gate import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 PATHS = [verb.path for verb in verbs.VERBS]
@@ -104,10 +104,10 @@ def possible(run: Run) -> list[str]:
 
 
 def _pace(run: Run) -> dict[str, Any]:
-    allowed = pace.pace_of_run(run)
+    allowed = why_this_rate.allowed_now(run)
     return {
         "limit": allowed.limit,
-        "text": pace.in_plain_words(run, allowed, timezone.now()),
+        "text": why_this_rate.in_plain_words(run, allowed, timezone.now()),
         "rate_per_second": round(allowed.rate_per_second, 1),
         "until": allowed.until,
     }

@@ -10,16 +10,11 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.audiences import rules
-from campaigns.audiences.bounds import leaves
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
-from notifications.people.device import Device
 from notifications.people.locking import stay
 from notifications.people.project import OfProject
-
-MAX_ID = 2**63 - 1
 
 
 class Audience(OfProject):
@@ -159,73 +154,3 @@ def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
             [project_id, list(named)],
         )
         return set(named) - {row[0] for row in cursor.fetchall()}
-
-
-def sample(
-    project_id: int, tree: dict[str, Any], size: int = 10, *, start: int | None = None
-) -> list[Contact]:
-    """Some of the people the rules select: the newest, or the newest as of the person `start`."""
-    where = compile_tree(tree)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT c.id FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql}"
-            " GROUP BY c.id ORDER BY c.id DESC LIMIT %s",
-            [project_id, start or MAX_ID, *where.params, size],
-        )
-        ids = [row[0] for row in cursor.fetchall()]
-    return list(Contact.objects.filter(pk__in=ids).order_by("-pk").prefetch_related("devices"))
-
-
-def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[tuple[Device, bool]]:
-    """The person's devices, and which of them the rules select."""
-    where = compile_tree(tree)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT d.id, {where.sql} FROM {PEOPLE_AND_DEVICES}"
-            " WHERE c.id = %s AND d.id IS NOT NULL",
-            [*where.params, contact.pk],
-        )
-        verdicts = dict(cursor.fetchall())
-    devices = Device.objects.filter(pk__in=verdicts).order_by("-last_seen_at")
-    return [(device, verdicts[device.pk]) for device in devices]
-
-
-def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree again: each node with whether it holds for this person, each leaf with what it saw.
-
-    Asked in the very SQL that selects, of one device: one that is selected if there is any, else
-    the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist when
-    somebody erased them meanwhile.
-    """
-    return _explained(tree, iter(_holds(contact, tree)))
-
-
-def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
-    asked = [compile_tree(tree)]
-    for leaf in leaves(tree):
-        asked += [compile_tree(leaf), value_of(leaf)]
-    columns = ", ".join(part.sql for part in asked)
-    params = [param for part in asked for param in part.params]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s"
-            " ORDER BY 1 DESC, d.last_seen_at DESC NULLS LAST LIMIT 1",
-            [*params, contact.pk],
-        )
-        row = cursor.fetchone()
-    if row is None:
-        raise Contact.DoesNotExist
-    return list(zip(row[1::2], row[2::2], strict=True))
-
-
-def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
-    if "all" in tree or "any" in tree:
-        word, combine = ("all", all) if "all" in tree else ("any", any)
-        inner = [_explained(node, verdicts) for node in tree[word]]
-        return {word: inner, "holds": combine(node["holds"] for node in inner)}
-    if "not" in tree:
-        node = _explained(tree["not"], verdicts)
-        return {"not": node, "holds": not node["holds"]}
-    holds, seen = next(verdicts)
-    return {**tree, "holds": holds, "seen": seen}

@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import sampling
+from campaigns.audiences import estimating
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql, compile_tree
 from notifications.people.device import Device
 from notifications.postgres.budget import TooSlow, within
@@ -56,7 +56,7 @@ FROM (
 PLATFORMS = tuple(Device.Platform)
 
 
-def count(project_id: int, tree: dict[str, Any], *, part: sampling.Part | None = None) -> Reach:
+def count(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None = None) -> Reach:
     """Everybody, counted; or a part of them, extrapolated."""
     where = compile_tree(tree)
     statement = REACH.format(
@@ -78,7 +78,7 @@ def count(project_id: int, tree: dict[str, Any], *, part: sampling.Part | None =
 def quick(project_id: int, tree: dict[str, Any]) -> Reach:
     """Exact when that is quick, else an estimate: nobody waits for a number while typing."""
     return _in_time(
-        lambda part: count(project_id, tree, part=part), seconds=sampling.SAMPLE_SECONDS
+        lambda part: count(project_id, tree, part=part), seconds=estimating.SAMPLE_SECONDS
     )
 
 
@@ -106,12 +106,16 @@ def lacking(
         return []
     return _in_time(
         lambda part: _lacking(project_id, tree, values, part=part),
-        seconds=EXACT_SECONDS if found.exact else sampling.SAMPLE_SECONDS,
+        seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
     )
 
 
 def _lacking(
-    project_id: int, tree: dict[str, Any], values: Mapping[str, Sql], *, part: sampling.Part | None
+    project_id: int,
+    tree: dict[str, Any],
+    values: Mapping[str, Sql],
+    *,
+    part: estimating.Part | None,
 ) -> list[Lack]:
     where = compile_tree(tree)
     without = [f"FILTER (WHERE COALESCE({value.sql}, '') = '')" for value in values.values()]
@@ -131,14 +135,14 @@ def _lacking(
     ]
 
 
-def _in_time(ask: Callable[[sampling.Part | None], Counted], *, seconds: float) -> Counted:
+def _in_time(ask: Callable[[estimating.Part | None], Counted], *, seconds: float) -> Counted:
     """Raises Uncountable, after a second more, when not even a part can be counted."""
     try:
         with within(seconds=seconds):
             return ask(None)
     except TooSlow:
-        with uncountable(), within(seconds=sampling.PART_SECONDS):
-            return ask(sampling.part())
+        with uncountable(), within(seconds=estimating.PART_SECONDS):
+            return ask(estimating.part())
 
 
 class Uncountable(ValidationError):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import connection
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from campaigns.audiences.audience import explain, selected_devices
+from campaigns.audiences.bounds import leaves
 from campaigns.audiences.rules import field_of
+from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
 from campaigns.audiences.words import clause
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -55,6 +57,60 @@ def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
         because=[_node(node, contact) for node in _deciding(explained)],
         devices=selected_devices(contact, tree),
     )
+
+
+def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[tuple[Device, bool]]:
+    """The person's devices, and which of them the rules select."""
+    where = compile_tree(tree)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT d.id, {where.sql} FROM {PEOPLE_AND_DEVICES}"
+            " WHERE c.id = %s AND d.id IS NOT NULL",
+            [*where.params, contact.pk],
+        )
+        verdicts = dict(cursor.fetchall())
+    devices = Device.objects.filter(pk__in=verdicts).order_by("-last_seen_at")
+    return [(device, verdicts[device.pk]) for device in devices]
+
+
+def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree again: each node with whether it holds for this person, each leaf with what it saw.
+
+    Asked in the very SQL that selects, of one device: one that is selected if there is any, else
+    the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist when
+    somebody erased them meanwhile.
+    """
+    return _explained(tree, iter(_holds(contact, tree)))
+
+
+def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
+    asked = [compile_tree(tree)]
+    for leaf in leaves(tree):
+        asked += [compile_tree(leaf), value_of(leaf)]
+    columns = ", ".join(part.sql for part in asked)
+    params = [param for part in asked for param in part.params]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s"
+            " ORDER BY 1 DESC, d.last_seen_at DESC NULLS LAST LIMIT 1",
+            [*params, contact.pk],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise Contact.DoesNotExist
+    return list(zip(row[1::2], row[2::2], strict=True))
+
+
+def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
+    if "all" in tree or "any" in tree:
+        word, combine = ("all", all) if "all" in tree else ("any", any)
+        inner = [_explained(node, verdicts) for node in tree[word]]
+        return {word: inner, "holds": combine(node["holds"] for node in inner)}
+    if "not" in tree:
+        node = _explained(tree["not"], verdicts)
+        return {"not": node, "holds": not node["holds"]}
+    holds, seen = next(verdicts)
+    return {**tree, "holds": holds, "seen": seen}
 
 
 def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from campaigns.runs.wave import Wave
 from campaigns.sending import breakers, trying
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
@@ -80,7 +80,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return None
     freezing.go_on(run_id, now=now)
     with transaction.atomic():
-        run = _held(run_id)
+        run = _locked(run_id)
         if run.state == Run.State.SENDING:
             return _send_on(run, now, room)
         if step := STEPS.get(Run.State(run.state)):
@@ -90,13 +90,13 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
 def _waits_for_a_person(run_id: int, now: datetime) -> bool:
     with transaction.atomic():
-        return absence.ask(_held(run_id), now)
+        return absence.ask(_locked(run_id), now)
 
 
 def _is_broken(run_id: int) -> bool:
     """One of its texts breaks a cap that is younger than the run: it could be sent to nobody."""
     with suppress(Run.InvalidMove), transaction.atomic():
-        run = _held(run_id)
+        run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
         if moves and (wrong := next(filter(None, map(too_much, sources(run.content))), "")):
             run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
@@ -104,7 +104,7 @@ def _is_broken(run_id: int) -> bool:
     return False
 
 
-def _held(run_id: int) -> Run:
+def _locked(run_id: int) -> Run:
     # `no_key`: workers write windows that refer to the run, and must not wait for us.
     return Run.objects.select_for_update(no_key=True).get(pk=run_id)
 
@@ -209,13 +209,13 @@ def _room(run_id: int, now: datetime) -> Room:
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
     """
     run = Run.objects.select_related("project").get(pk=run_id)
-    allowed = pacing.pace_of(run.project, run.reference, run.rate_per_second)
-    if allowed.limit is pacing.Limit.FAILING and now < run.deadline:
+    allowed = gate.pace_of(run.project, run.reference, run.rate_per_second)
+    if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Room(int(may_try), fcm_fails=True)
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
-    ahead = AHEAD_SECONDS * pacing.full_rate(run.project)
+    ahead = AHEAD_SECONDS * gate.full_rate(run.project)
     return Room(min(OUTSTANDING, math.ceil(ahead / SIZE)))
 
 

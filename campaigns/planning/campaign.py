@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.planning import labels, outlook, recurrence
+from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs import series
 from campaigns.runs.policy import POLICY, TIMES
@@ -147,7 +147,7 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.RECURRING:
             problems |= self._rhythm_problems()
         if self.pk and (last := self.series) and self._when_has_changed():
-            goes_on = recurrence.goes_on(last, timezone.now())
+            goes_on = series.goes_on(last, timezone.now())
             problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
         strangers = {
             "audience": _("There is no such audience in this project."),

@@ -11,11 +11,18 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.recurrence import following, next_start
 from campaigns.runs import absence, details
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.runs.series import ONCE, instant_of, one_before_is_going, repeated, stopped
+from campaigns.runs.series import (
+    ONCE,
+    following,
+    instant_of,
+    next_start,
+    one_before_is_going,
+    repeated,
+    stopped,
+)
 from notifications.staff import audit
 
 log = logging.getLogger(__name__)

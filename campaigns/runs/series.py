@@ -1,4 +1,4 @@
-"""Series: the runs of a campaign that repeats, as rows. Which is the last, and was it stopped?
+"""Series: the runs of a campaign that repeats. Which is the last, was it stopped, does it go on?
 
 A launch freezes the whole series: every later run copies text, rules and settings of the one
 before it, so what was reviewed is what goes out. Only the next run exists as a row.
@@ -57,6 +57,29 @@ def stopped(last: Run) -> bool:
     """
     unbegun = last.state == Run.State.CANCELLED and last.started_at is None
     return last.series_stopped_at is not None or (unbegun and not left_out(last))
+
+
+def following(last: Run, now: datetime) -> datetime | None:
+    """When the one after the last is due, if that is not the end of the series."""
+    # One that was moved ahead is still the run of its own occurrence.
+    since = max(now, last.scheduled_at, instant_of(last))
+    return next(iter(last.campaign.coming(since, 1)), None)
+
+
+def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
+    """When its series goes on if this run does not; None: then that is its end."""
+    if stopped(last):
+        return None
+    others = waiting(last.campaign_id).filter(scheduled_at__gt=now).exclude(pk=without.pk)
+    soonest = others.order_by("scheduled_at").first()
+    return soonest.scheduled_at if soonest else following(last, now)
+
+
+def goes_on(last: Run, now: datetime) -> bool:
+    """Whether anything of the series starts by itself from now on."""
+    if stopped(last):
+        return False
+    return waiting(last.campaign_id).exists() or following(last, now) is not None
 
 
 def going_on(project_id: int) -> list[Run]:

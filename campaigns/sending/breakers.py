@@ -15,7 +15,8 @@ from django.db import connection
 from django.db.models import Sum
 
 from campaigns.runs import details
-from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
@@ -71,7 +72,7 @@ class Evidence:
         return self.accepted + self.rejected
 
 
-def look(
+def judge_window(
     claim: Claim,
     by_reference: Mapping[str, Left],
     outcomes: Iterable[Outcome],

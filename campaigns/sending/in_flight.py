@@ -6,13 +6,16 @@ from collections.abc import Collection, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending.judging import Final, Judged, unsent
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
-from notifications.gateway import Message, Outcome
+from notifications.gateway import Message, Outcome, Verdict
+from notifications.pace.heard import Heard
+
+FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 
 
 @dataclass
@@ -42,3 +45,22 @@ class InFlight:
         for outcome in believed:
             judged.add(self.by_reference[outcome.reference], outcome, claim.run, now)
         return judged
+
+
+def heard_in(outcomes: list[Outcome]) -> Heard:
+    """What a window's answers say of our pace, for the gate. A device's own limit says nothing.
+
+    Nor does an answer that nobody knows: it shows neither that FCM delivers nor that it fails.
+    """
+    outcomes = [outcome for outcome in outcomes if outcome.reason != Reason.UNKNOWN_ANSWER]
+    pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
+    failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
+    # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.
+    shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
+    return Heard(
+        answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
+        pushed_back=len(pushed_back),
+        failing=len(failing),
+        retry_after=max((each.retry_after or 0.0 for each in pushed_back + shut_out), default=None),
+        failing_for=max((each.retry_after or 0.0 for each in failing), default=0.0),
+    )

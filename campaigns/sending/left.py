@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import COPIES
 from campaigns.texts.rendering import Reader
 from notifications.values import exact

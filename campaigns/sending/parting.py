@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from campaigns.runs.chunk import Chunk, Claim
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.claiming import Claim
 from campaigns.sending.left import HELD, UNSETTLED, place_of
 
 GATHERING = timedelta(seconds=2)

@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from datetime import datetime
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
@@ -56,8 +56,8 @@ class Rows:
 
     # --- With answers in hand --------------------------------------------------------------------
 
-    def look(self, flight: InFlight, outcomes: list[Outcome]) -> breakers.Trip | None:
-        return breakers.look(self._claim, flight.by_reference, outcomes, flight.finals)
+    def judge_window(self, flight: InFlight, outcomes: list[Outcome]) -> breakers.Trip | None:
+        return breakers.judge_window(self._claim, flight.by_reference, outcomes, flight.finals)
 
     def hold_back(self, refused: Counter[str]) -> set[str]:
         """Hold back the platforms whose key Firebase lacks, and say which."""

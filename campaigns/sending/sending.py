@@ -18,20 +18,20 @@ from typing import TypeVar
 from django.conf import settings
 
 from campaigns.failpoints import hit
-from campaigns.runs.chunk import IN_FLIGHT, WINDOW, Claim, claim
+from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.claiming import Claim, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
-from campaigns.sending.heard import heard_in
-from campaigns.sending.in_flight import InFlight
+from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
 
@@ -73,7 +73,7 @@ class Sending:
             collapse_id=self.run.collapse_id,
             analytics_label=self.run.analytics_label,
         )
-        self.gate = pacing.Gate(
+        self.gate = gate.Gate(
             self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
         )
         self.heard = Heard()
@@ -113,7 +113,7 @@ class Sending:
         # Counted by people: a slow pace comes in small windows, and answers may take a second.
         while self.left and self._sent_to() <= window * (at_once - 1) and not self.permit.withdrawn:
             grant = self._ask(min(window, len(self.left)))
-            if grant.is_probe:
+            if grant.is_trial:
                 self._try_one()
             elif grant.granted:
                 self._open([self.left.popleft() for _ in range(grant.granted)])
@@ -123,16 +123,16 @@ class Sending:
                 self._come_back_in(grant.wait)
             else:
                 self._rest(min(grant.wait, LOOK_EVERY))
-            self._look()
+            self._renew_when_due()
 
     def _sent_to(self) -> int:
         """How many people's answers are still to come."""
         return sum(len(flight.by_reference) for flight in self.in_flight)
 
-    def _ask(self, wanted: int) -> pacing.Grant:
+    def _ask(self, wanted: int) -> gate.Grant:
         """Tell the gate what came back, and ask for as many."""
         if not self.run.seconds_left(self.claim.now()):  # no request leaves: they are all skipped
-            return pacing.Grant(wanted, 0.0, pacing.Limit.REST)
+            return gate.Grant(wanted, 0.0, gate.Limit.REST)
         heard, self.heard = self.heard, Heard()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 
@@ -213,7 +213,7 @@ class Sending:
         hit("before_settle")
         self._learn_from(outcomes)
         held = self._hold_back(flight, outcomes)
-        trip = self.rows.look(flight, outcomes)
+        trip = self.rows.judge_window(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(believed, self.claim, spared=spared)
@@ -244,7 +244,7 @@ class Sending:
             except NotYet:
                 if flight.outcomes.done() and flight.outcomes.exception() is not None:
                     raise  # the gateway's own, not our waiting
-                self._look()
+                self._renew_when_due()
             except BadCredentials as error:  # raised before the first request left
                 self._pause(Cause.BAD_CREDENTIALS, str(error))
                 return []
@@ -252,7 +252,7 @@ class Sending:
 
     # --- Whether to go on ------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _renew_when_due(self) -> None:
         if time.monotonic() - self.looked_at > LOOK_EVERY:
             self._if_wanted(lambda: self.claim.renew() or None)
 

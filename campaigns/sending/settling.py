@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from campaigns.runs.chunk import Claim, Fenced
+from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending.judging import Final, Judged

@@ -57,8 +57,8 @@ RANGE = _("ranges such as (1..5) are not available here.")
 
 def check(source: str, lex: Callable[[str], Iterator[Token]]) -> None:
     """Raise TooMuch; or what Liquid's own lexer raises, which looks at no more than was counted."""
-    _hold(len(source), MAX_SOURCE, LONG)
-    _hold(tags(source), MAX_TAGS, TAGS)
+    _refuse_above(len(source), MAX_SOURCE, LONG)
+    _refuse_above(tags(source), MAX_TAGS, TAGS)
     _refuse_unclosed(source)
     for token in lex(source):
         if token.kind == TOKEN_EXPRESSION:
@@ -78,15 +78,15 @@ def _refuse_unclosed(source: str) -> None:
 
 
 def _check_tag(markup: str) -> None:
-    _hold(len(markup), MAX_TAG, LONG_TAG)
+    _refuse_above(len(markup), MAX_TAG, LONG_TAG)
     bare = QUOTED.sub("''", markup)
-    _hold(bare.count(".."), 0, RANGE)
-    _hold(bare.count("|"), MAX_FILTERS, FILTERS)
-    _hold(len(STEP.findall(bare)), MAX_STEPS, STEPS)
-    _hold(_depth(bare), MAX_DEPTH, DEEP)
+    _refuse_above(bare.count(".."), 0, RANGE)
+    _refuse_above(bare.count("|"), MAX_FILTERS, FILTERS)
+    _refuse_above(len(STEP.findall(bare)), MAX_STEPS, STEPS)
+    _refuse_above(_depth(bare), MAX_DEPTH, DEEP)
 
 
-def _hold(count: int, most: int, said: Promise) -> None:
+def _refuse_above(count: int, most: int, said: Promise) -> None:
     if count > most:
         raise TooMuch(said, most, count)
 

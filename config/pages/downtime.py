@@ -18,13 +18,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from campaigns.admin.run.live import COMING_BACK
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config import celery
 from config.health import health
 from config.workers.celery_settings import QUEUES
 from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.coming_back import COMING_BACK
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
 AGAIN = "every 30s"

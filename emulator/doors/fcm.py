@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.doors.latency import Latency
 from emulator.doors.oauth import TokenDesk
-from emulator.doors.quotas import DeviceQuotas, ProjectQuota
 from emulator.faults.addresses import LIVE, Addresses, Behaviour
 from emulator.faults.faults import SEND, Faults
 from emulator.google import messages
@@ -18,6 +16,8 @@ from emulator.google.envelopes import Answer, Refused
 from emulator.google.messages import Message
 from emulator.http.exchange import PIECE_BYTES, TRICKLE, Reaction, Request
 from emulator.http.replies import NO_HEADERS, reply
+from emulator.service.latency import Latency
+from emulator.service.quotas import DeviceQuotas, ProjectQuota
 from emulator.settings import Settings
 from emulator.witness.counts import Counts
 from emulator.witness.ledger import Ledger

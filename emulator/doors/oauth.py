@@ -20,10 +20,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 
-from emulator.doors.account import ServiceAccount
 from emulator.google import answers
 from emulator.google.envelopes import Refused
 from emulator.http.replies import Reply, json_reply
+from emulator.service.account import ServiceAccount
 from emulator.settings import Settings
 from emulator.witness.counts import Counts
 

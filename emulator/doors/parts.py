@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.doors.account import ServiceAccount
 from emulator.doors.fcm import Fcm
-from emulator.doors.latency import Latency
 from emulator.doors.oauth import TokenDesk
-from emulator.doors.quotas import DeviceQuotas, ProjectQuota
 from emulator.faults.addresses import Addresses
 from emulator.faults.fault import Fault
 from emulator.faults.faults import Faults
+from emulator.service.account import ServiceAccount
+from emulator.service.latency import Latency
+from emulator.service.quotas import DeviceQuotas, ProjectQuota
 from emulator.settings import Settings
 from emulator.witness.counts import Counts
 from emulator.witness.ledger import Ledger

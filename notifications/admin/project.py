@@ -17,9 +17,9 @@ from notifications.admin.furniture.dialogs import Dialog, ask, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
+from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, sealing
 from notifications.people.project import Project
-from notifications.probe import Probe, probe
 from notifications.values.moments import in_zone
 
 
@@ -119,7 +119,7 @@ class ProjectPage(Page):
     ) -> HttpResponse:
         credentials.use(form.project, form.info)
         self.record(request, "set credentials", form.project)
-        return told(request, form.project, probe(form.project), before=_("The key is stored."))
+        return told(request, form.project, check_key(form.project), before=_("The key is stored."))
 
     @action(
         description=gettext_lazy("Check the key"),
@@ -136,7 +136,7 @@ class ProjectPage(Page):
     )
     def check_key(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         project = Project.objects.get(pk=object_id)
-        return told(request, project, probe(project))
+        return told(request, project, check_key(project))
 
     @action(
         description=gettext_lazy("Credentials of this machine"),
@@ -154,7 +154,7 @@ class ProjectPage(Page):
         if not form.possible:
             return refused(request, form, _("It was not changed."))
         project = form.turned()
-        found = probe(project)
+        found = check_key(project)
         if not found.ok:
             return refused(request, form, found.words)
         project.save(update_fields=["uses_default_credentials", "uses_emulator"])
@@ -163,8 +163,10 @@ class ProjectPage(Page):
         return told(request, project, found)
 
 
-def told(request: HttpRequest, project: Project, found: Probe, *, before: str = "") -> HttpResponse:
-    """Back to the project, with the probe's reply at the top."""
+def told(
+    request: HttpRequest, project: Project, found: KeyCheck, *, before: str = ""
+) -> HttpResponse:
+    """Back to the project, with the reply at the top."""
     words = [before, found.words]
     if found.ok:
         emulated = project.uses_emulator

@@ -20,7 +20,7 @@ class Heard:
     failing: int = 0  # 5xx, timeouts, and requests that could not leave
     retry_after: float | None = None  # the longest seen with a 429
     failing_for: float = 0.0  # and with a failure
-    tried: bool = False  # a probe's answer is among these; a Gate sees to it
+    tried: bool = False  # a trial's answer is among these; a Gate sees to it
 
     def __add__(self, other: Heard) -> Heard:
         return Heard(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from campaigns.audiences import sampling
+from campaigns.audiences import estimating
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -148,7 +148,7 @@ def test_an_estimate_sees_only_the_own_project(alice: Caller, charlie: Caller) -
 def test_a_count_that_takes_too_long_is_made_on_a_sample(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "MOST", 100.0)
+    monkeypatch.setattr(estimating, "MOST", 100.0)
     make_people(ours, 3)
     with connection.execute_wrapper(_slow_unless_sampled):
         told = alice.post("audiences/estimate", {"rules": {"all": []}}).json()
@@ -175,13 +175,13 @@ def test_a_part_is_of_people_not_of_the_table_however_large_it_grows(ours: Proje
                 "'notifications_contact', 'reltuples', %s::real)",
                 [times * 500_000],
             )
-        part = sampling.part()
+        part = estimating.part()
         looked_at.append(times * 500_000 / part.times)
-    assert looked_at == [pytest.approx(sampling.PEOPLE, rel=0.01)] * 2
+    assert looked_at == [pytest.approx(estimating.PEOPLE, rel=0.01)] * 2
 
 
 def test_a_part_looks_its_devices_up_instead_of_reading_all_of_them(ours: Project) -> None:
-    part = sampling.part()
+    part = estimating.part()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"EXPLAIN SELECT count(d.id) FROM {part.source}")

@@ -13,8 +13,8 @@ from django.utils.dateparse import parse_datetime
 from pytest_django import DjangoAssertNumQueries
 
 from campaigns import control
+from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
-from campaigns.audiences import sampling
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -235,7 +235,7 @@ def test_a_count_that_takes_too_long_is_an_estimate(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reaching, "EXACT_SECONDS", 0.05)
-    monkeypatch.setattr(sampling, "MOST", 100.0)  # the sample holds them all
+    monkeypatch.setattr(estimating, "MOST", 100.0)  # the sample holds them all
     person(ours, "ada", "ios", city="Seoul")
     person(ours, "bob", "ios")
     campaign = make_campaign(ours, template={"body": "{{ city }}"})
@@ -256,7 +256,7 @@ def test_what_nobody_can_count_is_said_and_not_taken_for_nobody(
                        context)  # fmt: skip
 
     monkeypatch.setattr(reaching, "EXACT_SECONDS", 0.05)
-    monkeypatch.setattr(sampling, "PART_SECONDS", 0.05)
+    monkeypatch.setattr(estimating, "PART_SECONDS", 0.05)
     make_people(ours, 2)
     campaign = make_campaign(ours)
     with connection.execute_wrapper(asleep):

@@ -11,7 +11,7 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.audiences import audience
+from campaigns.audiences import why
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -88,7 +88,7 @@ def test_a_campaign_that_is_being_launched_is_not_deleted() -> None:
 def test_nothing_is_explained_of_who_is_erased_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     contact = make_contact(make_project())
     alice, everybody = Caller(contact.project), make_audience(contact.project)
-    _first(monkeypatch, audience, "explain", lambda: Contact.objects.get().delete())
+    _first(monkeypatch, why, "explain", lambda: Contact.objects.get().delete())
     path = f"audiences/{everybody.pk}/explain?contact={contact.external_id}"
     answer = alice.get(path)
     assert (answer.status_code, fields_at_fault(answer)) == (400, ["contact"])

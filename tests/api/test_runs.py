@@ -11,8 +11,8 @@ from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller

@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.audiences import audience, reach, rules
+from campaigns.audiences import audience, reach, rules, selection, why
 from campaigns.audiences.selection import compile_tree
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -54,7 +54,7 @@ def people(project: Project) -> dict[str, Contact]:
 
 def selected(project: Project, tree: dict[str, Any]) -> set[str]:
     audience.validate_rules(tree, project_id=project.pk)
-    return {contact.external_id for contact in audience.sample(project.pk, tree)}
+    return {contact.external_id for contact in selection.sample(project.pk, tree)}
 
 
 def counted(project: Project, tree: dict[str, Any]) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def test_explaining_a_person_shows_each_rule_and_the_value_seen(
 ) -> None:
     tree = {"all": [leaf("attributes.plan", "eq", "pro"), {"not": leaf("locale", "eq", "ko")}]}
 
-    explained = audience.explain(people["bob"], tree)
+    explained = why.explain(people["bob"], tree)
 
     assert explained["holds"] is False
     assert (explained["all"][0]["holds"], explained["all"][0]["seen"]) == (False, "free")
@@ -180,11 +180,11 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
 ) -> None:
     tree = {"all": [leaf("platform", "eq", "ios"), leaf("app_version", "eq", "9.9.1")]}
 
-    explained = audience.explain(people["ada"], tree)
+    explained = why.explain(people["ada"], tree)
 
     assert selected(project, tree) == set()
     assert explained["holds"] is False
-    assert audience.explain(people["ada"], {"all": []})["holds"] is True
+    assert why.explain(people["ada"], {"all": []})["holds"] is True
 
 
 @pytest.mark.parametrize(

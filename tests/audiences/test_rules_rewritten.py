@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.audiences import audience
+from campaigns.audiences import audience, selection
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
 from campaigns.engine import engine
@@ -55,7 +55,7 @@ def rewritten(project: Project, tree: dict[str, Any]) -> Any:
 
 def selected(project: Project, tree: dict[str, Any]) -> set[str]:
     audience.validate_rules(tree, project_id=project.pk)
-    return {contact.external_id for contact in audience.sample(project.pk, tree)}
+    return {contact.external_id for contact in selection.sample(project.pk, tree)}
 
 
 def test_where_people_hold_lists_contains_becomes_has(project: Project) -> None:
@@ -96,7 +96,7 @@ def test_at_the_limit_of_depth_what_is_frozen_goes_on_and_an_audience_says_where
     migrate()
     run.refresh_from_db()
     row.refresh_from_db()
-    assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
+    assert {one.external_id for one in selection.sample(project.pk, run.rules)} == {"list", "text"}
     with pytest.raises(ValidationError, match="nested deeper than 6 levels"):
         row.clean()
 
@@ -110,7 +110,7 @@ def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     assert (run.state, run.cause) == ("finished", "")  # nobody of them has a device
-    assert {one.external_id for one in audience.sample(project.pk, run.rules)} == {"list", "text"}
+    assert {one.external_id for one in selection.sample(project.pk, run.rules)} == {"list", "text"}
 
 
 def test_what_nobody_has_yet_is_asked_both_ways(project: Project) -> None:

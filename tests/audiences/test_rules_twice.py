@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.audiences import audience, rules
+from campaigns.audiences import audience, rules, selection, why
 from campaigns.audiences.durations import parse_duration
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -149,7 +149,7 @@ def people(db: None) -> Project:
 
 def selected(project: Project, tree: dict[str, Any]) -> set[str]:
     audience.validate_rules(tree, project_id=project.pk)
-    return {contact.external_id for contact in audience.sample(project.pk, tree, size=1_000)}
+    return {contact.external_id for contact in selection.sample(project.pk, tree, size=1_000)}
 
 
 def expected(tree: dict[str, Any]) -> set[str]:
@@ -222,7 +222,7 @@ def test_the_explanation_of_a_person_says_what_the_selection_does(
         explained = {
             contact.external_id
             for contact in Contact.objects.filter(project=people)
-            if audience.explain(contact, tree)["holds"]
+            if why.explain(contact, tree)["holds"]
         }
         assert explained == expected(tree), json.dumps(tree)
 
@@ -237,4 +237,4 @@ def test_the_case_of_a_dotted_i_does_not_count_and_the_explanation_agrees(
     for op in ("contains", "starts_with"):
         rule = {"field": "attributes.city", "op": op, "value": typed}
         assert selected(project, rule) == {"ayse"}
-        assert audience.explain(contact, rule)["holds"] is True
+        assert why.explain(contact, rule)["holds"] is True

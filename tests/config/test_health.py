@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.runs.chunk import claim
+from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project

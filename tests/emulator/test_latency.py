@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import statistics
 
-from emulator.doors.latency import Latency
+from emulator.service.latency import Latency
 from emulator.settings import Settings
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulator.doors.quotas import DeviceQuotas, ProjectQuota
 from emulator.google.envelopes import Refused
+from emulator.service.quotas import DeviceQuotas, ProjectQuota
 from emulator.settings import Settings
 from tests.emulator.running import RunningEmulator
 

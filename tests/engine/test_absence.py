@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.engine import engine
-from campaigns.runs import chunk
+from campaigns.runs import claiming
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Reason
@@ -52,7 +52,7 @@ def age(by: timedelta) -> None:
 
 
 def claims(run: Run) -> bool:
-    return chunk.claim(run.pk, 1, run.epoch, task_id=None) is not None
+    return claiming.claim(run.pk, 1, run.epoch, task_id=None) is not None
 
 
 def after_a_sweep(run: Run) -> Run:
@@ -213,7 +213,7 @@ def test_what_comes_due_after_an_absence_just_starts(missed: Run) -> None:
 
 
 def test_who_sends_again_after_a_night_off_has_seen_the_run(run: Run) -> None:
-    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    granted = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted is not None
     one, two = left_to_send(granted)
     lost = Final(two, Delivery.Status.UNKNOWN, Reason.UNANSWERED)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
+from campaigns.runs import chunk, claiming, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -239,7 +239,7 @@ def test_a_dead_workers_chunk_is_taken_when_its_lease_is_over_not_by_the_next_sw
 ) -> None:
     make_people(project, 10)
     run = make_run(project)
-    assert chunk.claim(run.pk, 1, run.epoch, task_id=None), "and dies"
+    assert claiming.claim(run.pk, 1, run.epoch, task_id=None), "and dies"
     run.chunks.update(lease_until=timezone.now() + chunk.LEASE / 2)
 
     call_command("sweep", "--once")

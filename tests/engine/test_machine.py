@@ -24,8 +24,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from campaigns import control
 from campaigns.engine import engine, freezing
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
-from campaigns.runs.chunk import Chunk, Fenced
+from campaigns.runs import claiming, sums
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.claiming import Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
@@ -139,7 +140,7 @@ class Life(RuleBasedStateMachine):
     @rule(number=st.integers(1, CHUNKS), reached=st.booleans())
     def die_in_flight(self, number: int, reached: bool) -> None:
         """A worker claims, opens a window, perhaps sends it, and is never heard of again."""
-        claim = chunk.claim(self.run_id, number, self.run.epoch, task_id=None)
+        claim = claiming.claim(self.run_id, number, self.run.epoch, task_id=None)
         if claim is None:
             return
         left = [each for each in rows.whom(claim) if not each.gone][:2]

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.engine import engine, freezing
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
 from campaigns.sending import rows, sending

@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine, unknowns
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
+from campaigns.runs import claiming, sums
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -91,7 +91,7 @@ def test_a_second_click_sends_nobody_again(finished: Run) -> None:
 def test_a_worker_that_dies_on_them_again_does_not_get_another_try(finished: Run) -> None:
     control.send_again(finished, by="user:alice")
     engine.advance(finished.pk, now=timezone.now())
-    claim = chunk.claim(finished.pk, 1, finished.epoch, task_id=None)
+    claim = claiming.claim(finished.pk, 1, finished.epoch, task_id=None)
     assert claim is not None
     Window.objects.create(
         run=finished, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1, 2],
@@ -134,7 +134,7 @@ def test_people_kept_as_unknown_stay_so_and_nobody_is_asked_again(finished: Run)
 def test_what_a_person_decides_beside_a_worker_at_the_same_chunk_stands(project: Project) -> None:
     make_people(project, 4)
     run = make_run(project, on_unknown="hold")
-    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    granted = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted is not None
     one, two, three, four = left_to_send(granted)
     settling.settle(granted, None, Judged([lost(one), lost(two)]))

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from notifications import dispatch, probe
+from notifications import dispatch, key_check
 from notifications.gateway import Message, Permit, Verdict
+from notifications.key_check import in_plain_words
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
-from notifications.probe import in_plain_words
 from tests.given.builders import make_project
 from tests.keys.test_tokens import another_private_key
 from tests.servers.fcm import Fcm
@@ -45,7 +45,7 @@ def error_info(reason: str) -> dict[str, str]:
 
 
 def test_a_key_that_works_is_said_to_and_nothing_is_sent(project: Project, fcm: Fcm) -> None:
-    found = probe.probe(project)
+    found = key_check.check_key(project)
 
     assert (found.ok, found.words) == (
         True,
@@ -58,21 +58,21 @@ def test_a_key_that_works_is_said_to_and_nothing_is_sent(project: Project, fcm: 
 def test_even_an_address_that_lives_gets_nothing(
     project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "MESSAGE", replace(probe.MESSAGE, address="live1:APA91b"))
-    assert probe.probe(project).ok
+    monkeypatch.setattr(key_check, "MESSAGE", replace(key_check.MESSAGE, address="live1:APA91b"))
+    assert key_check.check_key(project).ok
     assert fcm.counts()["by_answer"] == {"VALIDATED": 1}
     assert fcm.witness() == []
 
 
 def test_a_probe_never_trusts_a_token_that_is_already_there(project: Project, fcm: Fcm) -> None:
-    probe.probe(project)
-    probe.probe(project)
+    key_check.check_key(project)
+    key_check.check_key(project)
     assert fcm.counts()["token_requests"] == 2
 
 
 def test_a_deleted_key_is_named(project: Project, fcm: Fcm) -> None:
     store(project, {**fcm.service_account, "private_key": another_private_key()})
-    found = probe.probe(project)
+    found = key_check.check_key(project)
     assert not found.ok
     assert "it was deleted, disabled or revoked" in found.words
     assert "Make a new key" in found.words
@@ -82,13 +82,13 @@ def test_a_key_of_another_project_is_named_before_anybody_is_asked(
     project: Project, fcm: Fcm
 ) -> None:
     project.firebase_project_id = "museum"
-    found = probe.probe(project)
+    found = key_check.check_key(project)
     assert "belongs to the Firebase project “carillon-demo”" in found.words
     assert fcm.counts()["token_requests"] == 0
 
 
 def test_a_project_without_a_key_is_told_how_to_get_one(db: None, fcm: Fcm) -> None:
-    found = probe.probe(make_project())
+    found = key_check.check_key(make_project())
     assert not found.ok
     assert "set_firebase_credentials" in found.words
 
@@ -99,10 +99,10 @@ def test_an_unreachable_token_endpoint_and_an_unreachable_fcm_are_told_apart(
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nowhere = f"https://127.0.0.1:{closed.getsockname()[1]}"
     settings.FCM_ENDPOINT = nowhere
-    assert "FCM could not be reached" in probe.probe(project).words
+    assert "FCM could not be reached" in key_check.check_key(project).words
     settings.FCM_TOKEN_URI = f"{nowhere}/token"
     store(project, {**fcm.service_account, "token_uri": f"{nowhere}/token"})
-    assert "No token could be had" in probe.probe(project).words
+    assert "No token could be had" in key_check.check_key(project).words
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_an_unreachable_token_endpoint_and_an_unreachable_fcm_are_told_apart(
 def test_an_answer_that_does_not_prove_the_key_says_what_to_do(
     http: int, body: bytes, words: str
 ) -> None:
-    found = in_plain_words(probe.read(http, body), Project(firebase_project_id="shop"))
+    found = in_plain_words(key_check.read(http, body), Project(firebase_project_id="shop"))
     assert not found.ok
     assert words in found.words
 
@@ -140,7 +140,7 @@ def test_an_answer_that_does_not_prove_the_key_says_what_to_do(
     [(400, "INVALID_ARGUMENT"), (404, "UNREGISTERED"), (401, "THIRD_PARTY_AUTH_ERROR")],
 )
 def test_an_answer_of_fcms_own_about_the_message_proves_the_key(http: int, code: str) -> None:
-    reply = probe.read(http, answer(http, "whatever", fcm_error(code)))
+    reply = key_check.read(http, answer(http, "whatever", fcm_error(code)))
     assert in_plain_words(reply, Project(firebase_project_id="shop")).ok
 
 
@@ -158,7 +158,7 @@ def machine(fcm: Fcm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_a_project_sends_with_the_machines_credentials(db: None, fcm: Fcm, machine: Path) -> None:
     project = make_project(uses_default_credentials=True)
-    assert probe.probe(project).ok
+    assert key_check.check_key(project).ok
 
     message = Message(
         reference="1:1", kind="token", address="live1:APA91b", platform="web", title="x"
@@ -185,7 +185,7 @@ def test_a_machine_without_credentials_says_so_with_the_ways_to_have_some(
     project = make_project(uses_default_credentials=True)
     for spoiled in ("{", '{"type": "unheard_of"}', None):
         machine.unlink() if spoiled is None else machine.write_text(spoiled)
-        found = probe.probe(project)
+        found = key_check.check_key(project)
         assert not found.ok
         assert "no application default credentials that work" in found.words
         assert "GOOGLE_APPLICATION_CREDENTIALS, or upload a key" in found.words
@@ -224,7 +224,7 @@ def metadata(monkeypatch: pytest.MonkeyPatch, fcm: Fcm) -> Iterator[list[str]]:
 def test_the_account_attached_to_a_cloud_machine_is_used(
     db: None, fcm: Fcm, metadata: list[str]
 ) -> None:
-    assert probe.probe(make_project(uses_default_credentials=True)).ok
+    assert key_check.check_key(make_project(uses_default_credentials=True)).ok
     assert metadata[-1].endswith(
         "/default/token?scopes=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Ffirebase.messaging"
     )
@@ -234,5 +234,5 @@ def test_a_file_that_cannot_be_used_is_not_replaced_by_the_machines_account(
     db: None, fcm: Fcm, metadata: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent.json")
-    assert not probe.probe(make_project(uses_default_credentials=True)).ok
+    assert not key_check.check_key(make_project(uses_default_credentials=True)).ok
     assert metadata == []

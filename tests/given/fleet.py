@@ -12,9 +12,10 @@ from typing import Any
 
 from django.test import override_settings
 
-from notifications.pace import pacing, pacing_alone
+from notifications.pace import gate as pacing
+from notifications.pace import share
+from notifications.pace.gate import Gate, Grant
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Grant
 from notifications.people.project import Project
 from tests.given.forgetting import flush_gate
 
@@ -55,7 +56,7 @@ class Fleet:
         return added
 
     def _gate(self, reference: str, **more: Any) -> Gate:
-        pacing_alone._shares.clear()  # each of us is another process
+        share._shares.clear()  # each of us is another process
         project = more.pop("project", self.project)
         return Gate(project, reference=reference, clock=lambda: self.now, **more)
 

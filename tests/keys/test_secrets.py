@@ -21,7 +21,7 @@ from django.test import Client
 from django.urls import reverse
 from time_machine import travel
 
-from notifications import dispatch, probe
+from notifications import dispatch, key_check
 from notifications.gateway import BadCredentials, Message, Outcome, Permit
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
@@ -73,7 +73,7 @@ def test_no_log_line_and_no_outcome_holds_them(
     outcomes = send(project)
     fcm.revoke()
     outcomes += send(project)
-    probe.probe(project)
+    key_check.check_key(project)
 
     assert {"accepted", "dead_address", "unanswered"} <= {each.verdict for each in outcomes}
     secrets.assert_absent("an outcome", repr(outcomes))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from notifications.pace.gate import Gate, Limit
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 from tests.given.forgetting import flush_gate

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 
+from notifications.pace.gate import Limit, PaceNow, pace_of
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 

@@ -6,9 +6,9 @@ import pytest
 import redis
 from django.conf import settings
 
-from notifications.pace import pacing
+from notifications.pace import gate
+from notifications.pace.gate import Limit
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Limit
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 
@@ -26,7 +26,7 @@ def a_fleet() -> Fleet:
 
 @pytest.fixture
 def gate_key() -> str:
-    return pacing._key(a_fleet().project)
+    return gate._key(a_fleet().project)
 
 
 def the_redis() -> redis.Redis:
@@ -88,7 +88,7 @@ def test_a_clock_that_goes_back_forgets_no_outage_nor_how_rarely_it_is_tried() -
     wait = other.take().wait
     assert 10 <= wait <= 11
     fleet.now += wait
-    assert other.take().is_probe
+    assert other.take().is_trial
     assert 20 <= other.gate.take(9, Heard(failing=1)).wait <= 22
 
 

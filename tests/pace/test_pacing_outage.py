@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from notifications.pace.gate import Gate, Limit, PaceNow, pace_of
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate
@@ -104,13 +104,13 @@ def test_a_try_whose_process_died_is_followed_by_the_next() -> None:
     prober = Gate(fleet.project, reference="run:2", clock=lambda: fleet.now)
     while not (grant := prober.take(9, NOTHING)).granted:
         fleet.now += 0.5
-    assert grant.is_probe and grant.granted == 1
+    assert grant.is_trial and grant.granted == 1
     dead_at = fleet.now
     other = fleet.processes[0].gate
     while not (grant := other.take(9, NOTHING)).granted:
         assert grant.wait <= 1, "worth waiting for, as it may be over at any moment"
         fleet.now += max(0.05, grant.wait)
-    assert grant.is_probe
+    assert grant.is_trial
     assert fleet.now - dead_at == pytest.approx(20, abs=1)
 
 
@@ -120,10 +120,10 @@ def test_a_try_that_cost_no_request_is_made_up_for_by_another_one() -> None:
     fall_silent(fleet)
     prober, other = fleet.processes[0].gate, fleet.processes[1].gate
     fleet.now += 30
-    assert prober.take(9, NOTHING).is_probe
+    assert prober.take(9, NOTHING).is_trial
     prober.take(0, NOTHING)
     fleet.now += 1
-    assert other.take(9, NOTHING).is_probe
+    assert other.take(9, NOTHING).is_trial
 
 
 def test_whoever_has_requests_on_their_way_is_not_the_one_who_tries() -> None:
@@ -134,7 +134,7 @@ def test_whoever_has_requests_on_their_way_is_not_the_one_who_tries() -> None:
     busy, idle = fleet.processes[0].gate, fleet.processes[1].gate
     assert busy.take(9, NOTHING, idle=False).granted == 0
     assert busy.take(0, NOTHING).granted == 0
-    assert idle.take(9, NOTHING).is_probe
+    assert idle.take(9, NOTHING).is_trial
 
 
 def test_good_answers_from_before_the_outage_open_nothing() -> None:

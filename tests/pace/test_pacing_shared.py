@@ -8,8 +8,8 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.launch_check import forecast
+from notifications.pace.gate import Gate, Limit, full_rate, pace_of
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, full_rate, pace_of
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.fleet import Fleet, redis_away

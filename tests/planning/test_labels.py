@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code
-from campaigns.planning.launch_check.report import Report
+from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project
@@ -65,7 +65,7 @@ def used(project: Project, count: int, *, at: datetime, start: int = 0) -> None:
 
 
 def told(campaign: Campaign, now: datetime) -> list[str]:
-    doubts = Report(campaign, now).doubts
+    doubts = LaunchReport(campaign, now).doubts
     return [doubt.words for doubt in doubts if doubt.code == Code.MANY_LABELS]
 
 

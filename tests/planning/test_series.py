@@ -17,7 +17,7 @@ from time_machine import travel
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.planning import moving, recurrence
+from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.run import Run
@@ -161,7 +161,7 @@ class Series(RuleBasedStateMachine):
         last = series.last_run(campaign.pk)
         assert (campaign.series is not None) == (self.stands in ("going", "ended"))
         if last is not None:
-            assert recurrence.goes_on(last, self.now) == (self.stands == "going")
+            assert series.goes_on(last, self.now) == (self.stands == "going")
         if last is not None and last.started_at is None:
             assert stopped_for_the_release_before(last) == (self.stands == "stopped")
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.engine import engine
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
+from campaigns.runs import claiming, sums
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.sending import sending, settling
 from notifications.people.project import Project
@@ -183,7 +183,7 @@ def test_a_chunk_whose_row_a_vanished_worker_still_holds_holds_up_no_other(
     make_people(project, 2_500)
     run = make_run(project)
     for number in (1, 2):
-        assert chunk.claim(run.pk, number, run.epoch, task_id=None)
+        assert claiming.claim(run.pk, number, run.epoch, task_id=None)
     let_leases_lapse()
     with beside.connected() as vanished:
         vanished.execute("SELECT FROM campaigns_chunk WHERE number = 1 FOR UPDATE")
@@ -255,7 +255,7 @@ def test_a_claim_does_not_wait_for_whoever_hangs_on_its_row(
         vanished.execute("SELECT FROM campaigns_chunk FOR UPDATE")
         began = time.monotonic()
 
-        assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is None
+        assert claiming.claim(run.pk, 1, run.epoch, task_id=None) is None
 
         assert time.monotonic() - began < 1.5
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine, unknowns
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
+from campaigns.runs import claiming, sums
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -98,7 +98,7 @@ def test_workers_that_die_over_somebody_leave_three_requests_at_most(
     make_people(project, 3)
     run = make_run(project, on_unknown="resend")
     for _ in range(3):
-        claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+        claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
         assert claim is not None
         Window.objects.create(
             run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1],
@@ -160,7 +160,7 @@ def test_a_cancel_says_of_lost_answers_that_it_cut_them_short_and_asks_nobody(
 def test_who_was_only_throttled_after_a_worker_died_is_reached(project: Project, fcm: Fcm) -> None:
     make_people(project, 3)
     run = make_run(project, on_unknown="resend")
-    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim is not None
     Window.objects.create(
         run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=[1, 2, 3],

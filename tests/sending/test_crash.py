@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from campaigns.engine import engine
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
-from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk, Claim, Fenced
+from campaigns.runs import chunk, claiming, sums
+from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk
+from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
@@ -26,7 +27,7 @@ from tests.servers.fcm import Fcm
 
 def die_with_a_window_open(run: Run, seqs: list[int]) -> Claim:
     """As a worker would leave it: claimed, the intent committed, and then nothing."""
-    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim is not None
     Window.objects.create(
         run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=seqs, opened_at=timezone.now()
@@ -46,7 +47,7 @@ def test_a_lease_that_ended_while_nothing_could_be_written_is_its_workers_still(
     """PostgreSQL took no writes for a while: who looks first afterwards finds all leases over."""
     make_people(project, 2)
     run = make_run(project)
-    worker = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    worker = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert worker is not None
     run.chunks.update(lease_until=timezone.now() - timedelta(seconds=3))
 
@@ -61,7 +62,7 @@ def test_a_lease_that_ended_while_nothing_could_be_written_is_its_workers_still(
 def test_a_worker_found_silent_before_its_lease_ended_loses_it_then(project: Project) -> None:
     make_people(project, 2)
     run = make_run(project)
-    assert chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claiming.claim(run.pk, 1, run.epoch, task_id=None)
     found_silent, ended = timezone.now() - timedelta(seconds=4), timezone.now()
     run.chunks.update(lease_until=ended, doubted_at=found_silent)
 
@@ -80,9 +81,9 @@ def test_a_run_paused_in_the_midst_of_a_claim_is_not_claimed(
         run.pause(Cause.BY_HAND)
         return True
 
-    monkeypatch.setattr(chunk, "_take", pause)
+    monkeypatch.setattr(claiming, "_take", pause)
 
-    assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is None
+    assert claiming.claim(run.pk, 1, run.epoch, task_id=None) is None
     assert (run.chunks.get().state, run.chunks.get().attempt) == ("queued", 0)
 
 
@@ -114,7 +115,7 @@ def test_under_hold_the_ambiguous_are_unknown_and_never_sent(project: Project, f
 
 def claim_again(run: Run) -> None:
     engine.advance(run.pk, now=timezone.now())
-    assert chunk.claim(run.pk, 1, run.epoch, task_id=None) is not None
+    assert claiming.claim(run.pk, 1, run.epoch, task_id=None) is not None
 
 
 def everything_written(run: Run) -> list[object]:
@@ -222,7 +223,7 @@ def test_a_dead_workers_lease_does_not_hide_that_the_other_doorbells_are_lost(
 ) -> None:
     make_people(project, 1_001)
     run = make_run(project)
-    dead = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    dead = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert dead is not None
     later = timezone.now() + timedelta(minutes=1)
 
@@ -252,7 +253,7 @@ def test_with_all_workers_down_doorbells_are_rung_ever_more_rarely(project: Proj
 def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: Project) -> None:
     make_people(project, 1)
     run = make_run(project)
-    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim is not None
     run.pause(Cause.UNAUTHORISED)
     run.resume()
@@ -266,7 +267,7 @@ def test_a_late_answer_of_an_older_epoch_does_not_pause_a_resumed_run(project: P
 def test_a_clock_that_was_ahead_and_jumps_back_costs_no_answer(project: Project, fcm: Fcm) -> None:
     make_people(project, 1)
     run = make_run(project)
-    claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim
     ahead = timezone.now() + timedelta(minutes=5)
     (left,) = rows.whom(claim)

@@ -16,9 +16,9 @@ from campaigns.runs import sums
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.pace import pacing
+from notifications.pace import gate as pacing
+from notifications.pace.gate import Gate, Limit, pace_of
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, pace_of
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import work
@@ -178,7 +178,7 @@ def test_after_a_good_answer_all_chunks_are_rung_at_once(
     gate = Gate(project, reference="run:0")
     gate.take(0, Heard(failing=9))
     is_tried_next(run)
-    assert gate.take(9, Heard()).is_probe
+    assert gate.take(9, Heard()).is_trial
     assert engine.advance(run.pk, now=timezone.now()) is None, "somebody is trying"
     gate.take(0, Heard(answered=1))
 

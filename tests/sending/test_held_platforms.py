@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.results import reports
-from campaigns.runs import chunk, sums
+from campaigns.runs import claiming, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
@@ -105,7 +105,7 @@ def test_a_chunk_handed_back_by_a_worker_that_missed_the_resume_goes_out(
     make_phones(project, "ios", 3)
     run = make_run(project)
     run.hold_back("ios")
-    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    granted = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted
     control.pause(run, by="user:alice")
     control.resume(run, by="user:alice")
@@ -125,7 +125,7 @@ def test_a_chunk_is_not_held_when_a_person_sends_again_to_somebody_of_it(
     make_people(project, 2)
     run = make_run(project, on_unknown="hold")
     run.hold_back("ios")
-    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    granted = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted
     settling.settle(granted, None, Judged([lost(left) for left in left_to_send(granted)]))
     parting = threading.Thread(target=hand_back_beside, args=[granted])
@@ -140,7 +140,7 @@ def test_a_chunk_is_not_held_when_a_person_sends_again_to_somebody_of_it(
     assert due is None or due < timezone.now() + GATHERING
 
 
-def hand_back_beside(granted: chunk.Claim) -> None:
+def hand_back_beside(granted: claiming.Claim) -> None:
     hand_back(granted, opens_at=None)
     connection.close()
 

@@ -18,7 +18,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.servers.fcm import Fcm
@@ -46,7 +46,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(pacing, "Gate", partial(pacing.Gate, clock=clock))
+    monkeypatch.setattr(gate, "Gate", partial(gate.Gate, clock=clock))
     return clock
 
 
@@ -107,8 +107,8 @@ def test_a_run_without_a_network_for_an_hour_goes_on_when_it_is_back(
     work_for(60, run, clock)
 
     assert (run.state, sums.totals_of(run).waiting) == ("sending", 300)
-    pace = pacing.pace_of(project, run.reference, None, clock=clock)
-    assert pace.limit is pacing.Limit.FAILING and pace.until
+    pace = gate.pace_of(project, run.reference, None, clock=clock)
+    assert pace.limit is gate.Limit.FAILING and pace.until
     assert not Delivery.objects.filter(run_id=run.pk).exists(), "nobody is refused for it"
 
     settings.FCM_ENDPOINT = there

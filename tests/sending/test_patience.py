@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from campaigns.runs.chunk import Claim
+from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, platform_keys, rows, sending, settling
@@ -38,7 +38,7 @@ def lose_it_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list
         (rows, "gateway_of"),
         (breakers, "proven"),
         (rows, "whom"),
-        (breakers, "look"),
+        (breakers, "judge_window"),
         (settling, "retire_dead"),
         (Claim, "close"),
     ],

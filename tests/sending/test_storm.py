@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.runs import chunk
+from campaigns.runs import claiming
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
@@ -60,7 +60,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
     make_people(project, 150)
     run = make_run(project)
     for _ in range(3):
-        claim = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+        claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
         assert claim is not None
         Window.objects.create(
             run=run, chunk=claim.chunk, attempt=claim.chunk.attempt, seqs=list(range(1, 121)),
@@ -68,7 +68,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
         )  # fmt: skip
         let_leases_lapse()
         engine.advance(run.pk, now=timezone.now())
-    chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    claiming.claim(run.pk, 1, run.epoch, task_id=None)
 
     engine.advance(run.pk, now=timezone.now())
 
@@ -79,7 +79,7 @@ def test_what_dead_workers_had_in_flight_counts_towards_the_storm(project: Proje
 def test_copies_that_a_person_asked_for_make_no_storm(project: Project, fcm: Fcm) -> None:
     make_people(project, 80)
     run = make_run(project, on_unknown="hold")
-    granted = chunk.claim(run.pk, 1, run.epoch, task_id=None)
+    granted = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert granted is not None
     lost = [
         Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED) for left in left_to_send(granted)

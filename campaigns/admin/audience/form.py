@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin import two_writers
 from campaigns.admin.audience.builder import RulesBuilder
 from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.words import sentence
-from campaigns.texts.writing import two_writers
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea

@@ -13,10 +13,11 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
-from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.problem import Problem
 from campaigns.audiences.rules import FIELDS, everyone
+from campaigns.audiences.selection import sample
 from campaigns.audiences.why import verdict
 from campaigns.audiences.words import label_of, sentence
 from campaigns.planning.launch_check import doubts

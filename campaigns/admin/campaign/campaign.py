@@ -23,8 +23,9 @@ from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
-from campaigns.planning import recurrence
+from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.planning.campaign import Campaign
+from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
@@ -32,15 +33,6 @@ from notifications.admin.furniture.page import Page, actor, keep_as_stored, page
 from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
 
-STATE_COLOURS = {
-    "draft": "",
-    "scheduled": "info",
-    "preparing": "primary",
-    "sending": "primary",
-    "paused": "warning",
-    "finished": "success",
-    "cancelled": "",
-}
 NEXT_STEP = {
     "scheduled": gettext_lazy("Starts by itself"),
     "preparing": gettext_lazy("Watch it"),
@@ -230,7 +222,7 @@ def _out_of_place(campaign: Campaign | None) -> set[str]:
     if campaign is None:
         return {"stop", "bring_back"}
     last = campaign.series
-    repeats = last is not None and recurrence.goes_on(last, timezone.now())
+    repeats = last is not None and series.goes_on(last, timezone.now())
     return {
         "bring_back" if campaign.archived_at is None else "archive",
         *(["launch"] if campaign.current_run() is not None else []),

@@ -8,10 +8,10 @@ from typing import Any
 from django.forms import Field
 from django.utils.translation import gettext as _
 
+from campaigns.admin import two_writers
+from campaigns.admin.two_writers import Meanwhile
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
-from campaigns.texts.writing import two_writers
-from campaigns.texts.writing.two_writers import Meanwhile
 from notifications.staff import audit
 from notifications.values import seen
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.campaign import steps
-from campaigns.planning import repeating
+from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.run import Run
@@ -50,7 +50,7 @@ def _runs_of(campaign: Campaign) -> dict[str, Any]:
         "runs": campaign.runs.order_by("-pk")[:5],
         "current_run": run,
         "run_step": RUN_STEPS.get(run.state, _("Look at the run")) if run else "",
-        "repeats": repeating.of_campaign(campaign) if run else "",
+        "repeats": rhythm_in_words.of_campaign(campaign) if run else "",
         "zone": campaign.project.timezone,
         "stopped_at": last.series_stopped_at if last else None,
     }

@@ -7,7 +7,6 @@ from typing import Any
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from campaigns.planning import recurrence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from notifications.admin.furniture.dialogs import Dialog
@@ -23,7 +22,7 @@ class StopDialog(Dialog):
     @cached_property
     def possible(self) -> bool:
         last = self.campaign.series
-        return last is not None and recurrence.goes_on(last, timezone.now())
+        return last is not None and series.goes_on(last, timezone.now())
 
     def context(self) -> dict[str, Any]:
         waiting = series.waiting(self.campaign.pk).order_by("scheduled_at")

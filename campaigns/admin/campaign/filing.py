@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.planning import filing, recurrence
+from campaigns.planning import filing
 from campaigns.planning.campaign import Campaign
+from campaigns.runs import series
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.unfolded import action
@@ -162,7 +163,7 @@ def _told(request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
 def _first_of_all(campaign: Campaign) -> str:
     """Another run would take the place of one that is cancelled."""
     last = campaign.series
-    if last is not None and recurrence.goes_on(last, timezone.now()):
+    if last is not None and series.goes_on(last, timezone.now()):
         return _("It repeats. Stop that first.")
     return _("A run of it is not finished. Cancel that first.")
 

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import SETTINGS
-from campaigns.texts.writing.two_writers import Meanwhile
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.people.project import Project

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
-from campaigns.planning.launch_check.report import Report
+from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.widgets import LineInput
 
@@ -64,8 +64,8 @@ class LaunchDialog(Dialog):
         return related.get(pk=self.object_id or 0)
 
     @cached_property
-    def report(self) -> Report:
-        return Report(self.campaign, timezone.now())
+    def report(self) -> LaunchReport:
+        return LaunchReport(self.campaign, timezone.now())
 
     def context(self) -> dict[str, Any]:
         campaign, report = self.campaign, self.report

@@ -18,11 +18,12 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.audiences import reach
-from campaigns.audiences.audience import Audience, sample, validate_rules
+from campaigns.audiences.audience import Audience, validate_rules
+from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
-from campaigns.planning.launch_check.report import Report
+from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
@@ -96,7 +97,7 @@ class Panels:
             raise Http404
         context = {
             "campaign": campaign,
-            "review": Report(campaign, timezone.now()),
+            "report": LaunchReport(campaign, timezone.now()),
             "zone": campaign.timezone,
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),

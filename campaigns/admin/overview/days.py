@@ -14,8 +14,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from campaigns.admin.run.rate_line import Mark, nice_top
 from campaigns.runs.run import Run
+from notifications.admin.furniture.axis import Mark, nice_top
 from notifications.values.shares import share
 
 DAYS_SHOWN = 14

@@ -14,16 +14,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.admin.overview.days import days_of
-from campaigns.admin.run.live import COMING_BACK, LONGEST_TIMER, OVERDUE, pause_in_words
+from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
 from campaigns.planning.campaign import Campaign
-from campaigns.results import pace, reports
+from campaigns.results import reports, why_this_rate
 from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.admin.furniture.keyset import size_in_words
 from notifications.people import device_health
 from notifications.people.contact import Contact
@@ -150,7 +151,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "progress": progress,
         "share": share(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
-        "away": said.words if (said := pace.in_plain_words(run, now)).away else "",
+        "away": said.words if (said := why_this_rate.beside_the_rate(run, now)).away else "",
     }
 
 

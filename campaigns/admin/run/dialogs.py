@@ -13,15 +13,14 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from campaigns.engine import unknowns
-from campaigns.planning import recurrence
 from campaigns.planning.launch_check import forecast
-from campaigns.runs import sums
+from campaigns.runs import series, sums
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from campaigns.verbs import MAX_RATE, SEND_AGAIN
 from notifications.admin.furniture.dialogs import Dialog
-from notifications.pace.pacing import full_rate
+from notifications.pace.gate import full_rate
 from notifications.people import device
 from notifications.values.moments import in_zone
 
@@ -82,7 +81,7 @@ class CancelDialog(RunDialog):
     def next_at(self) -> datetime | None:
         if self.last is None:
             return None
-        return recurrence.next_start(self.last, timezone.now(), without=self.run)
+        return series.next_start(self.last, timezone.now(), without=self.run)
 
     @property
     def title(self) -> str | None:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.admin.run.rate_line import rate_line
-from campaigns.results import pace, reports
+from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.results.reason_steps import STEPS
@@ -24,6 +24,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.sending.breakers import DEAD
+from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.values.shares import share
@@ -58,7 +59,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         **_why_not(run, progress),
         "released": _released(run),
         "dead": _dead(run, progress.reasons),
-        "pace": pace.in_plain_words(run, now),
+        "pace": why_this_rate.beside_the_rate(run, now),
         "elapsed": _elapsed(run, now),
         "left": progress.eta_at - now if progress.eta_at else None,
         "waves": reports.waves_of(run)[:SHOWN_WAVES],
@@ -94,8 +95,6 @@ def moving(run: Run) -> bool:
     return run.unfinished and run.state in CHANGES_BY_ITSELF
 
 
-COMING_BACK = "visibilitychange from:document"
-LONGEST_TIMER = timedelta(days=20)  # of a browser: 24.8 days
 OVERDUE = timedelta(minutes=2)
 
 

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from campaigns.results.timeline import Timeline, timeline
-from campaigns.runs.pace import number
+from campaigns.results.why_this_rate import number
 from campaigns.runs.run import Run
+from notifications.admin.furniture.axis import Mark, nice_top
 from notifications.values.moments import (
     CLOCK,
     CLOCK_AND_SECOND,
@@ -19,15 +20,6 @@ from notifications.values.moments import (
 )
 
 WIDTH, HEIGHT = 600.0, 140.0
-NICE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # their halves read well too
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A label at an axis: where it stands, in percent of the drawing, and what it says."""
-
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -59,14 +51,6 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
         times=_times(run.started_at, line, run.project.timezone),
         said=_said(line),
     )
-
-
-def nice_top(highest: float) -> float:
-    """The axis' end: the next round number, so that a person can read heights between."""
-    size = 1.0
-    while size * 10 < highest:
-        size *= 10
-    return next((size * nice for nice in NICE if size * nice >= highest), size * 10)
 
 
 def _times(start: datetime, line: Timeline, zone: str) -> list[Mark]:

@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.campaign.campaign import STATE_COLOURS
 from campaigns.admin.run import chunk, deliveries, live, person_sent
 from campaigns.admin.run.dialogs import (
     CancelDialog,
@@ -26,9 +25,10 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
+from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.words import sentence
-from campaigns.planning import repeating
+from campaigns.planning import rhythm_in_words
 from campaigns.runs import policy
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
@@ -147,7 +147,7 @@ class RunPage(ReadOnlyPage):
             "entries": about.filter(project=run.project_id).order_by("pk"),
             "frozen": policy.frozen_in(run),
             "said": sentence(run.rules, project_id=run.project_id),
-            "repeats": repeating.of_run(run),
+            "repeats": rhythm_in_words.of_run(run),
             "flower_url": live.flower_url(run),
         }
 

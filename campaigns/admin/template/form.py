@@ -9,12 +9,13 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.admin.template import meanwhile
+from campaigns.admin.template.meanwhile import TextMeanwhile
 from campaigns.admin.template.widgets import Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
-from campaigns.texts.writing import meanwhile, pictures
-from campaigns.texts.writing.meanwhile import Meanwhile
+from campaigns.texts.writing import pictures
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
@@ -76,7 +77,7 @@ class TemplateForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.meanwhile: Meanwhile | None = None
+        self.meanwhile: TextMeanwhile | None = None
         if self.instance.pk:
             self.initial["seen"] = revision.newest_number(self.instance)
 

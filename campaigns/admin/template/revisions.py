@@ -12,11 +12,11 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
+from campaigns.admin.template.meanwhile import who
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
 from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
 from campaigns.texts.template import Template
-from campaigns.texts.writing.meanwhile import who
 from campaigns.texts.writing.places import place, shown
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, actor, page_url

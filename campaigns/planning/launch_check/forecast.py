@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.runs.chunk import ONE_WORKER
-from campaigns.runs.pace import in_workers
-from notifications.pace.pacing import Limit, cold_rate, full_rate
+from notifications.pace.gate import Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from notifications.values.moments import in_words
 
@@ -70,3 +70,8 @@ def pace(project: Project, rate_per_second: int | None) -> Pace:
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
     return Pace(rate, by, said, start, climb)
+
+
+def in_workers(count: int) -> str:
+    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
+    return said % {"count": count}

@@ -1,1 +1,1 @@
-"""What somebody who writes a text is told meanwhile: variables, pictures, problems and where."""
+"""What somebody who writes a text is told: variables, pictures, problems and where they are."""

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials
 from notifications.management.projects import project_named
 from notifications.people.project import Project
-from notifications.probe import Probe, probe
 from notifications.staff import audit
 
 
@@ -39,9 +39,9 @@ class Command(BaseCommand):
             raise CommandError("Give a FILE or --machine, not both.")
         if file:
             self.stdout.write(store(owner, file))
-            self.stdout.write(probe(owner).words)
+            self.stdout.write(check_key(owner).words)
             return
-        found = use_machine(owner) if machine else probe(owner)
+        found = use_machine(owner) if machine else check_key(owner)
         if not found.ok:
             raise CommandError(found.words)
         self.stdout.write(found.words)
@@ -58,10 +58,10 @@ def store(owner: Project, file: Path) -> str:
     return f"Project “{owner.slug}” sends to {to} as {account.client_email}."
 
 
-def use_machine(owner: Project) -> Probe:
+def use_machine(owner: Project) -> KeyCheck:
     """Only once FCM has accepted them: a project whose key works is not to lose it by mistake."""
     owner.uses_default_credentials = True
-    found = probe(owner)
+    found = check_key(owner)
     if found.ok:
         owner.save(update_fields=["uses_default_credentials"])
         record(owner, credentials="machine's")

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.audiences import reach, sampling
+from campaigns.audiences import estimating, reach
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
@@ -121,8 +121,8 @@ def test_a_count_that_takes_too_long_is_estimated_and_says_so(
         return real(*args, **options)
 
     monkeypatch.setattr(reach, "count", slow)
-    everybody = sampling.Part(PEOPLE_AND_DEVICES, times=20)
-    monkeypatch.setattr(sampling, "part", lambda: everybody)
+    everybody = estimating.Part(PEOPLE_AND_DEVICES, times=20)
+    monkeypatch.setattr(estimating, "part", lambda: everybody)
     text = ask(desk, "count", project, {"all": []})
     assert "People about 800" in text and "Estimated from a part of the people" in text
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.pages import downtime
-from notifications.pace import pacing
+from notifications.pace import gate
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
@@ -34,12 +34,12 @@ POLLS = re.compile(r'hx-trigger="[^"]*\bevery\b')
 
 @pytest.fixture
 def without_redis(settings: LazySettings) -> Iterator[None]:
-    pacing._script.cache_clear()  # a process keeps the client it has
+    gate._script.cache_clear()  # a process keeps the client it has
     settings.BROKER_URL = settings.RESULTS_URL = settings.GATE_URL = NOWHERE
     settings.REDIS_DATABASES = dict.fromkeys(settings.REDIS_DATABASES, NOWHERE)
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
     yield
-    pacing._script.cache_clear()
+    gate._script.cache_clear()
 
 
 @pytest.fixture

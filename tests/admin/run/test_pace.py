@@ -8,11 +8,11 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.launch_check import forecast
-from campaigns.runs import pace
+from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pace.gate import Gate, Limit, cold_rate, full_rate
 from notifications.pace.heard import Heard
-from notifications.pace.pacing import Gate, Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_people, make_run
@@ -95,7 +95,7 @@ def test_a_run_that_nobody_sends_is_not_said_to_be_held(desk: Desk, run: Run) ->
 
 
 def test_every_limit_has_its_words() -> None:
-    assert set(pace.WORDS) == set(Limit)
+    assert set(why_this_rate.WORDS) == set(Limit)
 
 
 # --- Before the launch ----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns import control
-from campaigns.runs.chunk import claim
+from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.sending.sending import Sending
 from notifications.people.project import Project
@@ -63,5 +63,5 @@ def test_a_worker_in_the_middle_of_a_chunk_takes_the_new_rate_up(project: Projec
     sending = Sending(granted)
     control.change_rate(run, 700, by="user:ada")
     sending.looked_at = 0.0
-    sending._look()
+    sending._renew_when_due()
     assert sending.gate.rate == 700

@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.admin.run.rate_line import nice_top
 from campaigns.engine import engine, freezing
 from campaigns.planning.campaign import Campaign
 from campaigns.results.reason_steps import STEPS
@@ -22,6 +21,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
+from notifications.admin.furniture.axis import nice_top
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of

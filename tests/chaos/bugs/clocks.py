@@ -49,11 +49,11 @@ def _by_the_workers_clock() -> None:
     """Whoever is to take a chunk takes over one whose lease his own clock calls lapsed."""
     from django.utils import timezone
 
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
     from campaigns.runs.chunk import Chunk
     from campaigns.sending import sending
 
-    claim = chunk.claim
+    claim = claiming.claim
 
     def claim_by_clock(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
         lapsed = Chunk.objects.filter(run=run_id, state="leased", lease_until__lt=timezone.now())

@@ -20,10 +20,10 @@ def _short_visibility() -> None:
 @bug("two may hold a chunk", fault="F12")
 def _two_may_hold_a_chunk() -> None:
     """Whoever is asked to send a chunk takes it, though another one is at it."""
-    from campaigns.runs import chunk
+    from campaigns.runs import chunk, claiming
     from campaigns.sending import sending
 
-    claim = chunk.claim
+    claim = claiming.claim
 
     def take(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
         leased = chunk.Chunk.objects.filter(run=run_id, number=number, state="leased")
@@ -38,10 +38,10 @@ def _a_task_is_an_order() -> None:
     """Whoever is asked to send a chunk sends all of it, done or not."""
     import re
 
-    from campaigns.runs import chunk
+    from campaigns.runs import chunk, claiming
     from campaigns.sending import left, sending
 
-    claim = chunk.claim
+    claim = claiming.claim
     patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))
 
     def claim_whatever(run_id: int, number: int, *rest: Any, **more: Any) -> Any:

@@ -57,10 +57,10 @@ def _an_answer() -> None:
 @bug("sends again whatever was asked for", fault="F42h")
 def _sends_again() -> None:
     """Who is never to be sent to twice is treated like everybody."""
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
     from campaigns.sending import sending
 
-    claim = chunk.claim
+    claim = claiming.claim
 
     def claim_for_resending(*args: Any, **more: Any) -> Any:
         granted = claim(*args, **more)

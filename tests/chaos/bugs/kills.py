@@ -78,11 +78,11 @@ def _forget_what_was_in_flight() -> None:
     """Whoever takes a chunk over tidies the windows away that a dead worker left open."""
     from django.utils import timezone
 
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
     from campaigns.runs.ledger import Window
     from campaigns.sending import sending
 
-    claim = chunk.claim
+    claim = claiming.claim
 
     def claim_tidily(*args: Any, **more: Any) -> Any:
         if granted := claim(*args, **more):
@@ -96,7 +96,7 @@ def _forget_what_was_in_flight() -> None:
 @bug("no intent", fault="F3 F3n")
 def _no_intent() -> None:
     """Requests leave, and no window says to whom."""
-    from campaigns.runs.chunk import Claim, Opened
+    from campaigns.runs.claiming import Claim, Opened
 
     def open_nowhere(claim: Claim, seqs: list[int], now: Any) -> Opened | None:
         return Opened(-1, frozenset(seqs)) if claim.renew() else None
@@ -111,7 +111,7 @@ def _settle_per_chunk() -> None:
 
     from django.utils import timezone
 
-    from campaigns.runs.chunk import Claim
+    from campaigns.runs.claiming import Claim
     from campaigns.runs.ledger import Window
     from campaigns.sending import settling
 

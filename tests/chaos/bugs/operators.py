@@ -29,11 +29,11 @@ def _looks_then_launches() -> None:
 @bug("text as it is now", fault="F50")
 def _text_as_it_is_now() -> None:
     """Each chunk reads the template, not what was launched."""
-    from campaigns.runs import chunk
-    from campaigns.runs.chunk import Claim
+    from campaigns.runs import claiming
+    from campaigns.runs.claiming import Claim
     from campaigns.sending import sending
 
-    claim = chunk.claim
+    claim = claiming.claim
 
     def claim_anew(*args: Any, **more: Any) -> Claim | None:
         granted = claim(*args, **more)
@@ -47,7 +47,7 @@ def _text_as_it_is_now() -> None:
 @bug("audience as it was", fault="F52")
 def _audience_as_it_was() -> None:
     """Whoever is in the snapshot is sent to, retired or not: neither guard looks at the device."""
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
     from campaigns.sending import left
 
     gone = (
@@ -56,18 +56,18 @@ def _audience_as_it_was() -> None:
     assert gone in left.TO_SEND
     patch(left, "TO_SEND", left.TO_SEND.replace(gone, "d.id IS NULL"))
     still_there = "AND d.contact_id = r.contact_id AND d.retired_at IS NULL"
-    assert still_there in chunk.PROLONG
-    patch(chunk, "PROLONG", chunk.PROLONG.replace(still_there, ""))
+    assert still_there in claiming.PROLONG
+    patch(claiming, "PROLONG", claiming.PROLONG.replace(still_there, ""))
 
 
 @bug("deaf to the run's state", fault="F53 F54")
 def _deaf() -> None:
     """A worker asks for its lease, not whether anybody still wants the run."""
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
 
     wanted = "AND epoch = %(epoch)s AND state = 'sending'"
-    assert wanted in chunk.PROLONG
-    patch(chunk, "PROLONG", chunk.PROLONG.replace(wanted, "AND %(epoch)s >= 0"))
+    assert wanted in claiming.PROLONG
+    patch(claiming, "PROLONG", claiming.PROLONG.replace(wanted, "AND %(epoch)s >= 0"))
 
 
 @bug("retire whoever is called dead", fault="F62")

@@ -42,7 +42,7 @@ def _sends_what_cannot_be_recorded() -> None:
     """Requests leave, whether or not window, lease and outcome can be written."""
     from django.db import Error, connection
 
-    from campaigns.runs.chunk import Claim, Opened
+    from campaigns.runs.claiming import Claim, Opened
     from notifications.gateway import Permit
 
     open_window, renew = Claim.open_window, Claim.renew
@@ -88,12 +88,12 @@ def _one_try() -> None:
 @bug("waits for whoever holds the row", fault="F33")
 def _waits_for_the_row() -> None:
     """As long as it takes, though others could be sent to meanwhile."""
-    from campaigns.runs import chunk
+    from campaigns.runs import claiming
 
     def take(queued: Any) -> bool:
         return bool(list(queued.select_for_update(no_key=True)))
 
-    patch(chunk, "_take", take)
+    patch(claiming, "_take", take)
 
 
 @bug("locks every chunk after the run", fault="F29d")

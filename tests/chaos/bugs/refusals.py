@@ -12,16 +12,16 @@ def _never_stops() -> None:
     """FCM is believed whatever it says, and however often."""
     from campaigns.sending import breakers
 
-    patch(breakers, "look", lambda *answers: None)
+    patch(breakers, "judge_window", lambda *answers: None)
     patch(breakers, "look_back", lambda run: None)
 
 
 @bug("knocks on and on", fault="F67")
 def _knocks() -> None:
     """What fails is told to the gate as an answer, and everybody goes on trying."""
-    from campaigns.sending import heard
+    from campaigns.sending import in_flight
 
-    patch(heard, "FAILING", set())
+    patch(in_flight, "FAILING", set())
 
 
 @bug("the dead are tried again", fault="F36")

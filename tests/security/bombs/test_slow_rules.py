@@ -9,11 +9,11 @@ from pytest import MonkeyPatch
 
 from campaigns.admin.audience import inquiry
 from campaigns.api import audiences
-from campaigns.audiences import audience, reach, sampling, vocabulary
+from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
 from campaigns.planning import outlook
-from campaigns.planning.launch_check import report
+from campaigns.planning.launch_check import launch_report
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -31,18 +31,18 @@ ASLEEP = Sql("(SELECT pg_sleep(60) IS NULL)")
 def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     """An audience whose rules keep PostgreSQL busy, and budgets that a test can wait for."""
     make_people(project, 2)
-    for module in (audience, outlook, reach):
+    for module in (selection, why, outlook, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
-    monkeypatch.setattr(sampling, "SAMPLE_SECONDS", AT_ONCE)
-    monkeypatch.setattr(sampling, "PART_SECONDS", AT_ONCE)
+    monkeypatch.setattr(estimating, "SAMPLE_SECONDS", AT_ONCE)
+    monkeypatch.setattr(estimating, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
-    everybody = sampling.Part(PEOPLE_AND_DEVICES, 1)
-    monkeypatch.setattr(sampling, "part", lambda: everybody)
+    everybody = estimating.Part(PEOPLE_AND_DEVICES, 1)
+    monkeypatch.setattr(estimating, "part", lambda: everybody)
     monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audiences, "EXPLAINING_SECONDS", AT_ONCE)
-    monkeypatch.setattr(report, "SAMPLING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(launch_report, "SAMPLING_SECONDS", AT_ONCE)
     return make_audience(project, rules={"field": "locale", "op": "eq", "value": "en"})
 
 

@@ -1,14 +1,18 @@
-"""Why the rate of a sending run is what it is, in words for its page and for programs."""
+"""Why a run's rate is what it is, or would be, in words for its page and for programs."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from campaigns.planning.launch_check import forecast
+from campaigns.planning.launch_check.forecast import in_workers
 from campaigns.runs.run import Run
-from notifications.pace.pacing import Limit, PaceNow, full_rate, pace_of
+from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
@@ -45,7 +49,7 @@ WORDS = {
 }
 
 
-def pace_of_run(run: Run) -> PaceNow:
+def allowed_now(run: Run) -> PaceNow:
     """What the gate allows it at this moment."""
     return pace_of(run.project, run.reference, run.rate_per_second)
 
@@ -65,6 +69,23 @@ def number(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}".removesuffix(".0")
 
 
-def in_workers(count: int) -> str:
-    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
-    return said % {"count": count}
+@dataclass(frozen=True)
+class Said:
+    """A sentence or two; empty when the run has ended."""
+
+    words: str = ""
+    away: bool = False  # FCM is: that belongs to the top of the page
+
+
+def beside_the_rate(run: Run, now: datetime) -> Said:
+    if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
+        planned = forecast.pace(run.project, run.rate_per_second)
+        said = _("At most %(rate)s: %(limit)s.")
+        return Said(said % {"rate": number(planned.rate), "limit": planned.limit})
+    if run.state == Run.State.PAUSED:
+        return Said(_("Paused: nothing leaves."))
+    if run.state != Run.State.SENDING:
+        return Said()
+    allowed = allowed_now(run)
+    words = in_plain_words(run, allowed, now)
+    return Said(words, away=allowed.limit is Limit.FAILING)

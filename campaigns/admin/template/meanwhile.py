@@ -8,15 +8,15 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from campaigns.admin import two_writers
 from campaigns.texts.comparison import Merged, changes
 from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
 from campaigns.texts.template import Template
-from campaigns.texts.writing import two_writers
 from notifications.staff import actors
 
 
 @dataclass(frozen=True)
-class Meanwhile(two_writers.Meanwhile):
+class TextMeanwhile(two_writers.Meanwhile):
     """What they saved is kept as a revision, whatever one saves over it."""
 
     last: TemplateRevision
@@ -28,7 +28,7 @@ def who(actor: str) -> str:
 
 def look(
     template: Template, seen: int | None, mine: Mapping[str, Any]
-) -> tuple[Meanwhile, Merged] | None:
+) -> tuple[TextMeanwhile, Merged] | None:
     """None while nobody else changed the text since `seen`, or wrote just the same.
 
     `mine` holds what the form understood; a part it could not read is disputed if they changed it.
@@ -47,4 +47,4 @@ def look(
     if merged is None:
         return None
     by = list(dict.fromkeys(who(one.by) for one in saved))
-    return Meanwhile(by, merged.taken, merged.disputed, saved[0]), merged
+    return TextMeanwhile(by, merged.taken, merged.disputed, saved[0]), merged

@@ -1,7 +1,7 @@
 """The pace: one gate per Firebase project in Redis for all processes, asked once per window.
 
 The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
-(`pacing_alone.py`), so the sum stays under the limit; the gate is never simply open.
+(`share.py`), so the sum stays under the limit; the gate is never simply open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from redis.commands.core import Script
 from redis.retry import Retry
 
 from notifications.pace.heard import LONGEST_CLOSURE, Heard
-from notifications.pace.pacing_alone import share_of
+from notifications.pace.share import share_of
 from notifications.people.project import Project
 
 COLD = 0.05  # of the full rate: where a ramp begins
@@ -69,7 +69,7 @@ class Grant:
     limit: Limit
 
     @property
-    def is_probe(self) -> bool:
+    def is_trial(self) -> bool:
         """The one message that tries whether FCM is back. The next `take` must tell its answer."""
         return self.granted > 0 and self.limit is Limit.FAILING
 
@@ -102,19 +102,19 @@ class Gate:
         self.clock = clock
         self._share = share_of(_key(project))
         self._untold = Heard()
-        self._tried = False  # our last message was a probe
+        self._tried = False  # our last message was a trial
 
     def take(self, wanted: int, heard: Heard, *, idle: bool = True) -> Grant:
         """Tell what came back, and ask for as many as `wanted`.
 
-        Not `idle`: requests are on their way whose answers could be taken for a probe's.
+        Not `idle`: requests are on their way whose answers could be taken for a trial's.
         """
         heard = replace(heard, tried=self._tried)
         self._untold += heard
         if heard.closes_for:
             self._share.close(self._clock() + heard.closes_for)
         grant = self._by_the_gate(wanted, idle) or self._alone(wanted, idle, heard)
-        self._tried = grant.is_probe
+        self._tried = grant.is_trial
         return grant
 
     def _by_the_gate(self, wanted: int, idle: bool) -> Grant | None:

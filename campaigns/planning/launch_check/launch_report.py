@@ -16,8 +16,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
-from campaigns.audiences.audience import sample
 from campaigns.audiences.reach import Reach
+from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import doubts, forecast, losses
@@ -38,7 +38,7 @@ COMING = 3
 
 
 @dataclass(frozen=True)
-class Report:
+class LaunchReport:
     """Of one campaign, at one moment."""
 
     campaign: Campaign

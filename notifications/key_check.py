@@ -1,4 +1,4 @@
-"""The probe: does this project's key work? FCM's answer to one message, in plain words.
+"""The key check: does this project's key work? FCM's answer to one message, in plain words.
 
 The message is only validated and its address is made up, so nothing reaches a phone: FCM proves
 the key when it gets as far as disliking the address. The token is minted anew, because one from
@@ -35,14 +35,14 @@ FCM_HAS_READ_IT = ("INVALID_ARGUMENT", "UNREGISTERED", "THIRD_PARTY_AUTH_ERROR")
 
 
 @dataclass(frozen=True)
-class Probe:
+class KeyCheck:
     ok: bool
     words: str
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the probe's message was answered, reduced to what tells the cases apart."""
+    """What the message was answered, reduced to what tells the cases apart."""
 
     http: int
     code: str = ""  # FcmError's: FCM itself has spoken
@@ -56,7 +56,7 @@ class Reply:
         return " " + gettext("FCM answered HTTP %(status)s.") % {"status": self.http}
 
 
-def probe(project: Project) -> Probe:
+def check_key(project: Project) -> KeyCheck:
     """Ask FCM. Whatever happens on the way is an answer too."""
     try:
         minter = dispatch.minter_of(project)
@@ -64,22 +64,22 @@ def probe(project: Project) -> Probe:
             return wrong
         reply = dispatch.in_loop(_ask(project, minter)).result(timeout=SECONDS)
     except BadCredentials as error:
-        return Probe(False, str(error))
+        return KeyCheck(False, str(error))
     except TokenUnavailable as error:
         said = gettext("No token could be had, so the key is not proven: %(why)s.")
-        return Probe(False, f"{said % {'why': error}} {THE_WAY}")
+        return KeyCheck(False, f"{said % {'why': error}} {THE_WAY}")
     except (aiohttp.ClientError, OSError, TookTooLong, TimeoutError) as error:
         # Its text, not its repr: that one shows the request's headers, and so the token.
         why = str(error) or type(error).__name__
         said = gettext("FCM could not be reached (%(why)s).")
-        return Probe(False, f"{said % {'why': why[:200]}} {THE_WAY}")
+        return KeyCheck(False, f"{said % {'why': why[:200]}} {THE_WAY}")
     return in_plain_words(reply, project)
 
 
 THE_WAY = gettext_lazy("Check this machine's network, DNS and firewall, then try again.")
 
 
-def _of_another_project(project: Project) -> Probe | None:
+def _of_another_project(project: Project) -> KeyCheck | None:
     if project.uses_default_credentials:
         return None
     owner = ServiceAccount.objects.get(project=project).open()["project_id"]
@@ -89,11 +89,11 @@ def _of_another_project(project: Project) -> Probe | None:
         "The key belongs to the Firebase project “%(owner)s”, but this project sends as "
         "“%(project)s”. Set that project's key, or correct the ID."
     )
-    return Probe(False, said % {"owner": owner, "project": project.firebase_project_id})
+    return KeyCheck(False, said % {"owner": owner, "project": project.firebase_project_id})
 
 
 async def _ask(project: Project, minter: Minter) -> Reply:
-    gateway = _ProbingGateway(
+    gateway = _CheckingGateway(
         endpoint=project.endpoint,
         firebase_project_id=project.firebase_project_id,
         tokens=AccessTokens(minter, shared=False),
@@ -106,7 +106,7 @@ async def _ask(project: Project, minter: Minter) -> Reply:
         await gateway.close()
 
 
-class _ProbingGateway(FcmGateway):
+class _CheckingGateway(FcmGateway):
     """The gateway that sends, asked for once what it never asks while it sends."""
 
     async def ask(self) -> Reply:
@@ -133,12 +133,12 @@ def _text(value: Any) -> str:
     return value[:300] if isinstance(value, str) else ""
 
 
-def in_plain_words(reply: Reply, project: Project) -> Probe:
+def in_plain_words(reply: Reply, project: Project) -> KeyCheck:
     """What the answer says about the key, and what to do. The first row that fits wins."""
     name = project.firebase_project_id
     if reply.http == 200 or (reply.code in FCM_HAS_READ_IT and reply.http in (400, 401, 404)):
         works = gettext("The key works: FCM read a test message. Nothing was sent.")
-        return Probe(True, works)
+        return KeyCheck(True, works)
     for fits, words in (
         (_is_of_another_sender(reply),
          gettext("The key belongs to another Firebase project than {project}.")),
@@ -156,9 +156,9 @@ def in_plain_words(reply: Reply, project: Project) -> Probe:
         (reply.http >= 500, gettext("FCM has trouble of its own. Try again in a minute.")),
     ):  # fmt: skip
         if fits:
-            return Probe(False, str(words).format(project=name) + reply.said)
+            return KeyCheck(False, str(words).format(project=name) + reply.said)
     said = gettext("FCM gave an answer we do not know, HTTP %(status)s.")
-    return Probe(False, said % {"status": reply.http} + reply.said)
+    return KeyCheck(False, said % {"status": reply.http} + reply.said)
 
 
 SWITCHED_OFF = gettext_lazy(
