@@ -10,6 +10,7 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
+from django.utils.translation import _trans
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -38,6 +39,17 @@ def test_who_is_not_a_sender_cannot_launch(role: Role, project: Project) -> None
     assert reply.status_code == 403
     assert f"You are {role.word}; this needs Sender" in text_of(reply)
     assert not Run.objects.exists()
+
+
+def test_a_roles_word_needs_no_colon_in_its_language(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translations = {"Viewer": "Looker: on", "Sender": "Posts – all"}
+    monkeypatch.setattr(_trans, "gettext", lambda words: translations.get(words, words))
+    campaign = make_campaign(project)
+    reply: Any = desk_of(Role.VIEWER).confirm("campaigns_campaign_launch", campaign.pk)
+    assert "You are Looker: on; this needs Posts – all" in text_of(reply)
+    assert f"{Role.VIEWER.label}" == "Looker: on: sees people, texts, runs and results"
 
 
 @pytest.mark.parametrize("role", [Role.SENDER, Role.OPERATOR, Role.OWNER])
