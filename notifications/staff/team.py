@@ -33,7 +33,7 @@ class Role(models.TextChoices):
 
     _word: Any
 
-    def __new__(cls, value: str, word: Any) -> Role:
+    def __new__(cls, value: str, word: Any = "") -> Role:
         role = str.__new__(cls, value)
         role._value_, role._word = value, word
         return role

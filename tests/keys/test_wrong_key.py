@@ -130,4 +130,4 @@ def test_when_nobody_can_the_run_asks_a_person(run: Run, monkeypatch: pytest.Mon
     send(run)
     assert (run.state, run.cause) == ("paused", "bad_credentials")
     assert run.detail_code == "quoted"
-    assert "encrypted with another CREDENTIALS_KEY" in run.detail_args["words"]
+    assert "encrypted with another CREDENTIALS_KEY" in str(run.detail_args)

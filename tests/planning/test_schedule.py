@@ -91,7 +91,7 @@ def test_a_preparation_that_cannot_work_pauses_and_says_why(run: Run, due_at: da
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
     assert run.detail_code == "rules_broken"
-    assert "rules.value: must be a number" in run.detail_args["problem"]
+    assert "rules.value: must be a number" in str(run.detail_args)
 
 
 @pytest.mark.parametrize("language", ["", "ko"])
@@ -107,5 +107,5 @@ def test_a_run_whose_text_breaks_a_later_cap_pauses_instead_of_skipping_everybod
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
-    assert run.detail_code == "text_broken" and "at most 100 tags" in run.detail_args["problem"]
+    assert run.detail_code == "text_broken" and "at most 100 tags" in str(run.detail_args)
     assert not Delivery.objects.filter(run_id=run.pk).exists()

@@ -10,7 +10,6 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
-from django.utils.translation import _trans
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -45,7 +44,9 @@ def test_a_roles_word_needs_no_colon_in_its_language(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translations = {"Viewer": "Looker: on", "Sender": "Posts – all"}
-    monkeypatch.setattr(_trans, "gettext", lambda words: translations.get(words, words))
+    monkeypatch.setattr(
+        "django.utils.translation._trans.gettext", lambda words: translations.get(words, words)
+    )
     campaign = make_campaign(project)
     reply: Any = desk_of(Role.VIEWER).confirm("campaigns_campaign_launch", campaign.pk)
     assert "You are Looker: on; this needs Posts – all" in text_of(reply)

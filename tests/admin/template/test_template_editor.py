@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils.translation import _trans
 
 from notifications.people.project import Project
 from notifications.staff.team import Role, TeamMember
@@ -135,7 +134,9 @@ def test_the_place_of_a_mistake_is_known_whatever_a_language_calls_it(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translations = {"line %(line)s, column %(column)s": "somewhere"}
-    monkeypatch.setattr(_trans, "gettext", lambda words: translations.get(words, words))
+    monkeypatch.setattr(
+        "django.utils.translation._trans.gettext", lambda words: translations.get(words, words)
+    )
     texts = {"title": "{{ x | uper }}", "locales": '{"ko": {"body": "하나\\n둘 {{ x | uper }}"}}'}
     html = preview(desk, project, **texts)
     assert 'data-field="title" data-locale="" data-line="1" data-column="8"' in html
