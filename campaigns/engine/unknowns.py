@@ -15,10 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.ledger import MOST_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.run import Run
-from campaigns.sending.judging import MOST_COPIES
 
 
 def undecided(run: Run) -> int:
