@@ -56,7 +56,7 @@ def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
     column: Any = Campaign._meta.get_field(setting.field)
     kind, given = serializers.ModelSerializer().build_standard_field(setting.field, column)
     given.pop("label", None)
-    given.setdefault("help_text", f"{setting.words}.")
+    given["help_text"] = setting.hint
     if column.choices:
         codes = " or ".join(code for code, _ in column.choices)
         given["error_messages"] = {"invalid_choice": f"Use {codes}."}
