@@ -41,13 +41,9 @@ STATE_COLOURS = {
     "finished": "success",
     "cancelled": "",
 }
-NEXT_STEP = {
-    "scheduled": gettext_lazy("Starts by itself"),
-    "preparing": gettext_lazy("Watch it"),
-    "sending": gettext_lazy("Watch it"),
-    "paused": gettext_lazy("Decide: resume or cancel"),
-    "finished": gettext_lazy("See the result"),
-    "cancelled": gettext_lazy("Duplicate to send again"),
+NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
+    Run.State.SCHEDULED: gettext_lazy("Starts by itself"),
+    Run.State.CANCELLED: gettext_lazy("Duplicate to send again"),
 }
 
 
