@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
+from django.utils.translation import gettext_noop
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.recurrence import following, next_start
@@ -99,7 +100,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(
                     "carillon",
-                    "left out",
+                    gettext_noop("left out"),
                     run,
                     project=run.project,
                     campaign=campaign.name,
