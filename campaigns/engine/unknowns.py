@@ -80,7 +80,7 @@ WITH taken AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
          released)
-    -- One try, or the release before would leave the row behind.
+    -- One try, for the release before: it would leave the row behind.
     SELECT %(run)s, seq, %(chunk)s, 1, now(), now(), reason, ambiguous,
         CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
         CASE WHEN ambiguous THEN %(attempt)s END

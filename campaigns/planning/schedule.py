@@ -108,7 +108,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 )
             return run
     except IntegrityError:
-        return None  # a sweep of the release before was faster
+        return None  # for the release before, whose sweep was faster
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:

@@ -116,7 +116,7 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
-    # How many such requests. Empty: written by the release before, which kept no count.
+    # How many such requests. Empty for the release before, which keeps no count.
     copies = models.PositiveSmallIntegerField(null=True)
     # The chunk's fence when a person said “send again” though the outcome was unknown.
     released = models.PositiveIntegerField(null=True)

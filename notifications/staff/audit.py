@@ -42,7 +42,7 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    # Empty, all three, in an entry of the release before: it has the text alone.
+    # For the release before they may be empty, all three: its entries have the text alone.
     subject_kind = models.CharField(
         max_length=30, blank=True, editable=False, default="", db_default=""
     )
@@ -69,7 +69,7 @@ class AuditEntry(models.Model):
                 condition=Q(subject_id__isnull=False),
                 name="audit_of_a_row",
             ),
-            # What the release before wrote of a row. The trail cannot be changed, so it stays.
+            # For the release before: what it wrote of a row. The trail cannot be changed: it stays.
             models.Index(
                 fields=["subject", "-id"],
                 condition=Q(subject_kind=""),
@@ -89,7 +89,7 @@ class AuditEntry(models.Model):
 
 
 def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
-    """What was done to these. Of the release before: what names them as they are called now."""
+    """What was done to these. For the release before: what names them as they are called now."""
     about = Q()
     for row in rows:
         subject = subjects.of(row)
