@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from campaigns.engine import unknowns
 from campaigns.planning import moving, schedule
@@ -29,14 +29,14 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
     """Raises Campaign.NotReady or Campaign.AlreadyLaunched; then nothing was changed."""
     with transaction.atomic():
         run = campaign.launch(by=by, now=now)
-        _record(run, by, "launched")
+        _record(run, by, gettext_noop("launched"))
     return run
 
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
         run.pause(Cause.BY_HAND, details.of("by_hand", who=by))
-        _record(run, by, "paused")
+        _record(run, by, gettext_noop("paused"))
 
 
 def resume(run: Run, *, by: str) -> None:
@@ -47,7 +47,7 @@ def resume(run: Run, *, by: str) -> None:
         states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
         stopped = run.chunks.filter(state__in=states)
         stopped.update(state=Chunk.State.WAITING, lapses=0)
-        _record(run, by, "resumed")
+        _record(run, by, gettext_noop("resumed"))
 
 
 def cancel(run: Run, *, by: str) -> None:
@@ -57,7 +57,7 @@ def cancel(run: Run, *, by: str) -> None:
             run.cancel()
         else:
             schedule.leave_out(run, by=by, now=timezone.now())
-        _record(run, by, "cancelled")
+        _record(run, by, gettext_noop("cancelled"))
 
 
 def stop(campaign: Campaign, *, by: str) -> Run:
@@ -72,9 +72,9 @@ def stop(campaign: Campaign, *, by: str) -> Run:
             raise Run.InvalidMove(said % {"campaign": campaign})
         for run in series.waiting(campaign.pk).select_for_update(no_key=True):
             run.cancel()
-            _record(run, by, "cancelled")
+            _record(run, by, gettext_noop("cancelled"))
         Run.objects.filter(pk=last.pk).update(series_stopped_at=Now())
-        audit.record(by, "stopped the series of", campaign, project=campaign.project)
+        audit.record(by, gettext_noop("stopped the series of"), campaign, project=campaign.project)
     last.refresh_from_db()
     return last
 
@@ -84,7 +84,7 @@ def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
     with transaction.atomic():
         before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
         changes = {"rate_per_second": [before, rate_per_second]}
-        _record(run, by, "changed the rate of", changes=changes)
+        _record(run, by, gettext_noop("changed the rate of"), changes=changes)
 
 
 def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> None:
@@ -97,7 +97,7 @@ def restore_devices(run: Run, *, by: str) -> int:
     with transaction.atomic():
         restored = device.restore(run.reference)
         if restored:
-            _record(run, by, "restored devices", devices=restored)
+            _record(run, by, gettext_noop("restored devices"), devices=restored)
     return restored
 
 
@@ -106,7 +106,7 @@ def send_again(run: Run, *, by: str) -> int:
     with transaction.atomic():
         count = unknowns.send_again(run)
         if count:
-            _record(run, by, "sent again to the unknown of", recipients=count)
+            _record(run, by, gettext_noop("sent again to the unknown of"), recipients=count)
     return count
 
 
@@ -115,7 +115,7 @@ def keep_unknown(run: Run, *, by: str) -> int:
     with transaction.atomic():
         count = unknowns.let_be(run)
         if count:
-            _record(run, by, "let be the unknown of", recipients=count)
+            _record(run, by, gettext_noop("let be the unknown of"), recipients=count)
     return count
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Words = str | _StrPromise
 
 STATE = Run.State
-MAX_RATE = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)

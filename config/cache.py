@@ -26,7 +26,7 @@ def in_redis(address: str) -> dict[str, Any]:
     return {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": address,
-        # The release before, which pickles, runs beside this one: each reads its own.
+        # For the release before, which pickles and runs beside this one: each reads its own.
         "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.AsJson",

@@ -21,6 +21,7 @@ OF_THE_PRODUCT = [path for path in OWN if path.relative_to(ROOT).parts[0] in PRO
 FOR_DJANGO = {"management", "commands", "templatetags"}  # it finds what lies in them by name
 ROOMS = sorted({path.parent for path in OF_THE_PRODUCT if path.parent.name not in FOR_DJANGO})
 A_DOZEN = 12
+ENDING = "release before"  # what stands only for it, the next one drops
 IMPORTS = (ast.Import, ast.ImportFrom)
 A_REASON = re.compile("# (?!noqa)")
 
@@ -68,3 +69,17 @@ def late_imports(path: Path) -> Iterator[int]:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = [node for node in ast.walk(function) if isinstance(node, IMPORTS)]
             yield from sorted(node.lineno for node in inside)[:1]
+
+
+def test_what_stands_only_for_the_release_before_is_marked_so_and_listed() -> None:
+    texts = {path: " ".join(path.read_text().lower().split()) for path in OF_THE_PRODUCT}
+    for_it = {path: text for path, text in texts.items() if ENDING in text}
+    unmarked = [
+        named(path)
+        for path, text in for_it.items()
+        if text.count(ENDING) != text.count(f"for the {ENDING}")
+    ]
+    assert unmarked == []
+    section = (ROOT / "docs" / "operating.md").read_text().partition("### What ends with")[2]
+    listed = set(re.findall(r"`((?:campaigns|config|notifications)/[a-z_/]+\.py)`", section))
+    assert {named(path) for path in for_it} == listed

@@ -19,6 +19,7 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
+from campaigns.runs import policy
 from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -56,7 +57,7 @@ def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
     column: Any = Campaign._meta.get_field(setting.field)
     kind, given = serializers.ModelSerializer().build_standard_field(setting.field, column)
     given.pop("label", None)
-    given.setdefault("help_text", f"{setting.words}.")
+    given["help_text"] = setting.hint
     if column.choices:
         codes = " or ".join(code for code, _ in column.choices)
         given["error_messages"] = {"invalid_choice": f"Use {codes}."}
@@ -154,7 +155,7 @@ class CampaignById(RowView[Campaign]):
 
 def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
     zone = campaign.project.timezone
-    anytime = {"schedule_kind": "now", **schedules.NEVER, "timezone": zone}
+    anytime = {"schedule_kind": "now", **policy.NEVER, "timezone": zone}
     schedule = given.pop("schedule", anytime)
     for name, value in {**DEFAULTS, **given, **schedule}.items():
         setattr(campaign, name, value)

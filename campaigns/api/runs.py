@@ -13,8 +13,9 @@ from rest_framework.response import Response
 
 from campaigns import verbs
 from campaigns.results import reports, why_this_rate
+from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums
-from campaigns.runs.reasons import Cause, with_advice
+from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 from notifications.api.ground import pages
@@ -115,7 +116,8 @@ def _pace(run: Run) -> dict[str, Any]:
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:
     cause = "" if run.state in ENDED else run.cause  # such a run waits for nobody any more
-    text = f"{with_advice(cause)} {run.detail}".strip() if cause else None
+    said = (cause_in_words(cause), str(NEXT_STEP.get(cause, "")), run.detail)
+    text = " ".join(filter(None, said)) if cause else None
     return {
         "id": run.pk,
         "campaign": run.campaign_id,

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from rest_framework import serializers
 
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.policy import TIMES
+from campaigns.runs.policy import NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone
@@ -21,9 +21,8 @@ Found = TypeVar("Found")
 TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
-TAKEN = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
-KIND_OF = {"at": "at", "repeat": "recurring", "until": "recurring"}
-NEVER = {"at": None, "repeat": "", "until": None}
+# The kind to use for each of them.
+KIND_OF = {name: kind for kind in reversed(TIMES_OF) for name in TIMES_OF[kind]}
 # What a program calls a campaign's own fields.
 PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 
@@ -31,7 +30,7 @@ PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 class ScheduleSerializer(StrictSerializer):
     """When: at once, at a time, or again and again."""
 
-    may_lack = frozenset({"at", "repeat", "until"})
+    may_lack = frozenset(NEVER)
 
     kind = serializers.ChoiceField(
         choices=Campaign.Schedule.choices,
@@ -57,8 +56,8 @@ class ScheduleSerializer(StrictSerializer):
         """The campaign's own fields."""
         zone = attrs.get("timezone")
         own = {"schedule_kind": attrs["kind"], "timezone": zone or self.context["project"].timezone}
-        for name in {"at", "repeat", "until"} - set(TAKEN[attrs["kind"]]):
-            if name in attrs:
+        for name in NEVER:
+            if name in attrs and name not in TIMES_OF[attrs["kind"]]:
                 _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
         if attrs["kind"] == Campaign.Schedule.NOW:
             return {**own, **NEVER}
@@ -76,7 +75,7 @@ class ScheduleSerializer(StrictSerializer):
 
 def shown(campaign: Campaign) -> dict[str, Any]:
     """What would be written to have it so."""
-    names = TAKEN[campaign.schedule_kind]
+    names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
 

@@ -15,8 +15,9 @@ from campaigns import tasks
 from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, possible
 from campaigns.planning.moving import WrongTime
+from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
-from campaigns.verbs import CHANGE_RATE, MAX_RATE, MOVE, Verb
+from campaigns.verbs import CHANGE_RATE, MOVE, Verb
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
@@ -31,7 +32,7 @@ class RateSerializer(StrictSerializer):
         min_value=1,
         max_value=MAX_RATE,
         allow_null=True,
-        help_text="null: as fast as the project's quota allows.",
+        help_text=BY_FIELD["rate_per_second"].hint,
     )
 
 

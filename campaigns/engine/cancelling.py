@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk, free_lapsed
-from campaigns.runs.ledger import COPIES
+from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from notifications.postgres import clock
@@ -51,7 +51,7 @@ WITH left_behind AS (
     SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
     WHERE chunk_id = %(chunk)s AND settled_at IS NULL
     UNION ALL
-    SELECT seq, {COPIES} FROM campaigns_retry t WHERE chunk_id = %(chunk)s AND ambiguous
+    SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id = %(chunk)s AND ambiguous
 ), interrupted AS (
     SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
 ), closed AS (

@@ -99,7 +99,7 @@ def _add(run: Run) -> None:
 
 
 def _add_people(run: Run) -> None:
-    """Begun by the release before: it goes by person, and locks the run's row while it freezes."""
+    """For the release before, which began it: by person, the run's row locked while it freezes."""
     run.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
     if run.frozen_through is None:
         return

@@ -15,10 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.ledger import MOST_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.run import Run
-from campaigns.sending.judging import MOST_COPIES
 
 
 def undecided(run: Run) -> int:
@@ -81,7 +80,7 @@ WITH taken AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
          released)
-    -- One try, or the release before would leave the row behind.
+    -- One try, for the release before: it would leave the row behind.
     SELECT %(run)s, seq, %(chunk)s, 1, now(), now(), reason, ambiguous,
         CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
         CASE WHEN ambiguous THEN %(attempt)s END

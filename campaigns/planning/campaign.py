@@ -19,7 +19,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs import series
-from campaigns.runs.policy import POLICY, TIMES
+from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.rendering import Renderer
@@ -46,6 +46,8 @@ class Campaign(OfProject):
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="campaigns")
+    # How it is sent: policy.py has the words that people read. Those of these columns stand in the
+    # migrations, and nothing shows them.
     schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
     at = models.DateTimeField(null=True, blank=True)
     repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
@@ -56,9 +58,7 @@ class Campaign(OfProject):
     max_lateness_seconds = models.PositiveIntegerField(
         default=900,
         validators=[MaxValueValidator(7 * 86_400)],
-        help_text=gettext_lazy(
-            "If we could not start within this time, ask a person instead of sending late."
-        ),
+        help_text="If we could not start within this time, ask a person instead of sending late.",
     )
     on_unknown = models.CharField(
         "when an answer is lost",
@@ -69,23 +69,19 @@ class Campaign(OfProject):
     rate_per_second = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text=gettext_lazy("Empty: as fast as the project's quota allows."),
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RATE)],
+        help_text="Empty: as fast as the project's quota allows.",
     )
     ttl_seconds = models.PositiveIntegerField(
         "worth showing for",
         default=86_400,
         validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL)],
-        help_text=gettext_lazy(
-            "Seconds from the start; a phone that comes online later shows nothing."
-        ),
+        help_text="Seconds from the start; a phone that comes online later shows nothing.",
     )
     analytics_label = models.CharField(
         max_length=50,
         blank=True,
-        help_text=gettext_lazy(
-            "Names this campaign in Firebase's reports. Empty: made from its name."
-        ),
+        help_text="Names this campaign in Firebase's reports. Empty: made from its name.",
     )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -61,7 +62,7 @@ def set_tags(campaign: Campaign, tags: list[str], *, by: str) -> None:
         return
     with transaction.atomic():
         campaign.save(update_fields=["tags"])
-        _record(campaign, by, "tagged", {"tags": [before, tags]})
+        _record(campaign, by, gettext_noop("tagged"), {"tags": [before, tags]})
 
 
 def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None:
@@ -106,7 +107,7 @@ def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
 def _stamp(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
     campaign.archived_at = at
     campaign.save(update_fields=["archived_at"])
-    _record(campaign, by, "archived" if at else "brought back", {})
+    _record(campaign, by, gettext_noop("archived") if at else "brought back", {})
     return campaign
 
 

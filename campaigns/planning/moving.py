@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -57,7 +58,7 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
             timed.update(at=to)
         audit.record(
             by,
-            "moved",
+            gettext_noop("moved"),
             run,
             project=run.project,
             changes={"scheduled_at": [was.isoformat(), to.isoformat()]},

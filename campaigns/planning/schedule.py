@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
+from django.utils.translation import gettext_noop
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import absence, details
@@ -106,7 +107,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(
                     "carillon",
-                    "left out",
+                    gettext_noop("left out"),
                     run,
                     project=run.project,
                     campaign=campaign.name,
@@ -114,7 +115,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 )
             return run
     except IntegrityError:
-        return None  # a sweep of the release before was faster
+        return None  # for the release before, whose sweep was faster
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:

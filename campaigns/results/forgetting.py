@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from campaigns.runs.ledger import drop_partition
 from campaigns.runs.run import Run
@@ -38,6 +38,6 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM campaigns_window WHERE run_id = %s", [run.pk])
         audit.record(
-            by, "forgot the recipients of", run, project=run.project,
+            by, gettext_noop("forgot the recipients of"), run, project=run.project,
             campaign=run.campaign.name,
         )  # fmt: skip

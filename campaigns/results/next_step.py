@@ -1,4 +1,4 @@
-"""What a person can do about a pause; the cause itself says what happened."""
+"""What a person can do about a pause, on its page and in the API; the cause says what happened."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ NEXT_STEP: dict[str, str | Promise] = {
     Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),
     Cause.LATE: _("Resume to send it now, late as it is. Cancel if it makes no sense any more."),
     Cause.AWAY: _(
-        "If the database was restored, people called waiting here may have got it already: compare "
+        "If the database was restored, people called waiting may have got it already: compare "
         "with what FCM reports, and cancel. If the system was only off, resume."
     ),
-    Cause.BAD_CREDENTIALS: _("Open the project, set a working service account, then resume here."),
+    Cause.BAD_CREDENTIALS: _("Open the project, set a working service account, then resume."),
     Cause.UNAUTHORISED: _(
         "Give the service account the role “Firebase Cloud Messaging API Admin” in "
-        "the Google Cloud console, then resume here."
+        "the Google Cloud console, then resume."
     ),
     Cause.WRONG_PROJECT: _(
         "Compare the Firebase project ID of the project with the Firebase "
-        "console, correct it, then resume here."
+        "console, correct it, then resume."
     ),
     Cause.OTHER_PROJECT: _(
         "Set the service account of the Firebase project that the app was built "

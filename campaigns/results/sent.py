@@ -31,8 +31,8 @@ class Sent:
 
 
 # Found by the index that freezing makes at its end; until then all of the run is looked through.
-# What the release before froze has none, but is numbered in the order of its people's ids:
-# twenty-two looks into its primary key find anybody among 5,000,000.
+# For the release before: what it froze has none, but is numbered in the order of its people's ids,
+# and twenty-two looks into its primary key find anybody among 5,000,000.
 FIND = """
 WITH RECURSIVE run (id, planned, by_device) AS (
     SELECT id, planned, unfrozen IS NOT NULL OR to_regclass(%(index)s || id) IS NOT NULL

@@ -111,7 +111,7 @@ def columns(detail: Detail | str) -> dict[str, Any]:
 
 
 def in_english(code: str, args: Mapping[str, Any]) -> str:
-    """What the release before keeps, shows, and takes for “left out” where no cause stands beside.
+    """For the release before: it keeps and shows it, and without a cause takes it for “left out”.
 
     Expand, then contract: nothing of this release takes it apart, and it ends with that one.
     """
@@ -120,9 +120,9 @@ def in_english(code: str, args: Mapping[str, Any]) -> str:
 
 
 def in_words(code: str, args: Any, english: str) -> str:
-    """For who reads it now. A row of the release before has its English alone; so has one that it
-    paused after us, beside our code of an earlier pause. The next release may give a code of ours
-    other arguments.
+    """For who reads it now. For the release before, the English alone of its rows, and of one that
+    it paused after us, beside our code of an earlier pause. The next release may give a code of
+    ours other arguments.
     """
     with suppress(*MISFITS):
         if in_english(code, args or {}) == english:

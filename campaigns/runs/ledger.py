@@ -116,7 +116,7 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
-    # How many such requests. Empty: written by the release before, which kept no count.
+    # How many such requests. Empty for the release before, which keeps no count.
     copies = models.PositiveSmallIntegerField(null=True)
     # The chunk's fence when a person said “send again” though the outcome was unknown.
     released = models.PositiveIntegerField(null=True)
@@ -128,8 +128,17 @@ class Retry(models.Model):
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
 
 
-# The copies of a retry `t`, in SQL. The release before kept no count: then the most there can be.
-COPIES = "CASE WHEN t.ambiguous THEN greatest(1, COALESCE(t.copies, least(2, t.tries))) ELSE 0 END"
+MOST_COPIES = 3  # requests that may have arrived, for anybody, ever
+
+
+def copies(of: str = "") -> str:
+    """Those of a retry, in SQL. For the release before, which kept no count: the most there can be.
+
+    Of a table by that name; without one, of whichever the statement is about.
+    """
+    of = of and f"{of}."
+    counted = f"COALESCE({of}copies, least({MOST_COPIES - 1}, {of}tries))"
+    return f"CASE WHEN {of}ambiguous THEN greatest(1, {counted}) ELSE 0 END"
 
 
 def partition(table: str, run_id: int) -> str:

@@ -83,6 +83,12 @@ POLICY = tuple(setting.field for setting in SETTINGS if setting.held is not Held
 LIVE = tuple(setting.field for setting in SETTINGS if setting.held is Held.LIVE)
 GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
 
+MAX_RATE = 100_000  # messages a second
+BY_FIELD = {setting.field: setting for setting in SETTINGS}
+# Which of its times each kind of schedule takes, and what the others are then.
+TIMES_OF = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
+NEVER = {"at": None, "repeat": "", "until": None}
+
 
 def in_words(row: Any, name: str) -> str:
     """What a campaign or a run has of it, as a person reads it."""
@@ -98,8 +104,7 @@ def in_words(row: Any, name: str) -> str:
 
 def frozen_in(run: Any) -> list[tuple[str, str]]:
     """How it is sent: the name of each setting that says something, and what was frozen of it."""
-    names = {setting.field: str(setting.words) for setting in SETTINGS}
-    return [(names[name], said) for name in POLICY if (said := in_words(run, name))]
+    return [(str(BY_FIELD[name].words), said) for name in POLICY if (said := in_words(run, name))]
 
 
 def of_step(step: str) -> tuple[str, ...]:

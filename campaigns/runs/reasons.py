@@ -6,7 +6,6 @@ A code in the rows, plain words and a next step on the pages.
 from __future__ import annotations
 
 from django.db.models import TextChoices
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
@@ -74,20 +73,6 @@ class Cause(TextChoices):
     BROKEN = "broken", _("It could not go on.")
 
 
-# Where one sentence has to do. The run's own page says at more length what a person can do.
-ADVICE: dict[str, Promise] = {
-    Cause.LATE: _("Resume to send now, or cancel."),
-    Cause.AWAY: _("Resume to send the rest."),
-    Cause.BAD_CREDENTIALS: _("Set a working one, then resume."),
-    Cause.UNAUTHORISED: _("Check the key's role, then resume."),
-    Cause.WRONG_PROJECT: _("Correct its ID, then resume."),
-    Cause.UNKNOWN_ANSWER: _("Check who answers, then resume."),
-    Cause.PLATFORM_KEY: _("Set it there, then resume."),
-    Cause.QUARANTINED: _("Look at them, then resume."),
-    Cause.BROKEN: _("Show the detail to an engineer, then resume or cancel."),
-}
-
-
 def in_words(code: str) -> str:
     """During an upgrade the next release writes codes beside us that we do not know."""
     return str(Reason(code).label) if code in Reason.values else code
@@ -95,7 +80,3 @@ def in_words(code: str) -> str:
 
 def cause_in_words(code: str) -> str:
     return str(Cause(code).label) if code in Cause.values else f"{code}."
-
-
-def with_advice(code: str) -> str:
-    return f"{cause_in_words(code)} {ADVICE.get(code, '')}".strip()

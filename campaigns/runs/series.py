@@ -43,7 +43,7 @@ def waiting(campaign_id: int) -> QuerySet[Run]:
 def left_out(run: Run) -> bool:
     """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
 
-    A detail without a cause says it: the release before keeps only the English of one.
+    A detail without a cause says it; for the release before, its English, as that keeps no other.
     """
     alone = run.cause == "" and run.cause_detail != ""
     return run.state == Run.State.CANCELLED and run.started_at is None and alone
@@ -52,8 +52,8 @@ def left_out(run: Run) -> bool:
 def stopped(last: Run) -> bool:
     """Whether somebody ended the series with its last run.
 
-    The release before does that by cancelling it before it began, and so does whoever cancels an
-    occurrence that none follows.
+    For the release before it is one cancelled before it began, and so it is for whoever cancels
+    an occurrence that none follows.
     """
     unbegun = last.state == Run.State.CANCELLED and last.started_at is None
     return last.series_stopped_at is not None or (unbegun and not left_out(last))

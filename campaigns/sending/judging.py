@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from campaigns.runs.ledger import Delivery, Retry
+from campaigns.runs.ledger import MOST_COPIES, Delivery, Retry
 from campaigns.runs.reasons import NOBODY_KNOWS, Reason
 from campaigns.runs.run import Run
 from campaigns.sending.left import Left
@@ -28,7 +28,6 @@ REFUSED = {
 }
 AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
 
-MOST_COPIES = 3  # requests that may have arrived, for anybody, ever
 MOST_BROKEN = 2  # where the connection broke after the request was written: it likely arrived
 GIVE_UP_AFTER = timedelta(minutes=60)
 FIRST_WAIT = 10.0

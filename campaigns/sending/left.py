@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
 from campaigns.runs.claiming import Claim
-from campaigns.runs.ledger import COPIES
+from campaigns.runs.ledger import copies
 from campaigns.texts.rendering import Reader
 from notifications.values import exact
 
@@ -50,7 +50,7 @@ HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
-    COALESCE(i.windows, 0) + {COPIES} AS copies,
+    COALESCE(i.windows, 0) + {copies("t")} AS copies,
     t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
     -- An address that moved to another person since must not carry this person's text.
     d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL AS gone

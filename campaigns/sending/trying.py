@@ -23,22 +23,18 @@ from django.db.models import (
     Subquery,
     When,
 )
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from campaigns.runs.chunk import SETTLED, Chunk
-from campaigns.runs.ledger import Retry, Window
+from campaigns.runs.ledger import MOST_COPIES, Retry, Window, copies
 from campaigns.runs.run import Run
-from campaigns.sending.judging import MOST_COPIES
 from campaigns.sending.left import Left
 
 RARELY = timedelta(minutes=1)
 SOON = 2 * RARELY  # in which a chunk that could try instead of us comes to its turn
-COPIES_OF_RETRY = Case(
-    When(ambiguous=True, then=Coalesce("copies", MOST_COPIES - 1)),
-    default=0,
-    output_field=IntegerField(),
-)
+COPIES_OF_RETRY = RawSQL(copies(), [], output_field=IntegerField())
 OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
 
 

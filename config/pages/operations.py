@@ -16,6 +16,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
@@ -112,6 +113,6 @@ def sweep_now(request: HttpRequest) -> HttpResponse:
     except tasks.NotRung:
         messages.error(request, _("Redis cannot be reached: runs were looked at, none was rung."))
     else:
-        audit.record(actor(request), "swept", Subject("run"), project=None)
+        audit.record(actor(request), gettext_noop("swept"), Subject("run"), project=None)
         messages.success(request, _("Every unfinished run is looked at now."))
     return HttpResponseRedirect(reverse("admin:operations"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from notifications.fcm.rules import MAX_TTL
+from notifications.fcm.verdicts import DEFAULT_RETRY_AFTER
 
-WITHOUT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 LONGEST_CLOSURE = float(MAX_TTL)  # by then nothing is worth sending
 FEW = 3  # 429s that prove nothing
 
@@ -42,4 +42,4 @@ class Heard:
         if self.retry_after:
             return min(self.retry_after, LONGEST_CLOSURE)
         spent = self.pushed_back >= FEW and self.pushed_back > self.answered
-        return WITHOUT_RETRY_AFTER if spent else 0.0
+        return DEFAULT_RETRY_AFTER if spent else 0.0

@@ -18,23 +18,11 @@ from notifications.staff import subjects
 from notifications.staff.actors import who
 from notifications.staff.subjects import Subject
 
-# The trail keeps English; the pages say these in the reader's language.
+# The trail keeps English; the pages say these in the reader's language. Whoever stands above this
+# app marks its own words where it records them.
 ACTIONS = (
-    *(
-        gettext_noop("created"),
-        gettext_noop("changed"),
-        gettext_noop("deleted"),
-        gettext_noop("erased"),
-        gettext_noop("wrote"),
-    ),
-    *(gettext_noop("launched"), gettext_noop("paused"), gettext_noop("resumed")),
-    *(gettext_noop("cancelled"), gettext_noop("changed the rate of"), gettext_noop("moved")),
-    gettext_noop("stopped the series of"),
-    *(gettext_noop("sent again to the unknown of"), gettext_noop("let be the unknown of")),
-    *(gettext_noop("left out"), gettext_noop("restored devices"), gettext_noop("swept")),
-    gettext_noop("forgot the recipients of"),
-    *(gettext_noop("tagged"), gettext_noop("archived"), gettext_noop("brought back")),
-    *(gettext_noop("changed members"), gettext_noop("retired"), gettext_noop("restored")),
+    *(gettext_noop("created"), gettext_noop("deleted"), gettext_noop("erased")),
+    *(gettext_noop("wrote"), gettext_noop("retired"), gettext_noop("restored")),
     *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
     gettext_noop("resealed"),
     *(gettext_noop("set a password"), gettext_noop("forgot the second factor")),
@@ -43,9 +31,8 @@ ACTIONS = (
     *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
     *(gettext_noop("refused a wrong password for"), gettext_noop("refused a wrong code for")),
 )
-
-
-CHANGES = ("changed", "changed members", "brought back")  # of what a row says, not of what it does
+# Of what a row says, not of what it does.
+CHANGES = (gettext_noop("changed"), gettext_noop("changed members"), gettext_noop("brought back"))
 
 
 class AuditEntry(models.Model):
@@ -55,7 +42,7 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    # Empty, all three, in an entry of the release before: it has the text alone.
+    # For the release before they may be empty, all three: its entries have the text alone.
     subject_kind = models.CharField(
         max_length=30, blank=True, editable=False, default="", db_default=""
     )
@@ -82,7 +69,7 @@ class AuditEntry(models.Model):
                 condition=Q(subject_id__isnull=False),
                 name="audit_of_a_row",
             ),
-            # What the release before wrote of a row. The trail cannot be changed, so it stays.
+            # For the release before: what it wrote of a row. The trail cannot be changed: it stays.
             models.Index(
                 fields=["subject", "-id"],
                 condition=Q(subject_kind=""),
@@ -102,7 +89,7 @@ class AuditEntry(models.Model):
 
 
 def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
-    """What was done to these. Of the release before: what names them as they are called now."""
+    """What was done to these. For the release before: what names them as they are called now."""
     about = Q()
     for row in rows:
         subject = subjects.of(row)

@@ -1,8 +1,9 @@
 """The second factor: a code from an app beside the password, and recovery codes for a lost phone.
 
 Optional for each person. The tables and the arithmetic are django-otp's; wrong codes are counted in
-`guessing.py`. The app's secret is sealed: a copy of the database alone shows nobody's codes. What
-the release before left plain is sealed with the next right code.
+`guessing.py`. The app's secret is sealed: a copy of the database alone shows nobody's codes.
+
+For the release before: what it left plain is sealed with the next right code.
 """
 
 from __future__ import annotations

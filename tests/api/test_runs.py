@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.engine import engine
+from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -63,8 +64,18 @@ def test_a_paused_run_says_why_in_words_and_as_a_code(alice: Caller, ours: Proje
     run.pause(Cause.BAD_CREDENTIALS, "invalid_grant")
     shown = alice.get(f"runs/{run.pk}").json()
     assert shown["cause"]["code"] == "bad_credentials"
-    assert "Set a working one" in shown["reason"]
+    assert "set a working service account" in shown["reason"]
     assert "invalid_grant" in shown["reason"]
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_a_paused_run_says_what_to_do_in_the_words_of_its_page(
+    alice: Caller, ours: Project, cause: Cause
+) -> None:
+    run = make_run(ours, advanced=False)
+    run.pause(cause, "so it was")
+    told = f"{cause.label} {NEXT_STEP[cause]} so it was"
+    assert alice.get(f"runs/{run.pk}").json()["reason"] == told
 
 
 def test_pause_and_resume_are_rung_and_recorded(

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.conf import LazySettings
 
-from notifications.pace.gate import Limit, PaceNow, pace_of
+from notifications.pace.gate import SCRIPT, Limit, PaceNow, pace_of
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 
 NOTHING = Heard()
+OF_BOTH = {"OWN_BURST": "STEP"} | {
+    name: name
+    for name in ("BURST", "ALMOST_ONE", "FEW", "RECENT", "RELAPSE", "FIRST_GAP", "LONGEST_GAP",
+                 "NO_ANSWER", "UNTRIED", "JITTER")
+}  # fmt: skip
 
 
 @pytest.fixture
 def fleet(settings: LazySettings) -> Fleet:
     settings.WORKERS = 4
     return Fleet(Project(pk=1, quota_per_minute=30_000, ramp_seconds=0))
+
+
+def test_a_process_alone_goes_by_the_numbers_of_the_gate() -> None:
+    of_gate = dict(re.findall(r"^local ([A-Z_]+) = ([0-9.]+) ", SCRIPT, re.MULTILINE))
+    for ours, theirs in OF_BOTH.items():
+        assert getattr(share, ours) == float(of_gate[theirs]), ours
 
 
 def test_each_process_keeps_to_its_share_and_starts_empty(fleet: Fleet) -> None:

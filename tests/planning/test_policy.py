@@ -10,10 +10,12 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.admin.campaign import colleagues, steps
 from campaigns.admin.campaign.form import CampaignForm
+from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
+from campaigns.api.steering import RateSerializer
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.policy import LIVE, POLICY, SETTINGS, TIMES, Setting
+from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from tests.given.builders import make_campaign, make_project, make_run
@@ -69,6 +71,19 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
     }
     assert {name: _bounds(fields[name]) for name in promised} == promised
     assert not any(fields[name].required for name in POLICY)
+
+
+def test_the_api_and_the_runs_own_dialog_say_of_it_what_the_campaigns_page_says() -> None:
+    said = {name: field.help_text for name, field in CampaignSerializer().fields.items()}
+    hints = {setting.field: setting.hint for setting in SETTINGS}
+    assert {name: said[name] for name in POLICY} == {name: hints[name] for name in POLICY}
+    for field in (RateSerializer().fields["rate_per_second"], RateDialog.base_fields["rate"]):
+        assert field.help_text == hints["rate_per_second"]
+
+
+def test_each_kind_of_schedule_says_which_of_its_times_it_takes() -> None:
+    assert list(TIMES_OF) == Campaign.Schedule.values
+    assert {name: getattr(Campaign(), name) for name in NEVER} == NEVER
 
 
 def _bounds(field: Any) -> dict[str, Any]:

@@ -159,6 +159,24 @@ def test_nobodys_last_request_is_a_try_while_another_run_has_people_who_were_not
     assert (run.state, run.accepted) == ("finished", 5)
 
 
+def test_whoever_the_release_before_tried_once_may_try_before_a_last_request_is_spent(
+    project: Project, fcm: Fcm, clock: Clock
+) -> None:
+    make_people(project, 3)
+    run = make_run(project)
+    fcm.script("answer", answer="unavailable")
+    while requests_each(run) != [2] * 3:
+        work_for(0.5, run, clock)
+    other = make_run(project)
+    while requests_each(other) != [1] * 3:
+        work_for(0.5, other, clock)
+    Retry.objects.filter(run=other).update(copies=None)  # it keeps no count
+
+    work_for(5, run, clock)
+
+    assert (requests_each(run), run.unknown) == ([2] * 3, 0)
+
+
 def test_where_nobody_else_is_left_a_last_request_is_a_try_once_a_minute(
     project: Project, fcm: Fcm, clock: Clock
 ) -> None:

@@ -33,13 +33,9 @@ from notifications.admin.furniture.page import Page, actor, keep_as_stored, page
 from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
 
-NEXT_STEP = {
-    "scheduled": gettext_lazy("Starts by itself"),
-    "preparing": gettext_lazy("Watch it"),
-    "sending": gettext_lazy("Watch it"),
-    "paused": gettext_lazy("Decide: resume or cancel"),
-    "finished": gettext_lazy("See the result"),
-    "cancelled": gettext_lazy("Duplicate to send again"),
+NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
+    Run.State.SCHEDULED: gettext_lazy("Starts by itself"),
+    Run.State.CANCELLED: gettext_lazy("Duplicate to send again"),
 }
 
 

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.policy import SETTINGS
+from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.people.project import Project
@@ -120,12 +120,11 @@ class CampaignForm(in_place.InPlace):
         return cleaned
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
-        kind = cleaned.get("schedule_kind")
+        shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)
         # What the page hides must not refuse what it shows.
-        hidden = {"now": ("at", "repeat", "until"), "at": ("repeat", "until")}.get(str(kind), ())
-        for name in hidden:
+        for name in NEVER.keys() - shown:
             self.errors.pop(name, None)
-            cleaned[name] = "" if name == "repeat" else None
+            cleaned[name] = NEVER[name]
         zone = cleaned.get("timezone")
         if zone not in known_zones():  # refused by its own field
             return

@@ -14,6 +14,7 @@ from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.rhythm import Rhythm
+from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
@@ -88,4 +89,5 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
 
 def _rate(posted: Any) -> int | None:
     typed = posted.get("rate_per_second", "").strip()
-    return int(typed) if typed.isdecimal() and 0 < len(typed) < 7 and int(typed) else None
+    rate = int(typed) if typed.isdecimal() and len(typed) <= len(str(MAX_RATE)) else 0
+    return rate if 0 < rate <= MAX_RATE else None

@@ -9,16 +9,16 @@ from django import forms
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from campaigns.engine import unknowns
 from campaigns.planning.launch_check import forecast
 from campaigns.runs import series, sums
+from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
-from campaigns.verbs import MAX_RATE, SEND_AGAIN
+from campaigns.verbs import SEND_AGAIN
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.gate import full_rate
 from notifications.people import device
@@ -45,12 +45,12 @@ class RateDialog(RunDialog):
     template = "admin/campaigns/run/change_rate.html"
 
     rate = forms.IntegerField(
-        label=gettext_lazy("At most, per second"),
+        label=BY_FIELD["rate_per_second"].words,
         required=False,
         min_value=1,
         max_value=MAX_RATE,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text=gettext_lazy("Empty: as fast as the project's FCM quota allows."),
+        help_text=BY_FIELD["rate_per_second"].hint,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

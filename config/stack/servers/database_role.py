@@ -1,7 +1,7 @@
 """The role the product connects as: it owns its database, and may nothing else.
 
-The cluster's superuser only makes it, at each start. What a superuser made before there was such a
-role, as the release before did, becomes the role's; that release goes on working beside it.
+The cluster's superuser only makes it, at each start. For the release before: what a superuser made
+while there was no such role becomes the role's, and that release goes on working beside it.
 """
 
 from __future__ import annotations
