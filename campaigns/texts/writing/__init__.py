@@ -1,1 +1,4 @@
-"""What somebody who writes a text is told meanwhile: variables, pictures, problems and where."""
+"""What somebody who writes a text is told meanwhile: variables, pictures, problems and where.
+
+The pages enter.
+"""
