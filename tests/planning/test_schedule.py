@@ -106,5 +106,5 @@ def test_a_run_whose_text_breaks_a_later_cap_pauses_instead_of_skipping_everybod
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
-    assert "at most 100 tags" in run.cause_detail and "mend its template" in run.cause_detail
+    assert "at most 100 tags" in run.cause_detail and "correct its template" in run.cause_detail
     assert not Delivery.objects.filter(run_id=run.pk).exists()
