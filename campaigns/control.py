@@ -113,12 +113,11 @@ def send_again(run: Run, *, by: str) -> int:
 def keep_unknown(run: Run, *, by: str) -> int:
     """Leave the unknown as they are; nobody is asked about them again."""
     with transaction.atomic():
-        count = unknowns.let_be(run)
+        count = unknowns.keep_unknown(run)
         if count:
             _record(run, by, gettext_noop("let be the unknown of"), recipients=count)
     return count
 
 
-def _record(run: Run, by: str, action: str, **details: Any) -> None:
-    about = {"campaign": run.campaign.name, **details}
-    audit.record(by, action, run, project=run.project, **about)
+def _record(run: Run, by: str, action: str, **more: Any) -> None:
+    audit.record(by, action, run, project=run.project, campaign=run.campaign.name, **more)

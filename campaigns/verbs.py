@@ -1,7 +1,8 @@
 """What can be done with a run, each verb once: who may, when it makes sense, in which words.
 
 The run's page draws its buttons and dialogs from here, the API its addresses, `config/doors.py`
-who may; `control.py` does it. What changes a campaign (launch, stop, duplicate) is none of a run.
+who may; `control.py` does it. What changes a campaign (launch, stop, duplicate) is not a verb of
+a run.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
@@ -21,10 +22,7 @@ from notifications.people import device
 from notifications.staff.access import Scope
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
-    Words = str | _StrPromise
+Words = str | Promise
 
 STATE = Run.State
 

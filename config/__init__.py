@@ -1,4 +1,7 @@
-"""Wiring: settings, URLs, Celery and the one-command stack. Rules of the product live elsewhere."""
+"""Wiring and the way in: settings, addresses, doors, rate limits, Celery and `make run`.
+
+Programs start here, and the benchmark enters; the product itself never.
+"""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _locks() -> str:
 
 
 def wrong_key() -> str:
-    """One account whose key was lost is its project's trouble; all of them are ours."""
+    """One account whose key was lost is its project's trouble; if none opens, ours is wrong."""
     from notifications.keys import sealing  # it needs the applications
     from notifications.keys.credentials import ServiceAccount
 

@@ -1,1 +1,4 @@
-"""How a push reaches a device: people, addresses, the gateway to FCM, its pace and its keys."""
+"""How a push reaches a device: people, addresses, the gateway to FCM, its pace and its keys.
+
+All houses above enter, and the benchmark.
+"""

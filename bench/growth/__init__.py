@@ -1,1 +1,4 @@
-"""How it grows: with workers, recipients, people to plan for, visitors, and with time."""
+"""How it grows: with workers, recipients, people to plan for, visitors, and with time.
+
+`bench/__main__.py` enters.
+"""

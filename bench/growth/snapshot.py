@@ -17,9 +17,8 @@ from django.utils import timezone  # noqa: E402
 
 from campaigns import control  # noqa: E402
 from campaigns.audiences import reach  # noqa: E402
-from campaigns.engine import freezing  # noqa: E402
+from campaigns.engine import forgetting, freezing  # noqa: E402
 from campaigns.planning.campaign import Campaign  # noqa: E402
-from campaigns.results import forgetting  # noqa: E402
 from campaigns.runs.reasons import Cause  # noqa: E402
 from campaigns.runs.run import Run  # noqa: E402
 

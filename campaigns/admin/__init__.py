@@ -1,4 +1,4 @@
-"""The marketer's pages. Importing them registers them."""
+"""The marketer's pages. Importing them registers them. Django enters, when it looks for pages."""
 
 from __future__ import annotations
 

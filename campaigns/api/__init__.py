@@ -1,1 +1,4 @@
-"""The other half of `/api/v1`: audiences, templates, campaigns, runs and deliveries."""
+"""The other half of `/api/v1`: audiences, templates, campaigns, runs and deliveries.
+
+config's addresses and the command `report` enter.
+"""

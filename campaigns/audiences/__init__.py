@@ -1,1 +1,4 @@
-"""Who: audiences, their rules and SQL of them, and why somebody is in or out."""
+"""Who: audiences, their rules and SQL of them, and why somebody is in or out.
+
+Texts and every room above them may enter.
+"""

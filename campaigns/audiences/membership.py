@@ -67,7 +67,7 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
         if (more := len(unknown) - LINES_NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
             named.append(rest % {"more": f"{more:,}"})
-        kept = _("Nothing was changed. Mend or remove these lines and save.")
+        kept = _("Nothing was changed. Correct or remove these lines and save.")
         raise ValidationError([*named, kept])
     return list(known.values())
 

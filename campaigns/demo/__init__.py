@@ -1,1 +1,1 @@
-"""Synthetic people and campaigns: what a newcomer meets first, and what the benchmark sends to."""
+"""Synthetic people and campaigns: what a newcomer meets first. The command `demo` enters."""

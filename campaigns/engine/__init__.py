@@ -1,4 +1,4 @@
-"""Moves a run one step from what the rows say: snapshot, waves, end.
+"""Moves a run one step from what the rows say: snapshot, waves, end; and forgets old ones.
 
-The tasks and the doors enter.
+Tasks, control, verbs, the doors, the commands and the benchmark enter.
 """

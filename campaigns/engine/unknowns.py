@@ -56,10 +56,10 @@ def send_again(run: Run) -> int:
     return count
 
 
-def let_be(run: Run) -> int:
+def keep_unknown(run: Run) -> int:
     """Keep them as unknown, in every total, and ask nobody again."""
     with transaction.atomic():
-        return sum(_leave(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
+        return sum(_keep(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
 
 
 def _chunks(run: Run) -> Any:
@@ -80,7 +80,7 @@ WITH taken AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
          released)
-    -- One try, for the release before: it would leave the row behind.
+    -- tries = 1: the release before deletes only rows with a try.
     SELECT %(run)s, seq, %(chunk)s, 1, now(), now(), reason, ambiguous,
         CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
         CASE WHEN ambiguous THEN %(attempt)s END
@@ -119,7 +119,7 @@ def _take_back(chunk: Chunk) -> int:
     return reasons.total()
 
 
-def _leave(chunk: Chunk) -> int:
+def _keep(chunk: Chunk) -> int:
     rows = Delivery.objects.filter(
         run_id=chunk.run_id,
         seq__range=(chunk.first_seq, chunk.last_seq),

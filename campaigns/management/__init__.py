@@ -1,0 +1,1 @@
+"""What an operator types. Only Django enters: it finds the commands by their names."""

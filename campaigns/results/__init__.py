@@ -1,1 +1,4 @@
-"""What came of it: read by the doors, never by the engine."""
+"""What came of it: reads the rows, and changes none.
+
+The doors, the commands and config enter; the engine never.
+"""

@@ -33,11 +33,11 @@ NEXT_STEP: dict[str, str | Promise] = {
     ),
     Cause.UNREADABLE_MESSAGE: _(
         "Show this to an engineer: the request itself is wrong. Nobody was "
-        "refused for good; resume once it is mended, or cancel."
+        "refused for good; resume once it is fixed, or cancel."
     ),
     Cause.UNKNOWN_ANSWER: _(
         "A proxy or a firewall may answer in FCM's place: show the detail to an engineer. Nobody "
-        "was refused for good; resume once it is mended."
+        "was refused for good; resume once it is fixed."
     ),
     Cause.DEAD_ADDRESSES: _(
         "It looks like our payload or the Firebase project, or like a very old "
@@ -49,12 +49,12 @@ NEXT_STEP: dict[str, str | Promise] = {
     ),
     Cause.STORM: _(
         "Look at the workers' way to FCM: answers get lost, so people are sent to again. Resume "
-        "once it is mended, or cancel: then nobody is rung again."
+        "once it is fixed, or cancel: then nobody is rung again."
     ),
     Cause.QUARANTINED: _(
         "Look at the workers' log for these chunks. Resuming gives them five more "
         "tries; cancelling closes them."
     ),
-    Cause.BROKEN: _("Show this to an engineer. Resume once it is mended, or cancel."),
+    Cause.BROKEN: _("Show this to an engineer. Resume once it is fixed, or cancel."),
 }
 TAKE_BACK = _("What this run retired already can be taken back.")

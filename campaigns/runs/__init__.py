@@ -1,4 +1,4 @@
 """What happens: runs, their chunks and waves, the ledger, and the closed lists of reasons.
 
-Every room of campaigns may enter.
+Every room of campaigns, config and the benchmark may enter.
 """

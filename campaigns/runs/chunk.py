@@ -22,9 +22,10 @@ ONE_WORKER = 1_000  # messages a second that one process of two on a core surely
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
 HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives renews by then, once PostgreSQL takes writes
-DOUBTED = timedelta(seconds=3)  # after a sweep: by then HEARD_WITHIN has passed since the doubt
+# After a sweep: long enough that a living worker would have renewed.
+DOUBTED = timedelta(seconds=3)
 NEXT_SWEEP = timedelta(seconds=5)
-LOOKS = 100  # at most, between two sweeps
+LOOKS = 100  # runs looked at early per sweep, at most
 LAPSES_ALLOWED = 5
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)

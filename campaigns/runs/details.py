@@ -44,10 +44,10 @@ LIST_GONE = _(
     "Its rules name a list that was deleted: {lists}. Cancel it and launch its campaign again."
 )
 RULES_BROKEN = _(
-    "Its rules do not work any more: {problem} Cancel it, mend its audience and launch again."
+    "Its rules do not work any more: {problem} Cancel it, correct its audience and launch again."
 )
 TEXT_BROKEN = _(
-    "Its text does not work any more: {problem} Cancel it, mend its template and launch again."
+    "Its text does not work any more: {problem} Cancel it, correct its template and launch again."
 )
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 
@@ -111,10 +111,7 @@ def columns(detail: Detail | str) -> dict[str, Any]:
 
 
 def in_english(code: str, args: Mapping[str, Any]) -> str:
-    """For the release before: it keeps and shows it, and without a cause takes it for “left out”.
-
-    Expand, then contract: nothing of this release takes it apart, and it ends with that one.
-    """
+    """Written for the release before only; this one just compares it, and the next drops it."""
     with translation.override("en"):
         return _said(code, args)[:LONGEST] if code else ""
 

@@ -46,6 +46,8 @@ NOBODY_KNOWS = (
     Reason.CUT_SHORT,
     Reason.LET_BE,
 )
+# Nothing reaches this address any more: its device is retired.
+DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 # Refused for a passing reason, and the phone surely did not ring: worth sending to again.
 OF_THE_MOMENT = (Reason.UNKNOWN_ANSWER, Reason.UNREACHABLE, Reason.THROTTLED)
 

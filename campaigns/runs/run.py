@@ -53,7 +53,7 @@ class Run(OfProject):
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
     detail_code = models.CharField(max_length=20, blank=True, default="", db_default="")
     detail_args = models.JSONField(null=True, editable=False)
-    # The same in English, for the release before.
+    # The same in English, for the release before. Drop when no run of that release is left.
     cause_detail = models.CharField(max_length=500, blank=True)
 
     # Platforms whose key Firebase lacks; the others go on without them.
@@ -88,7 +88,8 @@ class Run(OfProject):
     people = models.PositiveIntegerField(null=True)
     # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
     unfrozen = BigIntegerRangeField(null=True, editable=False)
-    # The same for the release before: the last person frozen so far.
+    # The same in the release before: the last person frozen so far. Drop when no run of that
+    # release is left.
     frozen_through = models.BigIntegerField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)

@@ -1,4 +1,7 @@
-"""Sums: what a run has come to so far, read off its chunks. Who counts rows asks `results`."""
+"""Sums: what a run has come to so far, read off its chunks.
+
+To count the rows themselves, ask `results/reports.py`.
+"""
 
 from __future__ import annotations
 

@@ -18,14 +18,13 @@ from campaigns.runs import details
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
-from campaigns.runs.reasons import Cause, Reason
+from campaigns.runs.reasons import DEAD, Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending.judging import Final
 from campaigns.sending.left import Left
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 
-DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)
 
 ALL_REFUSED = 100  # so many refusals before the first acceptance are no coincidence

@@ -55,7 +55,7 @@ def heard_in(outcomes: list[Outcome]) -> Heard:
     outcomes = [outcome for outcome in outcomes if outcome.reason != Reason.UNKNOWN_ANSWER]
     pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
     failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
-    # Our own door is shut while the gate is open: the gate was flushed, and has to be told again.
+    # This process waits for Retry-After, but the shared gate has lost it: tell it again.
     shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
     return Heard(
         answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),

@@ -1,4 +1,5 @@
-"""Keyless: this process cannot open the project's key. Can nobody, or only we?
+"""Keyless: this process cannot open the project's key. It alone, or
+everybody?
 
 A machine with another CREDENTIALS_KEY, or one that was not given the new one yet, must not stop the
 runs that all others are sending.

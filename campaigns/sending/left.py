@@ -24,8 +24,8 @@ class Left:
     reader: Reader
     tries: int
     first_tried_at: datetime | None
-    # Requests that may have arrived. For somebody whom a person released: as many as leave one
-    # more, and those that left since.
+    # Requests that may have arrived. After a person's “send again” it starts at MOST_COPIES - 1, so
+    # that one request is left.
     copies: int
     gone: bool
     released: bool = False  # by a person, though ambiguous

@@ -72,7 +72,7 @@ class Rows:
     def pause(self, cause: Cause, detail: Detail | str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         with suppress(Run.InvalidMove):
-            # Of our epoch only: a late answer must not pause what was mended and resumed since.
+            # Of our epoch only: a late answer must not pause what was fixed and resumed since.
             run = Run.objects.get(pk=self._run.pk)
             run.pause(cause, detail, epoch=self._run.epoch)
 

@@ -18,14 +18,13 @@ from psycopg.types.json import Jsonb
 
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.reasons import DEAD
 from campaigns.runs.run import Run
 from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left
-from notifications.gateway import Outcome, Verdict
+from notifications.gateway import Outcome
 from notifications.people import device
 from notifications.postgres.outage import patiently
-
-RETIRES = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
 
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
@@ -81,12 +80,11 @@ def retire_dead(
     run: Run, window: Window, by_reference: Mapping[str, Left], outcomes: list[Outcome]
 ) -> None:
     """After the deliveries are safe: a device whose row is locked by another must not cost them."""
-    for reason in sorted({o.reason for o in outcomes if o.verdict in RETIRES}):
-        dead = [o for o in outcomes if o.verdict in RETIRES and o.reason == reason]
-        ids = [by_reference[outcome.reference].device_id for outcome in dead]
-        device.retire(
-            ids, reason=reason, by=run.reference, sent_at=window.opened_at, now=timezone.now()
-        )
+    for reason in DEAD:
+        ids = [by_reference[o.reference].device_id for o in outcomes if o.reason == reason]
+        sent_at, now = window.opened_at, timezone.now()
+        if ids:
+            device.retire(ids, reason=reason, by=run.reference, sent_at=sent_at, now=now)
 
 
 ADD_UP = """

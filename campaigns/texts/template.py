@@ -11,8 +11,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.texts import caps, liquid, options
-from campaigns.texts import check as rehearsal
+from campaigns.texts import caps, fcm_check, liquid, options
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
 from notifications.fcm import rules
@@ -82,7 +81,7 @@ class Template(OfProject):
         if "locales" not in problems:
             self.locales = _in_one_form(self.locales)
         # Each part is in order; FCM judges the whole.
-        if problems := problems or rehearsal.problems_of(self.frozen()):
+        if problems := problems or fcm_check.problems_of(self.frozen()):
             raise ValidationError(problems)
 
     def frozen(self) -> dict[str, Any]:

@@ -1,1 +1,4 @@
-"""What is read, and what is refused, before anything starts. The launcher needs it too."""
+"""What is read, and what is refused, before anything starts.
+
+Every room of config may enter, the launcher too.
+"""

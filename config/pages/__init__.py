@@ -1,1 +1,4 @@
-"""What stands around the pages: log-in, navigation, search; and the operator's own page."""
+"""What stands around the pages: log-in, navigation, search; and the operator's own page.
+
+The settings and the addresses enter.
+"""

@@ -29,7 +29,7 @@ from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, page_url
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.values.tails import ending_in
+from notifications.people.tails import ending_in
 
 SHOWN_OF_A_KIND = 6
 LONGEST = 300  # characters

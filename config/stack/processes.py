@@ -45,7 +45,10 @@ def _metrics(env: Mapping[str, str]) -> Service:
 
 
 def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
-    """One queue per worker, so that a full bulk queue never stands before an urgent message."""
+    """One queue per worker: a full bulk queue delays no single message once there are any.
+
+    `urgent` is kept for these, and idle until then.
+    """
     node = f"{queue}@{socket.gethostname()}"
     argv = ("worker", "-n", node, "-Q", queue, "-c", processes, *WORKER_FLAGS)
     return Service(

@@ -1,1 +1,4 @@
-"""Where a request comes in: FCM, the token endpoint, and the doors of the emulator itself."""
+"""Where a request comes in: FCM, the token endpoint, and the doors of the emulator itself.
+
+The emulator's own processes enter.
+"""

@@ -1,1 +1,4 @@
-"""What happened: counted, written down for each accepted message, and shown on phones."""
+"""What happened: counted, written down for each accepted message, and shown on phones.
+
+Doors, speakers and the emulator's own processes enter.
+"""

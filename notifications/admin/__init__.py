@@ -1,4 +1,7 @@
-"""The pages of people, devices, keys and projects. Importing them registers them."""
+"""The pages of people, devices, keys and projects. Importing them registers them.
+
+Django enters, when it looks for pages, and config.
+"""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.furniture.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.tails import ending_in
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
-from notifications.values.tails import ending_in
 
 BY_HAND = "by hand"
 WHY = {

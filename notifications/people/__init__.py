@@ -1,4 +1,4 @@
 """Who can be reached: projects, their people and devices.
 
-The rooms of keys and staff, and all above, may enter.
+All may enter but the values, and what PostgreSQL is to everybody.
 """

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from notifications.people.contact import Contact
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
-from notifications.values.tails import BACKWARDS
+from notifications.people.tails import BACKWARDS
 
 MAX_ADDRESS = 2_048
 

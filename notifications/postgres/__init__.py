@@ -1,3 +1,4 @@
-"""PostgreSQL as everybody meets it: its clock, its trouble, and how long a question to it may take.
+"""PostgreSQL as everybody meets it: its clock and its trouble, a row held, how long one may ask.
+
 All may enter.
 """

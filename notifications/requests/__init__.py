@@ -1,4 +1,4 @@
 """What a request is known by: where it comes from, its id, its idempotency key.
 
-All rooms may enter.
+Staff, both halves of the API, and config enter.
 """

@@ -13,8 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 import orjson
-from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import Model
 
 from notifications.values import exact
 
@@ -42,12 +40,3 @@ def read(posted: str) -> dict[str, Any]:
 def changed(seen: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:
     """What is not any more as it was seen, by name."""
     return [name for name, now in shown.items() if seen and seen.get(name) != now]
-
-
-def hold(row: Model | None) -> None:
-    """As it is now, until the transaction ends. Before one looks whether it is what was seen: of
-    two who save at once, the second sees what the first saved."""
-    if row is not None and row.pk:
-        rows = type(row)._base_manager.select_for_update(no_key=True)
-        with suppress(ObjectDoesNotExist):  # whoever saves it is told
-            row.refresh_from_db(from_queryset=rows)

@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.engine import engine
-from campaigns.results import forgetting, reports
+from campaigns.engine import engine, forgetting
+from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run

@@ -190,7 +190,7 @@ class Life(RuleBasedStateMachine):
         self.sent_again += count > 0
 
     @rule(chance=st.integers(0, 3))
-    def let_be(self, chance: int) -> None:
+    def keep_unknown(self, chance: int) -> None:
         if chance == 0:
             control.keep_unknown(self.run, by="user:alice")
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.runs.reasons import Reason
+from campaigns.runs.reasons import DEAD, Reason
 from campaigns.sending.judging import AGAIN, REFUSED
-from campaigns.sending.settling import RETIRES
 from notifications.fcm.rules import MAX_TTL
 from notifications.fcm.verdicts import (
     NEVER_LEFT,
@@ -213,7 +212,13 @@ def test_every_reason_of_the_table_that_can_end_a_recipient_is_in_the_closed_lis
     final = REFUSED | AGAIN
     rulings = [Ruling(*row[1:]) for row in TABLE] + [NEVER_LEFT, NO_ANSWER, NOT_ENCODED]
     assert {ruling.reason for ruling in rulings if ruling.verdict in final} <= set(Reason.values)
-    assert {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS} == RETIRES
+
+
+def test_the_reasons_a_device_is_retired_for_are_those_of_a_dead_or_bad_address() -> None:
+    dead = {Verdict.DEAD_ADDRESS, Verdict.BAD_ADDRESS}
+    of_verdicts = {row for row in TABLE if row[1] in dead}
+    assert of_verdicts == {row for row in TABLE if row[2] in DEAD}
+    assert {row[2] for row in of_verdicts} == set(DEAD)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.conf import LazySettings
 
+from notifications.pace import share
 from notifications.pace.gate import SCRIPT, Limit, PaceNow, pace_of
 from notifications.pace.heard import Heard
 from notifications.people.project import Project

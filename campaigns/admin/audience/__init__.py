@@ -1,1 +1,1 @@
-"""The pages of audiences."""
+"""The pages of audiences. The pages of campaigns enter."""

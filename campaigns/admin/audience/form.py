@@ -22,6 +22,7 @@ from campaigns.audiences.words import sentence
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import PlainArea
+from notifications.postgres import row_lock
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.values import exact, seen
@@ -60,7 +61,7 @@ class AudienceForm(ModelForm):
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None:
-            seen.hold(kwargs.get("instance"))
+            row_lock.hold(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         self.seen = seen.carried(_shown(vars(self.instance)))
         self.pasted: list[int] = []

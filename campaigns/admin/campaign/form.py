@@ -18,7 +18,7 @@ from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.people.project import Project
-from notifications.values import seen
+from notifications.postgres import row_lock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
 from notifications.values.zones import known_zones
 
@@ -74,7 +74,7 @@ class CampaignForm(in_place.InPlace):
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None:
-            seen.hold(kwargs.get("instance"))
+            row_lock.hold(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])

@@ -24,7 +24,7 @@ from campaigns.texts.writing import pictures
 from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 from notifications.people.project import Project
-from notifications.values import seen
+from notifications.postgres import row_lock
 
 PICK, MAKE = "pick", "make"
 LONGEST_NAME = 100
@@ -92,7 +92,7 @@ class InPlace(ModelForm):
         self.text = own_text(self.instance) if self.instance.pk else None
         if self.text is not None:
             if self.is_bound:
-                seen.hold(self.text)
+                row_lock.hold(self.text)
             self.initial.update({name: getattr(self.text, name) for name in TEXTS})
             self.initial["template_from"] = MAKE
         self.built: Audience | None = None

@@ -1,1 +1,4 @@
-"""The pages of runs: live, how they went, who was in them."""
+"""The pages of runs: live, how they went, who was in them.
+
+The overview and config's pages enter.
+"""

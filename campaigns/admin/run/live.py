@@ -21,9 +21,8 @@ from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.results.reason_steps import STEPS
 from campaigns.runs import series, sums
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.reasons import NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
+from campaigns.runs.reasons import DEAD, NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
 from campaigns.runs.run import Run
-from campaigns.sending.breakers import DEAD
 from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 from django.utils import timezone
 
-from campaigns.results.forgetting import forget, forgettable
+from campaigns.engine.forgetting import forget, forgettable
 
 
 class Command(BaseCommand):

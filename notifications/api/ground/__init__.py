@@ -1,4 +1,4 @@
 """What every endpoint stands on: who calls, strict JSON in, pages, tags, idempotency, refusals.
 
-Every endpoint may enter.
+Every endpoint, the command `report` and config may enter.
 """

@@ -12,8 +12,8 @@ from django.urls import reverse
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.people.tails import ending_in
 from notifications.staff.team import Role
-from notifications.values.tails import ending_in
 from tests.admin.desk import Desk
 from tests.given.builders import (
     make_audience,

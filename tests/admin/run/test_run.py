@@ -226,7 +226,7 @@ def test_a_platform_that_is_held_back_is_named_while_the_others_go_on(
     assert "iOS held back. Firebase refuses all of these devices" in text
 
 
-def test_the_unknown_can_be_sent_to_again_or_let_be(desk: Desk, project: Project) -> None:
+def test_the_unknown_can_be_sent_to_again_or_kept_so(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     run = make_run(project, on_unknown="hold")
     settle(run, accepted=1, unknown=2)
@@ -256,7 +256,7 @@ def test_past_its_deadline_nothing_is_offered_to_be_sent_again(
     assert b'type="submit"' not in reply.content
 
 
-def test_once_let_be_nobody_is_asked_about_the_unknown(desk: Desk, project: Project) -> None:
+def test_once_kept_so_nobody_is_asked_about_the_unknown(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     run = make_run(project)
     settle(run, accepted=1, unknown=2)

@@ -149,7 +149,7 @@ def test_json_that_cannot_be_read_stays_as_it_was_typed(
     page.goto(f"{live_server.url}/admin/campaigns/template/add/")
     page.get_by_text("Languages as JSON").click()
     page.fill("#id_locales", '{"ko": {"title": "하나"}, "de": {')
-    expect(page.get_by_text("Mend it, and the tabs follow.")).to_be_visible()
+    expect(page.get_by_text("Correct it, and the tabs follow.")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#id_locales")).to_have_value('{"ko": {"title": "하나"}, "de": {')
     expect(page.locator("#id_locales")).to_be_visible()

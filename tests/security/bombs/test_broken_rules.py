@@ -1,6 +1,6 @@
 """Rules that got into the table some other way, or are older than a limit, are shown as broken.
 
-No page and no answer that reads them fails; they can be opened, mended and saved.
+No page and no answer that reads them fails; they can be opened, corrected and saved.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def get(desk: Desk, page: str, *args: Any) -> str:
 
 
 @each
-def test_pages_show_them_as_broken_and_let_them_be_mended(
+def test_pages_show_them_as_broken_and_let_them_be_corrected(
     desk: Desk, project: Project, people: None, tree: Any
 ) -> None:
     audience = broken(project, tree)
@@ -156,9 +156,9 @@ def test_the_api_shows_what_is_kept_and_what_is_wrong_with_it(
 
     refused = caller.patch(f"audiences/{audience.pk}", {"name": "New"})
     assert refused.status_code == 400
-    mended = caller.put(f"audiences/{audience.pk}", {"name": "New", "rules": LEAF})
-    assert mended.status_code == 200
-    assert "broken" not in mended.json()
+    corrected = caller.put(f"audiences/{audience.pk}", {"name": "New", "rules": LEAF})
+    assert corrected.status_code == 200
+    assert "broken" not in corrected.json()
     assert caller.get(f"audiences/{audience.pk}").json()["rules"] == LEAF
 
 

@@ -1,4 +1,4 @@
-"""Broken rules in a real Chromium: the page stands, and they are mended in it."""
+"""Broken rules in a real Chromium: the page stands, and they are corrected in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOME = ("behind 101 groups", "unknown operator", "no object inside", "deep", "a 
 
 
 @pytest.mark.parametrize("tree", [BROKEN[name] for name in SOME], ids=SOME)
-def test_they_are_read_as_json_and_mended(
+def test_they_are_read_as_json_and_corrected(
     browser: Browser,
     live_server: LiveServer,
     project: Project,

@@ -10,8 +10,7 @@ from liquid import BoundTemplate
 from pytest import MonkeyPatch
 
 from campaigns.runs.reasons import Reason
-from campaigns.texts import check as rehearsal
-from campaigns.texts import liquid
+from campaigns.texts import fcm_check, liquid
 from campaigns.texts.recent import Recent
 from campaigns.texts.template import Template
 from notifications.people.project import Project
@@ -49,7 +48,7 @@ each = pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     liquid._known.clear()
-    rehearsal._known.clear()
+    fcm_check._known.clear()
 
 
 @pytest.fixture
@@ -152,7 +151,7 @@ def test_the_same_text_is_parsed_once_wherever_it_stands(caller: Caller, parsed:
     assert parsed.count(text) == 1
 
 
-def test_a_text_that_all_languages_share_is_rehearsed_once(
+def test_a_text_that_all_languages_share_is_checked_once(
     caller: Caller, monkeypatch: MonkeyPatch
 ) -> None:
     rendered: list[Any] = []

@@ -1,0 +1,17 @@
+"""A row held: whoever changes it meanwhile waits until this transaction ends."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Model
+
+
+def hold(row: Model | None) -> None:
+    """As it is now, until the transaction ends. Before one looks whether it is what was seen: of
+    two who save at once, the second sees what the first saved."""
+    if row is not None and row.pk:
+        rows = type(row)._base_manager.select_for_update(no_key=True)
+        with suppress(ObjectDoesNotExist):  # whoever saves it is told
+            row.refresh_from_db(from_queryset=rows)
