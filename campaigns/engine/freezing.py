@@ -57,7 +57,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
         if not (begins or run.freezing):
             return
         if wrong := rules.problems(run.rules, AS_KEPT):
-            run.pause(Cause.BROKEN, details.of("rules_broken", problem=str(wrong[0])[:300]))
+            run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=str(wrong[0])[:300]))
         elif begins:
             _begin(run, now)
         else:

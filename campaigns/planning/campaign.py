@@ -217,7 +217,7 @@ class Campaign(OfProject):
             raise Campaign.NotReady(problems)
         try:
             with transaction.atomic():
-                Campaign.locked(self.pk)
+                self._refuse_what_changed_meanwhile(Campaign.locked(self.pk))
                 self._refuse_a_second_series()
                 return self._make_run(by, now)
         except IntegrityError as error:
@@ -225,6 +225,19 @@ class Campaign(OfProject):
             if run is None:
                 raise
             raise Campaign.AlreadyLaunched(run) from error
+
+    def _refuse_what_changed_meanwhile(self, locked: Campaign) -> None:
+        """What was looked at is what goes out: not what somebody else saved a moment later."""
+        if self._meant != locked._meant:
+            said = _("Somebody changed it just now. Look at it again, then launch it.")
+            raise Campaign.NotReady({"campaign": said})
+
+    @property
+    def _meant(self) -> tuple[Any, ...]:
+        """All that a launch goes by."""
+        when = [getattr(self, name) for name in TIMES]
+        who_and_what = (self.audience.effective_rules, self.template.frozen())
+        return (*who_and_what, self.policy, when, self.archived_at is None)
 
     def _refuse_a_second_series(self) -> None:
         """The unique key would let one through that begins with another occurrence."""
