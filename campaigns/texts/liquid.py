@@ -8,8 +8,10 @@ marketer's words, with line and column.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any
 
 from django.utils.translation import gettext
@@ -39,6 +41,9 @@ OTHER_NAMES = {
     "fallback": "default", "title": "capitalize", "trim": "strip", "format": "date",
 }  # fmt: skip
 MAX_OUTPUT = 4_096
+# Where a value lies: its attribute, then names and numbers inside it.
+Path = tuple[str | int, ...]
+COMPUTED = ("size", "first", "last")  # Liquid works these out of what they follow
 
 PLAIN_WORDS = [
     (r"expected '}}', found end of file", _("a “{{” is never closed; add “}}”")),
@@ -105,7 +110,7 @@ class _Read:
 
     template: BoundTemplate | None
     error: LiquidError | None
-    variables: frozenset[str] = frozenset()
+    paths: frozenset[Path] = frozenset()
     filters: tuple[tuple[str, int], ...] = ()  # each with where it stands first
 
 
@@ -119,7 +124,14 @@ def _read(source: str) -> _Read:
     except RecursionError:
         return _Read(None, caps.TooMuch(caps.DEEP, caps.MAX_DEPTH, caps.MAX_DEPTH))
     filters = tuple((name, spans[0].index) for name, spans in found.filters.items())
-    return _Read(template, None, frozenset(found.globals), filters)
+    asked = (variable for each in found.globals.values() for variable in each)
+    return _Read(template, None, frozenset(_path(one.segments) for one in asked), filters)
+
+
+def _path(segments: Sequence[Any]) -> Path:
+    """As far as it is the same for everybody."""
+    inner = takewhile(lambda one: isinstance(one, str | int) and one not in COMPUTED, segments[1:])
+    return (segments[0], *inner)
 
 
 # Once per text and process: parsing costs three times a rendering.
@@ -185,8 +197,19 @@ def too_much(source: str) -> str:
 
 def variables(source: str) -> frozenset[str]:
     """The people's attributes a text asks for."""
+    return frozenset(str(path[0]) for path in paths(source))
+
+
+def paths(source: str) -> frozenset[Path]:
+    """What exactly it asks for of these attributes."""
     parse(source)
-    return _known(source).variables
+    return _known(source).paths
+
+
+def written(path: Path) -> str:
+    """As a text names it: addr.city, tags[0]."""
+    inner = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path[1:])
+    return f"{path[0]}{inner}"
 
 
 def _instead(name: str) -> str:

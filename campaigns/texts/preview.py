@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import orjson
@@ -131,7 +132,7 @@ def variables(content: Content, project: Project) -> list[Variable]:
     except LiquidError:
         return []
     of, lacking = missing(names, project) if names else (0, [])
-    needed = set().union(*map(_needed_by, sources))
+    needed = {path[0] for source in sources for path in _needed_by(source)}
     found = [
         Variable(name, count, of, name in needed)
         for name, count in zip(names, lacking, strict=True)
@@ -170,22 +171,75 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _needed_by(source: str) -> set[str]:
-    """Whose absence keeps this text from people, and does not make it say something else."""
-    own = liquid.variables(source)
-    return (
-        {name for name in own if not _renders(source, own - {name})}
-        if own and _renders(source, own)
-        else set()
-    )
-
-
-def _renders(source: str, names: Set[str]) -> bool:
+def needed(content: Content) -> list[liquid.Path]:
+    """What a text in any language asks of a person, and cannot be read without."""
     try:
-        liquid.parse(source).render(**dict.fromkeys(names, "1"))
+        return sorted(set().union(*map(_needed_by, _sources(content))), key=str)
+    except LiquidError:
+        return []
+
+
+def _needed_by(source: str) -> set[liquid.Path]:
+    """Whose absence keeps this text from people, and does not make it say something else."""
+    asked = liquid.paths(source)
+    if not asked or not _renders(source):
+        return set()
+    return {path for path in asked if not _renders(source, without=path)}
+
+
+def _renders(source: str, *, without: liquid.Path = ()) -> bool:
+    person = _Whoever(liquid.paths(source), without)
+    try:
+        liquid.parse(source).render(**person.values())
     except Exception:  # whatever Liquid or a filter raises, the person would be skipped
         return False
     return True
+
+
+@dataclass(frozen=True)
+class _Whoever:
+    """Somebody made up who has whatever a text asks for, but for one value."""
+
+    asked: Set[liquid.Path]
+    without: liquid.Path
+
+    def values(self) -> dict[str, Any]:
+        heads = {path[:1] for path in self.asked} - {self.without}
+        return {str(head[0]): self.value(head) for head in heads}
+
+    def value(self, path: liquid.Path) -> Any:
+        size = len(path)
+        holds = any(len(one) > size and one[:size] == path for one in self.asked)
+        return _Holder(self, path) if holds else _Text(self, path)
+
+    def inner(self, path: liquid.Path, key: Any) -> Any:
+        inner = (*path, key)
+        if inner == self.without or not isinstance(key, str | int):
+            raise KeyError(key)
+        return self.value(inner)
+
+
+class _Holder(dict[Any, Any]):
+    def __init__(self, person: _Whoever, path: liquid.Path) -> None:
+        super().__init__({"1": "1"})
+        self._look = partial(person.inner, path)
+
+    def __missing__(self, key: Any) -> Any:
+        return self._look(key)
+
+
+class _Text(str):
+    """A text; a list, where a text asks for its first or for one by a number of the person's."""
+
+    def __new__(cls, person: _Whoever, path: liquid.Path) -> _Text:
+        text = super().__new__(cls, "1")
+        text._look = partial(person.inner, path)
+        return text
+
+    _look: Callable[[Any], Any]
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key) if isinstance(key, slice) else self._look(key)
 
 
 def missing(names: list[str], project: Project) -> tuple[int, list[int]]:

@@ -167,6 +167,35 @@ def test_people_who_lack_a_value_are_counted_with_the_reason_and_one_of_them(
     assert (tried["reason"], tried["devices"], tried["of"]) == ("missing_value", 3, 4)
 
 
+def variables(told: dict[str, Any]) -> dict[str, int]:
+    return {one["variable"]: one["devices"] for one in told["skipped"] if one["variable"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "counted"),
+    [
+        ("{{ bonus }} {{ addr.city }}", {"bonus": 2, "addr.city": 3}),
+        ("{{ bonus }} {{ tags[0] }}", {"bonus": 2, "tags[0]": 3}),
+        ("{{ bonus }} {{ tags }} {{ tags[0] }}", {"bonus": 2, "tags": 2, "tags[0]": 3}),
+        ("{{ bonus }} {{ nope.deep }}", {"bonus": 2, "nope.deep": 4}),
+        ("{{ bonus }} {{ tags[pick] }} {{ tags.first }}", {"bonus": 2, "tags": 2, "pick": 4}),
+        ("{{ bonus }} {{ addr.city | default: 'home' }}", {"bonus": 2}),
+        ("{{ bonus }} {{ locale.name }}", {"bonus": 2}),
+        ("{% if addr.city %}{{ bonus }}{% endif %}", {"bonus": 2}),
+        ("{{ addr.zip }}", {"addr.zip": 3}),
+    ],
+)
+def test_a_path_into_a_value_is_counted_and_silences_no_other(
+    alice: Caller, ours: Project, body: str, counted: dict[str, int]
+) -> None:
+    person(ours, "ada", "ios", bonus=1, addr={"city": "Seoul"}, tags=["new"])
+    person(ours, "bob", "ios", bonus=2, addr={"zip": None}, tags=[])
+    person(ours, "cleo", "ios", addr="Seoul")
+    person(ours, "dan", "ios")
+    told = checked(alice, make_campaign(ours, template={"body": body}))
+    assert variables(told) == counted
+
+
 def test_a_message_too_long_for_some_is_rejected_for_them(alice: Caller, ours: Project) -> None:
     person(ours, "short", "ios", story="x")
     person(ours, "long", "ios", story="x" * 5_000)

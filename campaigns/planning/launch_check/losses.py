@@ -15,7 +15,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.forecast import Pace
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
-from campaigns.texts import preview
+from campaigns.texts import liquid, preview
 from notifications.values.moments import in_words
 
 
@@ -38,10 +38,9 @@ class Loss:
 
 def without_a_value(campaign: Campaign, rules: dict[str, Any], found: Reach) -> list[Loss]:
     """Per value the text needs: how many devices belong to people without it."""
-    content = campaign.template.frozen()
-    needed = [one.name for one in preview.variables(content, campaign.project) if one.needed]
+    needed = preview.needed(campaign.template.frozen())
     try:
-        values = {name: _value(name) for name in needed}
+        values = {liquid.written(path): _value(path) for path in needed}
         lacks = reach.lacking(campaign.project_id, rules, values, found)
     except reach.Uncountable:
         said = _("Nobody could count them: that takes too long with these rules.")
@@ -49,9 +48,12 @@ def without_a_value(campaign: Campaign, rules: dict[str, Any], found: Reach) -> 
     return [_without(lack, found) for lack in lacks]
 
 
-def _value(name: str) -> Sql:
-    own = preview.OWN.get(name)
-    return Sql(own) if own else Sql("c.attributes ->> %s", [name])
+def _value(path: liquid.Path) -> Sql:
+    own = preview.OWN.get(str(path[0]))
+    if own or len(path) == 1:
+        return Sql(own) if own else Sql("c.attributes ->> %s", [path[0]])
+    # What is empty inside a value is written as it stands, and missing only where it is not there.
+    return Sql("(c.attributes #> %s::text[])::text", [[str(part) for part in path]])
 
 
 def _without(lack: reach.Lack, found: Reach) -> Loss:
