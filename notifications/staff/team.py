@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db import models
 from django.db.models import Q
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.staff.access import Scope
@@ -14,15 +17,35 @@ from notifications.staff.access import Scope
 class Role(models.TextChoices):
     """A ladder and not a grid: “what may she do?” has a one-word answer."""
 
-    VIEWER = "viewer", _("Viewer: sees people, texts, runs and results")
-    EDITOR = "editor", _("Editor: also writes audiences and texts, and plans; launches nothing")
-    SENDER = "sender", _("Sender: also launches, pauses, resumes and cancels")
-    OPERATOR = "operator", _("Operator: also projects, their credentials, API keys and workers")
-    OWNER = "owner", _("Owner: also the team")
+    VIEWER = "viewer", _("Viewer"), _("sees people, texts, runs and results")
+    EDITOR = (
+        "editor",
+        _("Editor"),
+        _("also writes audiences and texts, and plans; launches nothing"),
+    )
+    SENDER = "sender", _("Sender"), _("also launches, pauses, resumes and cancels")
+    OPERATOR = (
+        "operator",
+        _("Operator"),
+        _("also projects, their credentials, API keys and workers"),
+    )
+    OWNER = "owner", _("Owner"), _("also the team")
+
+    _word: Any
+
+    def __new__(cls, value: str, word: Any = "") -> Role:
+        role = str.__new__(cls, value)
+        role._value_, role._word = value, word
+        return role
 
     @property
     def word(self) -> str:
-        return str(self.label).partition(":")[0]
+        return str(self._word)
+
+    @property
+    def label(self) -> Any:
+        """With what it may, for who chooses one."""
+        return format_lazy("{}: {}", self._word, self._label_)
 
     def covers(self, needed: Role) -> bool:
         ladder = list(Role)

@@ -40,6 +40,19 @@ def test_who_is_not_a_sender_cannot_launch(role: Role, project: Project) -> None
     assert not Run.objects.exists()
 
 
+def test_a_roles_word_needs_no_colon_in_its_language(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translations = {"Viewer": "Looker: on", "Sender": "Posts – all"}
+    monkeypatch.setattr(
+        "django.utils.translation._trans.gettext", lambda words: translations.get(words, words)
+    )
+    campaign = make_campaign(project)
+    reply: Any = desk_of(Role.VIEWER).confirm("campaigns_campaign_launch", campaign.pk)
+    assert "You are Looker: on; this needs Posts – all" in text_of(reply)
+    assert f"{Role.VIEWER.label}" == "Looker: on: sees people, texts, runs and results"
+
+
 @pytest.mark.parametrize("role", [Role.SENDER, Role.OPERATOR, Role.OWNER])
 def test_a_sender_and_above_launches(role: Role, project: Project) -> None:
     make_people(project, 1)
