@@ -31,6 +31,7 @@ class Finding:
     well: bool
     said: str
     more: str = ""
+    since: str = ""  # when it was heard of last
 
     @property
     def explained(self) -> str:
@@ -102,5 +103,5 @@ def _beat() -> Finding:
         return Finding(False, gettext("no tick yet; are beat and the control worker running?"))
     seconds = int(age.total_seconds())
     well = seconds <= STALE_TICK_SECONDS
-    said = gettext("%(word)s, last tick %(seconds)s s ago")
-    return Finding(well, said % {"word": "ok" if well else "stale", "seconds": seconds})
+    since = gettext("last tick %(seconds)s s ago") % {"seconds": seconds}
+    return Finding(well, f"{'ok' if well else 'stale'}, {since}", since=since)

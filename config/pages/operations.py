@@ -67,8 +67,8 @@ def _health() -> Iterator[tuple[str, bool, str]]:
     """(part, whether it is well, in words)."""
     names = {"postgresql": "PostgreSQL", "redis": "Redis", "beat": _("Beat, the clock")}
     for part, found in health.findings().items():
-        _word, _comma, since = found.said.partition(", ")
-        yield names[part], found.well, (since or _("answers")) if found.well else found.explained
+        said = (found.since or _("answers")) if found.well else found.explained
+        yield names[part], found.well, said
 
 
 def _queues() -> dict[str, int] | None:

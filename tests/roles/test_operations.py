@@ -47,6 +47,17 @@ def test_it_shows_health_queues_projects_and_keys_at_a_glance(
     assert "old" not in said.split("API keys that work")[1].split("Key May")[1].split("key,")[0]
 
 
+def test_when_it_ticked_is_said_whole_in_a_language_with_other_commas(
+    operator: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def elsewhere(words: str) -> str:
+        return words.replace(", ", "、").replace("last tick", "heard of, just")
+
+    monkeypatch.setattr("config.health.health.gettext", elsewhere)
+    Tick.record(timezone.now())
+    assert "well Beat, the clock heard of, just 0 s ago" in operator.open("operations")
+
+
 def test_it_says_so_when_beat_never_ticked(operator: Desk, project: Project) -> None:
     assert "not well Beat, the clock no tick yet" in operator.open("operations")
 
