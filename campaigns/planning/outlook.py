@@ -27,6 +27,7 @@ class Refused:
     external_id: str
     reason: Reason
     detail: str
+    why: str  # the same, for who wrote the text
     rejected: bool
 
 
@@ -66,9 +67,12 @@ def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
         try:
             renderer.render(reader, ttl_seconds=60)
         except Unrenderable as error:
-            refused = Refused(reader.external_id, error.reason, error.detail, error.rejected)
-            found.refused.append(refused)
+            found.refused.append(_refused(reader, error))
     return found
+
+
+def _refused(reader: Reader, error: Unrenderable) -> Refused:
+    return Refused(reader.external_id, error.reason, error.detail, error.why, error.rejected)
 
 
 def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:

@@ -18,6 +18,8 @@ from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Message
 
+WHOLE = "message"
+
 
 @dataclass(slots=True)
 class Reader:
@@ -36,9 +38,19 @@ class Reader:
 class Unrenderable(Exception):
     """This person gets nothing, and this is why. Everybody else is not affected."""
 
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason, self.detail = reason, detail
+    def __init__(self, reason: Reason, text: str, field: str = "") -> None:
+        super().__init__(text)
+        self.reason, self.text, self.field = reason, text, field
+
+    @property
+    def detail(self) -> str:
+        """With FCM's name of the field at fault, where it is one field."""
+        return f"{self.field}: {self.text}" if self.field else self.text
+
+    @property
+    def why(self) -> str:
+        """For who wrote the text: FCM's name of the whole message tells them nothing."""
+        return self.text if self.field == WHOLE else self.detail
 
     @property
     def rejected(self) -> bool:
@@ -153,7 +165,8 @@ class Sheet:
 
 def _refusal(problem: FieldProblem) -> Unrenderable:
     too_long = isinstance(problem, TooBig)
-    return Unrenderable(Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE, str(problem))
+    reason = Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE
+    return Unrenderable(reason, problem.text, problem.field)
 
 
 def values_of(reader: Reader) -> dict[str, Any]:
@@ -186,7 +199,7 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     except OutputStreamLimitError as error:
         said = gettext("one text alone has over %(most)s bytes. Shorten it.")
         words = said % {"most": f"{liquid.MAX_OUTPUT:,}"}
-        raise _refusal(TooBig("message", words)) from error
+        raise _refusal(TooBig(WHOLE, words)) from error
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.
     except Exception as error:

@@ -18,6 +18,7 @@ from campaigns.audiences import sampling
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from notifications.fcm.discovery import FieldProblem
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
@@ -175,6 +176,17 @@ def test_a_message_too_long_for_some_is_rejected_for_them(alice: Caller, ours: P
         "rejected", "too_long", 1, 2, "long",
     )  # fmt: skip
     assert told["launchable"] is True
+
+
+def test_why_it_is_rejected_is_said_however_a_field_s_problem_is_printed(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FieldProblem, "__str__", lambda problem: f"({problem.field}) …")
+    person(ours, "short", "ios", story="x")
+    person(ours, "long", "ios", story="x" * 5_000)
+    told = checked(alice, make_campaign(ours, template={"body": "{{ story }}"}))
+    [loss] = told["skipped"]
+    assert "would be rejected, e.g. long: one text alone has over 4,096 bytes" in loss["message"]
 
 
 def test_people_without_a_device_are_no_recipients(alice: Caller, ours: Project) -> None:

@@ -13,7 +13,7 @@ from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import Sql
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.forecast import Pace
-from campaigns.planning.outlook import Look
+from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
 from campaigns.texts import preview
 from notifications.values.moments import in_words
@@ -74,36 +74,40 @@ def _without(lack: reach.Lack, found: Reach) -> Loss:
 
 def refused(look: Look, found: Reach) -> list[Loss]:
     """By reason: how many of those with the longest values, and one of them to look at."""
-    losses = []
-    for reason in dict.fromkeys(one.reason for one in look.refused):
-        those = [one for one in look.refused if one.reason == reason]
+    return [
+        _refused(reason, look, found) for reason in dict.fromkeys(r.reason for r in look.refused)
+    ]
+
+
+def _refused(reason: Reason, look: Look, found: Reach) -> Loss:
+    those = [one for one in look.refused if one.reason == reason]
+    return Loss(
+        reason,
+        _refused_words(those, look),
+        devices=len(those),
+        of=look.devices,
+        exact=found.exact and look.devices >= found.devices,
+        rejected=those[0].rejected,
+        example=those[0].external_id,
+    )
+
+
+def _refused_words(those: list[Refused], look: Look) -> str:
+    said = _(
+        "%(count)s of the %(devices)s devices of the people with the longest values would "
+        "be skipped, e.g. %(person)s: %(why)s"
+    )
+    if those[0].rejected:
         said = _(
-            "%(count)s of the %(devices)s devices of the people with the longest values would "
-            "be skipped, e.g. %(person)s: %(why)s"
+            "%(count)s of the %(devices)s devices of the people with the longest values "
+            "would be rejected, e.g. %(person)s: %(why)s"
         )
-        if those[0].rejected:
-            said = _(
-                "%(count)s of the %(devices)s devices of the people with the longest values "
-                "would be rejected, e.g. %(person)s: %(why)s"
-            )
-        words = {
-            "count": f"{len(those):,}",
-            "devices": f"{look.devices:,}",
-            "person": those[0].external_id,
-            "why": those[0].detail.removeprefix("message: "),
-        }
-        losses.append(
-            Loss(
-                reason,
-                said % words,
-                devices=len(those),
-                of=look.devices,
-                exact=found.exact and look.devices >= found.devices,
-                rejected=those[0].rejected,
-                example=those[0].external_id,
-            )
-        )
-    return losses
+    return said % {
+        "count": f"{len(those):,}",
+        "devices": f"{look.devices:,}",
+        "person": those[0].external_id,
+        "why": those[0].why,
+    }
 
 
 def out_of_time(campaign: Campaign, found: Reach, pace: Pace) -> list[Loss]:
