@@ -135,18 +135,43 @@ def parse(source: str) -> BoundTemplate:
     return read.template
 
 
-def problems(source: str) -> list[str]:
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a text, and where. Whoever shows it takes nothing apart.
+
+    Line and column count from 1; 0 where the place is the whole text.
+    """
+
+    words: str
+    line: int = 0
+    column: int = 0
+    field: str = ""
+    locale: str = ""
+
+    @property
+    def said(self) -> str:
+        """With the place in the text, for who knows which text it is."""
+        if not self.line:
+            return self.words
+        place = gettext("line %(line)s, column %(column)s")
+        return f"{place % {'line': self.line, 'column': self.column}}: {self.words}"
+
+    def __str__(self) -> str:
+        return f"{self.locale}.{self.field}: {self.said}" if self.locale else self.said
+
+
+def problems(source: str) -> list[Problem]:
     """What is wrong with a text, for the person who typed it. Empty when it can be sent."""
     if len(source) <= caps.MAX_SOURCE and (problem := unstorable(source)):
-        return [f"{problem}."]
+        return [Problem(f"{problem}.")]
     read = _known(source)
     if isinstance(read.error, caps.TooMuch):
-        return [read.error.words]
+        return [Problem(read.error.words)]
     if read.error is not None:
         return [_in_plain_words(read.error, source)]
     said = gettext("there is no filter “%(name)s”.")
     return [
-        f"{_place(source, index)}: {said % {'name': name}} {_instead(name)}"
+        Problem(f"{said % {'name': name}} {_instead(name)}", *_place(source, index))
         for name, index in read.filters
         if name not in FILTERS
     ]
@@ -172,7 +197,7 @@ def _instead(name: str) -> str:
     return gettext("Use one of %(known)s.") % {"known": ", ".join(sorted(FILTERS))}
 
 
-def _in_plain_words(error: LiquidError, source: str) -> str:
+def _in_plain_words(error: LiquidError, source: str) -> Problem:
     message = str(error.args[0]) if error.args else str(error)
     for pattern, words in PLAIN_WORDS:
         if found := re.search(pattern, message):
@@ -180,10 +205,10 @@ def _in_plain_words(error: LiquidError, source: str) -> str:
             break
     index = error.token.start_index if error.token is not None else -1
     # An unclosed {% if %} has no place of its own: point at the end of the text.
-    return f"{_place(source, index if index >= 0 else len(source))}: {message}."
+    return Problem(f"{message}.", *_place(source, index if index >= 0 else len(source)))
 
 
-def _place(source: str, index: int) -> str:
+def _place(source: str, index: int) -> tuple[int, int]:
+    """(line, column)"""
     before = source[:index]
-    line, column = before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
-    return gettext("line %(line)s, column %(column)s") % {"line": line, "column": column}
+    return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.texts import caps, liquid, options
 from campaigns.texts import check as rehearsal
 from campaigns.texts.content import TEXTS
+from campaigns.texts.liquid import Problem
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
@@ -70,7 +73,7 @@ class Template(OfProject):
     def clean(self) -> None:
         if too_much := caps.problems({**self.frozen(), "template": ""}):
             raise ValidationError(too_much)
-        problems: dict[str, list[str]] = {}
+        problems: dict[str, Any] = {}
         for name in TEXTS:
             _collect(problems, name, _text_problems(name, getattr(self, name)))
         _collect(problems, "data", _data_problems(self.data))
@@ -89,24 +92,34 @@ class Template(OfProject):
         return {**texts, **per_language, "options": self.options, "template": self.pk}
 
 
-def _collect(problems: dict[str, list[str]], name: str, found: list[str]) -> None:
-    if found:
-        problems[name] = found
+def _collect(problems: dict[str, Any], name: str, found: Iterable[Problem | str]) -> None:
+    if errors := [_error(problem) for problem in found]:
+        problems[name] = errors
 
 
-def _text_problems(name: str, source: Any) -> list[str]:
+def _error(problem: Problem | str) -> ValidationError:
+    """One that carries its problem: a page asks it for the place."""
+    return ValidationError("%(problem)s", params={"problem": problem})
+
+
+def _text_problems(name: str, source: Any) -> list[Problem]:
     if not isinstance(source, str):
-        return [gettext("must be a text.")]
-    problems = liquid.problems(source)
+        return [Problem(gettext("must be a text."), field=name)]
+    return [
+        *(replace(problem, field=name) for problem in liquid.problems(source)),
+        *(Problem(words, field=name) for words in _address_problems(name, source)),
+    ]
+
+
+def _address_problems(name: str, source: str) -> Iterator[str]:
     # Of an address that ends in a person's value the start is known. One that is all theirs is
     # judged when it is there.
     if name == "image" and source and not source.startswith("{"):
-        problems += filter(None, [rules.https(source)])
+        yield from filter(None, [rules.https(source)])
     if name == "link":
-        problems += filter(None, [rules.link(source)])
+        yield from filter(None, [rules.link(source)])
     if name in ("image", "link"):
-        problems += filter(None, [rules.no_user(source)])
-    return problems
+        yield from filter(None, [rules.no_user(source)])
 
 
 def _data_problems(data: Any) -> list[str]:
@@ -130,11 +143,11 @@ def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
     return known if len(known) == len(locales) else locales
 
 
-def _locales_problems(locales: Any) -> list[str]:
+def _locales_problems(locales: Any) -> list[Problem | str]:
     if not isinstance(locales, dict):
         said = gettext("must be an object, e.g. %(example)s.")
         return [said % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
-    problems = []
+    problems: list[Problem | str] = []
     for locale, texts in locales.items():
         try:
             validate_locale(locale)
@@ -148,6 +161,8 @@ def _locales_problems(locales: Any) -> list[str]:
             problems.append(f"{locale}: {said}")
             continue
         for name, source in texts.items():
-            found_in = _data_problems(source) if name == "data" else _text_problems(name, source)
-            problems += [f"{locale}.{name}: {problem}" for problem in found_in]
+            if name == "data":
+                problems += [f"{locale}.data: {words}" for words in _data_problems(source)]
+            else:
+                problems += [replace(p, locale=locale) for p in _text_problems(name, source)]
     return problems

@@ -114,19 +114,19 @@ def as_posted(template: Template) -> dict[str, str]:
     return {**texts, **json}
 
 
-def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[str]]]:
+def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[forms.ValidationError]]]:
     """The template as it stands in the form, and what is wrong with it by field."""
-    problems: dict[str, list[str]] = {}
+    problems: dict[str, list[forms.ValidationError]] = {}
     values: dict[str, Any] = {name: posted.get(name, "") for name in TEXTS}
     for name in INSIDE_JSON:
         try:
             values[name] = JSONText(required=False).clean(posted.get(name, ""))
         except forms.ValidationError as error:
             values[name] = {}
-            problems[name] = error.messages
+            problems[name] = error.error_list
     template = Template(project=project, **values)
     try:
         template.clean()
     except forms.ValidationError as error:
-        problems |= {key: found for key, found in error.message_dict.items() if key not in problems}
+        problems = {**error.error_dict, **problems}
     return template, problems

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext
+from django.core.exceptions import ValidationError
 
-from campaigns.texts.content import TEXTS
+from campaigns.texts.liquid import Problem
 from campaigns.texts.writing.places import place
 
-IN_A_LANGUAGE = re.compile(rf"([\w-]+)\.({'|'.join(TEXTS)}): (.*)", re.DOTALL)
 AROUND = 16
 
 
@@ -29,28 +27,23 @@ class Found:
     excerpt: tuple[str, str, str] | None = None
 
 
-def found(problems: Mapping[str, list[str]], content: Mapping[str, Any]) -> list[Found]:
-    return [_found(field, said, content) for field in problems for said in problems[field]]
+def found(errors: Mapping[str, list[ValidationError]], content: Mapping[str, Any]) -> list[Found]:
+    return [_found(field, error, content) for field in errors for error in errors[field]]
 
 
-def _found(field: str, said: str, content: Mapping[str, Any]) -> Found:
-    locale, source = "", content.get(field)
-    where = place((field,))
-    if field == "locales" and (told := IN_A_LANGUAGE.fullmatch(said)):
-        locale, field, said = told.groups()
-        where, source = place(("locales", locale, field)), content["locales"][locale].get(field)
-    if not (placed := _placed().fullmatch(said)) or not isinstance(source, str):
-        return Found(field, locale, where, said)
-    line, column = int(placed["line"]), int(placed["column"])
-    return Found(field, locale, where, said, line, column, _excerpt(source, line, column))
+def _found(field: str, error: ValidationError, content: Mapping[str, Any]) -> Found:
+    problem = (error.params or {}).get("problem")
+    if isinstance(problem, Problem):
+        return _in_a_text(problem, content)
+    return Found(field, "", place((field,)), error.messages[0])
 
 
-def _placed() -> re.Pattern[str]:
-    """“line 1, column 5: …”, as the language says it that the problem was said in."""
-    words = re.escape(gettext("line %(line)s, column %(column)s"))
-    for name in ("line", "column"):
-        words = words.replace(re.escape(f"%({name})s"), rf"(?P<{name}>\d+)")
-    return re.compile(rf"{words}: (.*)", re.DOTALL)
+def _in_a_text(problem: Problem, content: Mapping[str, Any]) -> Found:
+    field, locale, line, column = problem.field, problem.locale, problem.line, problem.column
+    where = place(("locales", locale, field) if locale else (field,))
+    texts = content["locales"][locale] if locale else content
+    excerpt = _excerpt(texts[field], line, column) if line else None
+    return Found(field, locale, where, problem.said, line, column, excerpt)
 
 
 def _excerpt(source: str, line: int, column: int) -> tuple[str, str, str] | None:

@@ -130,6 +130,19 @@ def test_a_mistake_in_a_language_names_the_language_and_shows_the_place(
     assert "둘 {{ x | <mark>u</mark>per }}" in html
 
 
+def test_the_place_of_a_mistake_is_known_whatever_a_language_calls_it(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translations = {"line %(line)s, column %(column)s": "somewhere"}
+    monkeypatch.setattr(
+        "django.utils.translation._trans.gettext", lambda words: translations.get(words, words)
+    )
+    texts = {"title": "{{ x | uper }}", "locales": '{"ko": {"body": "하나\\n둘 {{ x | uper }}"}}'}
+    html = preview(desk, project, **texts)
+    assert 'data-field="title" data-locale="" data-line="1" data-column="8"' in html
+    assert 'data-field="body" data-locale="ko" data-line="2" data-column="10"' in html
+
+
 @pytest.mark.parametrize("locales", ['["ko"]', '[{"a": 1}, 2]', '{"ko": "x"}', "5", '{"ko": {'])
 def test_languages_that_cannot_be_read_are_refused_and_break_nothing(
     desk: Desk, project: Project, locales: str
