@@ -66,7 +66,7 @@ def judge(scene: Scene) -> Verdict:
 def _ended(evidence: Evidence) -> Iterator[str]:
     wanted = evidence.scene.fault.ends
     if evidence.run.state != wanted:
-        yield f"the run is {evidence.run.state} ({evidence.run.cause_detail}), not {wanted}"
+        yield f"the run is {evidence.run.state} ({evidence.run.detail}), not {wanted}"
 
 
 def _everyone_has_one_row(evidence: Evidence) -> Iterator[str]:

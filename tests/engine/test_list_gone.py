@@ -8,7 +8,6 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences.audience import Audience
 from campaigns.engine import engine
-from campaigns.runs import details
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -42,7 +41,7 @@ def test_it_reaches_nobody_and_asks_a_person_each_time(run: Run, gone: Audience)
     for _ in range(2):
         assert advanced(run) is None
         assert (run.state, run.cause, run.planned) == ("paused", "broken", None)
-        assert run.cause_detail == details.LIST_GONE.format(lists=gone.pk)
+        assert (run.detail_code, run.detail_args) == ("list_gone", {"lists": [gone.pk]})
         control.resume(run, by="user:alice")
     control.cancel(run, by="user:alice")
     advanced(run)

@@ -79,7 +79,7 @@ def test_who_is_sent_to_again_today_leaves_tomorrows_run_of_the_series_in(
         engine.sweep(due + timedelta(days=1, minutes=minutes))
 
     tomorrow = today.campaign.runs.get(scheduled_at=due + timedelta(days=1))
-    assert (tomorrow.state, tomorrow.cause_detail) == ("preparing", "")
+    assert (tomorrow.state, tomorrow.detail_code) == ("preparing", "")
 
 
 def test_a_second_click_sends_nobody_again(finished: Run) -> None:

@@ -129,4 +129,5 @@ def test_when_nobody_can_the_run_asks_a_person(run: Run, monkeypatch: pytest.Mon
     Chunk.objects.update(state="queued", not_before=None)
     send(run)
     assert (run.state, run.cause) == ("paused", "bad_credentials")
-    assert "encrypted with another CREDENTIALS_KEY" in run.cause_detail
+    assert run.detail_code == "quoted"
+    assert "encrypted with another CREDENTIALS_KEY" in str(run.detail_args)

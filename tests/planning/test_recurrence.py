@@ -13,7 +13,6 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
-from campaigns.runs import details
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_campaign, make_people, make_project
@@ -86,7 +85,7 @@ def test_while_one_is_still_going_the_next_is_left_out_and_the_series_goes_on(
     engine.sweep(first + DAY)
     skipped = Run.objects.get(scheduled_at=first + DAY)
     assert skipped.state == "cancelled" and skipped.planned is None
-    assert skipped.cause_detail == details.LEFT_OUT.format(run=run.pk)
+    assert (skipped.detail_code, skipped.detail_args) == ("left_out", {"run": run.pk})
     assert runs()[-1] == (first + 2 * DAY, "scheduled")
     engine.sweep(first + 2 * DAY)
     assert runs()[-1] == (first + 3 * DAY, "scheduled")

@@ -55,7 +55,7 @@ def test_within_its_lateness_it_still_starts(run: Run, due_at: datetime) -> None
 def test_later_than_that_it_asks_a_person_and_sends_nothing(run: Run, due_at: datetime) -> None:
     assert state_after_sweep(run, due_at + timedelta(hours=3)) == "paused"
     assert run.cause == "late"
-    assert "3 h ago" in run.cause_detail
+    assert (run.detail_code, run.detail_args) == ("late", {"minutes": 180})
     assert run.planned is None
 
 
@@ -90,7 +90,8 @@ def test_a_preparation_that_cannot_work_pauses_and_says_why(run: Run, due_at: da
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
-    assert "rules.value: must be a number" in run.cause_detail
+    assert run.detail_code == "rules_broken"
+    assert "rules.value: must be a number" in str(run.detail_args)
 
 
 @pytest.mark.parametrize("language", ["", "ko"])
@@ -106,5 +107,5 @@ def test_a_run_whose_text_breaks_a_later_cap_pauses_instead_of_skipping_everybod
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
-    assert "at most 100 tags" in run.cause_detail and "mend its template" in run.cause_detail
+    assert run.detail_code == "text_broken" and "at most 100 tags" in str(run.detail_args)
     assert not Delivery.objects.filter(run_id=run.pk).exists()

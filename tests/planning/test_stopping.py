@@ -49,7 +49,7 @@ def test_cancelling_one_that_sends_says_nothing_of_the_series(
     engine.advance(run.pk, now=first)
     control.cancel(Run.objects.get(pk=run.pk), by="user:bob")
     assert runs() == [(first, "cancelled"), (first + DAY, "scheduled")]
-    assert Run.objects.get(pk=run.pk).cause_detail == ""
+    assert Run.objects.get(pk=run.pk).detail_code == ""
 
 
 def test_cancelling_the_last_of_all_ends_the_series(series: Campaign, first: datetime) -> None:

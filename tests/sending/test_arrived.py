@@ -195,11 +195,11 @@ def test_words_of_fcms_that_postgresql_cannot_keep_cost_no_answer(
 
     run.refresh_from_db()
     assert (run.state, run.accepted, run.rejected) == ("finished", 2, 1)
-    assert run.cause_detail == ""
+    assert run.detail_code == ""
     run.state = Run.State.SENDING
     Run.objects.filter(pk=run.pk).update(state="sending", finished_at=None)
     run.pause(Cause.UNKNOWN_ANSWER, "Tea\x00only")
-    assert run.cause_detail == "Teaonly"
+    assert (run.detail_code, run.detail_args) == ("quoted", {"words": "Teaonly"})
 
 
 def test_sending_again_to_nobody_leaves_an_ended_run_as_it_is(project: Project, fcm: Fcm) -> None:

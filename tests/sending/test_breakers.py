@@ -32,7 +32,7 @@ def test_a_key_of_another_project_stops_the_run_within_one_trial_window(
     run = work(make_run(project))
 
     assert (run.state, run.cause) == ("paused", "other_project")
-    assert "100 of 100" in run.cause_detail
+    assert (run.detail_code, run.detail_args) == ("foreign", {"count": 100, "answered": 100})
     assert fcm.counts()["requests"] == sending.TRIAL
     assert sums.totals_of(run).waiting == 1_500, "nobody pays for our wrong key"
     assert not Device.objects.filter(retired_at__isnull=False).exists()
@@ -97,7 +97,7 @@ def test_a_third_of_dead_addresses_stops_the_run_before_it_costs_a_device(
     run = work(make_run(project))
 
     assert (run.state, run.cause) == ("paused", "dead_addresses")
-    assert run.cause_detail == "300 of 1,000 addresses. No device was retired."
+    assert (run.detail_code, run.detail_args) == ("dying", {"dead": 300, "answered": 1_000})
     assert retired() == 0
     assert sums.totals_of(run).waiting > 1_000
     assert reports.reasons_of(run)["unregistered"] >= 300, "FCM's word stands in the rows"
@@ -238,7 +238,7 @@ def test_answers_that_nobody_knows_pause_the_run_with_their_words(
     run = work(run)
 
     assert (run.state, run.cause) == ("paused", "unknown_answer")
-    assert run.cause_detail == "Tea only."
+    assert (run.detail_code, run.detail_args) == ("quoted", {"words": "Tea only."})
     assert sums.totals_of(run).waiting == 300, "nobody is refused for what stands in between"
 
     fcm.mend()

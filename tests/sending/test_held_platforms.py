@@ -39,7 +39,7 @@ def test_a_missing_apns_key_stops_ios_and_nothing_else(project: Project, fcm: Fc
     run = work(make_run(project))
 
     assert (run.state, run.cause) == ("paused", "platform_key")
-    assert run.cause_detail == "40 devices wait: iOS."
+    assert (run.detail_code, run.detail_args) == ("held", {"count": 40, "platforms": ["ios"]})
     totals = sums.totals_of(run)
     assert (totals.accepted, totals.waiting) == (200, 40)
     assert not Device.objects.filter(retired_at__isnull=False).exists()
@@ -81,7 +81,8 @@ def test_a_platform_of_few_devices_is_held_as_well(project: Project, fcm: Fcm) -
     run = work(make_run(project))
 
     assert (run.state, run.cause) == ("paused", "platform_key")
-    assert run.cause_detail.endswith("devices wait: iOS.")
+    assert run.detail_code == "held"
+    assert run.detail_args and run.detail_args["platforms"] == ["ios"]
 
 
 def test_a_person_who_knows_better_than_the_one_odd_phone_is_believed(

@@ -268,7 +268,8 @@ def test_without_a_key_the_run_pauses_and_says_what_to_do(project: Project) -> N
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "bad_credentials")
-    assert "set_firebase_credentials" in run.cause_detail
+    assert run.detail_code == "quoted"
+    assert "set_firebase_credentials" in str(run.detail_args)
 
 
 def test_a_wrong_project_id_pauses_the_run_and_retires_nobody(project: Project, fcm: Fcm) -> None:

@@ -45,7 +45,7 @@ def test_a_storm_of_copies_pauses_the_run(project: Project, fcm: Fcm, fault: Any
 
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "storm")
-    assert run.cause_detail == "131 requests for 30 recipients may have arrived."
+    assert (run.detail_code, run.detail_args) == ("storm", {"copies": 131, "planned": 30})
 
     fcm.mend()
     flush_gate()

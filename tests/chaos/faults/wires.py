@@ -114,7 +114,7 @@ def no_network(scene: Scene) -> None:
     run.refresh_from_db()
     wire = Relay(fcm, at=("127.0.0.1", wire.port))
     scene.healed()
-    assert run.state == "sending", f"it is {run.state}: {run.cause_detail}"
+    assert run.state == "sending", f"it is {run.state}: {run.detail}"
     assert tried and sum(tried) <= 3, f"{sum(tried)} were tried while nothing could leave"
     scene.finish()
     wire.stop()

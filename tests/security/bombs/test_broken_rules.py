@@ -172,7 +172,7 @@ def test_a_run_that_was_launched_with_them_pauses_with_the_reason(
         assert engine.advance(run.pk, now=timezone.now()) is None
         run.refresh_from_db()
         assert (run.state, run.cause) == ("paused", "broken")
-        assert "rules" in run.cause_detail
+        assert run.detail_code == "rules_broken" and "rules" in str(run.detail_args)
         assert "rules do not work any more" in get(desk, "campaigns_run_change", run.pk)
         control.resume(run, by="user:ada")
     assert not Recipient.objects.filter(run_id=run.pk).exists()
