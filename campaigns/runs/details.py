@@ -114,12 +114,13 @@ def in_english(code: str, args: Mapping[str, Any]) -> str:
         return _said(code, args)[:LONGEST] if code else ""
 
 
-def in_words(code: str, args: Mapping[str, Any] | None, english: str) -> str:
+def in_words(code: str, args: Mapping[str, Any] | None, english: str, **anew: str) -> str:
     """For who reads it now. A row of the release before has its English alone; so has one that it
-    paused after us, beside our code of an earlier pause."""
+    paused after us, beside our code of an earlier pause. `anew`: what is said in their language in
+    place of what the row keeps."""
     if code not in SENTENCES or in_english(code, args or {}) != english:
         return english
-    return _said(code, {**(args or {}), **_named(args or {})})
+    return _said(code, {**(args or {}), **_named(args or {}), **anew})
 
 
 def _named(args: Mapping[str, Any]) -> dict[str, str]:
