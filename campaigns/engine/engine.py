@@ -16,7 +16,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns.engine import cancelling, freezing
+from campaigns.engine import broken, cancelling, freezing
 from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details, sums
 from campaigns.runs.chunk import (
@@ -32,8 +32,6 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.wave import Wave
 from campaigns.sending import breakers, trying
-from campaigns.texts.content import sources
-from campaigns.texts.liquid import too_much
 from notifications.pace import gate
 from notifications.postgres import clock
 
@@ -94,11 +92,11 @@ def _waits_for_a_person(run_id: int, now: datetime) -> bool:
 
 
 def _is_broken(run_id: int) -> bool:
-    """One of its texts breaks a cap that is younger than the run: it could be sent to nobody."""
+    """Whether its text is, and it was paused for that."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
-        if moves and (wrong := next(filter(None, map(too_much, sources(run.content))), "")):
+        if moves and (wrong := broken.text_of(run)):
             run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
             return True
     return False

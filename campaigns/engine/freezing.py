@@ -16,10 +16,9 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce
 from psycopg.types.range import Range
 
-from campaigns.audiences import rules
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.engine import broken
 from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import SIZE, Chunk
@@ -56,8 +55,8 @@ def go_on(run_id: int, *, now: datetime) -> None:
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
-        if wrong := rules.problems(run.rules, AS_KEPT):
-            run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=str(wrong[0])[:300]))
+        if wrong := broken.rules_of(run):
+            run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=wrong))
         elif begins:
             _begin(run, now)
         else:

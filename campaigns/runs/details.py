@@ -116,14 +116,14 @@ def in_english(code: str, args: Mapping[str, Any]) -> str:
         return _said(code, args)[:LONGEST] if code else ""
 
 
-def in_words(code: str, args: Any, english: str) -> str:
+def in_words(code: str, args: Any, english: str, **anew: str) -> str:
     """For who reads it now. For the release before, the English alone of its rows, and of one that
     it paused after us, beside our code of an earlier pause. The next release may give a code of
-    ours other arguments.
+    ours other arguments. `anew`: what is said in their language in place of what the row keeps.
     """
     with suppress(*MISFITS):
         if in_english(code, args or {}) == english:
-            return _said(code, {**(args or {}), **_named(args or {})})
+            return _said(code, {**(args or {}), **_named(args or {}), **anew})
     return _by_name(english)
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.admin.run.rate_line import rate_line
+from campaigns.engine import broken
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
@@ -189,7 +190,7 @@ def pause_in_words(run: Run) -> dict[str, str]:
         return {}
     return {
         "cause": cause_in_words(run.cause),
-        "detail": run.detail,
+        "detail": broken.detail_of(run),
         "next_step": next_step(run),
     }
 

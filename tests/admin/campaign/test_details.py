@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import translation
 
-from campaigns import control
+from campaigns import control, tasks
+from campaigns.engine import broken
 from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.reasons import Cause
@@ -121,3 +123,47 @@ def test_a_korean_page_says_who_paused_the_run(desk: Desk, project: Project) -> 
     translation.activate("en")
 
     assert "담당자: sana.kim" in said and "It was" not in said
+
+
+BROKEN: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
+    "rules": (
+        lambda run: {"rules": {"field": "attributes.age", "op": "gt", "value": "old"}},
+        "must be a number",
+    ),
+    "text": (
+        lambda run: {"content": {**run.content, "body": "{{ x }}" * 101}},
+        "at most 100 tags",
+    ),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("part", BROKEN)
+def test_a_korean_page_says_in_korean_what_is_broken(
+    desk: Desk, project: Project, part: str
+) -> None:
+    changed, english = BROKEN[part]
+    make_people(project, 1)
+    run = make_run(project, advanced=False)
+    Run.objects.filter(pk=run.pk).update(**changed(run))
+    tasks.advance(run_id=run.pk)
+    run.refresh_from_db()
+    assert english in run.detail and f"{part}_broken" == run.detail_code
+    assert english in desk.open("campaigns_run_change", run.pk)
+
+    with translation.override("ko"):
+        korean = broken.detail_of(run)
+    desk.client.cookies["django_language"] = "ko"
+    pages = [desk.open("campaigns_run_change", run.pk), desk.open("campaigns_overview")]
+    translation.activate("en")
+
+    for said in pages:
+        assert korean in said and english not in said
+
+
+@pytest.mark.django_db
+def test_what_is_broken_no_more_is_said_as_it_was_kept(project: Project) -> None:
+    kept = details.of("text_broken", problem="at most 90 tags.")
+    run = make_run(project, advanced=False)
+    run.pause(Cause.BROKEN, kept)
+    assert "at most 90 tags." in broken.detail_of(run)

@@ -1,0 +1,36 @@
+"""Broken: is what a run keeps of its audience and its text of use? Its row says what is wrong with
+it, so the words are made anew for each reader; kept are the ones that the release before shows.
+"""
+
+from __future__ import annotations
+
+from campaigns.audiences import rules
+from campaigns.audiences.bounds import AS_KEPT
+from campaigns.runs import details
+from campaigns.runs.run import Run
+from campaigns.texts.content import sources
+from campaigns.texts.liquid import too_much
+
+LONGEST = 300
+
+
+def rules_of(run: Run) -> str:
+    """What is wrong with them, in the language of who asks; empty: nothing."""
+    found = rules.problems(run.rules, AS_KEPT)
+    return str(found[0])[:LONGEST] if found else ""
+
+
+def text_of(run: Run) -> str:
+    """Which cap, younger than the run, one of its texts breaks: it could be sent to nobody."""
+    return next(filter(None, map(too_much, sources(run.content))), "")
+
+
+ASKED = {"rules_broken": rules_of, "text_broken": text_of}
+
+
+def detail_of(run: Run) -> str:
+    """A run's detail, with what is wrong in the reader's language too."""
+    ask = ASKED.get(run.detail_code)
+    problem = ask(run) if ask else ""
+    anew = {"problem": problem} if problem else {}  # a release may have lifted a cap since
+    return details.in_words(run.detail_code, run.detail_args, run.cause_detail, **anew)
