@@ -4,7 +4,9 @@ where they are shown, in the reader's language.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -74,6 +76,9 @@ IN_HOURS: dict[str, Any] = {
     "silent": _("Nothing happened for {hours:,} h."),
 }
 FROM_HOURS_ON = 120  # minutes
+# What arguments that do not fit their sentence come to; a code that is not in the list, too.
+MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+BY = re.compile(r"(It was |Left out by )((?:user|key):.+)(\.|; the series went on\.)", re.DOTALL)
 LONGEST = 500
 
 
@@ -114,12 +119,21 @@ def in_english(code: str, args: Mapping[str, Any]) -> str:
         return _said(code, args)[:LONGEST] if code else ""
 
 
-def in_words(code: str, args: Mapping[str, Any] | None, english: str) -> str:
+def in_words(code: str, args: Any, english: str) -> str:
     """For who reads it now. A row of the release before has its English alone; so has one that it
-    paused after us, beside our code of an earlier pause."""
-    if code not in SENTENCES or in_english(code, args or {}) != english:
-        return english
-    return _said(code, {**(args or {}), **_named(args or {})})
+    paused after us, beside our code of an earlier pause. The next release may give a code of ours
+    other arguments.
+    """
+    with suppress(*MISFITS):
+        if in_english(code, args or {}) == english:
+            return _said(code, {**(args or {}), **_named(args or {})})
+    return _by_name(english)
+
+
+def _by_name(english: str) -> str:
+    """“It was user:ada.” as a person would say it."""
+    named = BY.fullmatch(english)
+    return f"{named[1]}{who(named[2])}{named[3]}" if named else english
 
 
 def _named(args: Mapping[str, Any]) -> dict[str, str]:
