@@ -17,6 +17,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
+from tests.api.caller import Caller
 from tests.given.builders import make_people, make_run
 
 # Every code, with what it is said of.
@@ -125,6 +126,7 @@ def test_a_korean_page_says_who_paused_the_run(desk: Desk, project: Project) -> 
     assert "담당자: sana.kim" in said and "It was" not in said
 
 
+<<<<<<< HEAD
 BROKEN: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "rules": (
         lambda run: {"rules": {"field": "attributes.age", "op": "gt", "value": "old"}},
@@ -134,10 +136,27 @@ BROKEN: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
         lambda run: {"content": {**run.content, "body": "{{ x }}" * 101}},
         "at most 100 tags",
     ),
+=======
+# --- What other releases write ------------------------------------------------------------------
+
+MISFITS: dict[str, tuple[str, Any, str]] = {
+    "none": ("late", None, "It was due 5 min ago."),
+    "another name": ("late", {"seconds": 300}, "It was due 5 min ago."),
+    "a text for a number": ("late", {"minutes": "5"}, "It was due 5 min ago."),
+    "null for a number": ("late", {"minutes": None}, "It was due 5 min ago."),
+    "one is missing": ("held", {"count": 5}, "5 devices wait: Android."),
+    "the plural has no number": ("stuck", {"count": [5]}, "5 chunks are left."),
+    "a list of people": ("by_hand", {"who": ["user:ada"]}, "user:ada"),
+    "nobody": ("by_hand", {"who": None}, "It was None."),
+    "a number for a person": ("by_hand", {"who": 5}, "It was 5."),
+    "a list": ("by_hand", ["user:ada"], "The team."),
+    "a text": ("by_hand", "user:ada", "The team."),
+>>>>>>> m-core
 }
 
 
 @pytest.mark.django_db
+<<<<<<< HEAD
 @pytest.mark.parametrize("part", BROKEN)
 def test_a_korean_page_says_in_korean_what_is_broken(
     desk: Desk, project: Project, part: str
@@ -167,3 +186,33 @@ def test_what_is_broken_no_more_is_said_as_it_was_kept(project: Project) -> None
     run = make_run(project, advanced=False)
     run.pause(Cause.BROKEN, kept)
     assert "at most 90 tags." in broken.detail_of(run)
+=======
+@pytest.mark.parametrize("case", MISFITS)
+def test_arguments_that_do_not_fit_their_code_leave_the_english(
+    case: str, desk: Desk, project: Project
+) -> None:
+    code, args, english = MISFITS[case]
+    make_people(project, 1)
+    run = make_run(project)
+    run.pause(Cause.LATE)
+    row = {"detail_code": code, "detail_args": args, "cause_detail": english}
+    Run.objects.filter(pk=run.pk).update(**row)
+    said = desk.open("campaigns_run_change", run.pk, HTTP_ACCEPT_LANGUAGE="ko")
+    answer = Caller(project).get(f"runs/{run.pk}")
+    assert english in said
+    assert answer.status_code == 200 and answer.json()["reason"].endswith(english)
+
+
+@pytest.mark.parametrize(
+    ("english", "said"),
+    [
+        ("It was user:ada.", "It was ada."),
+        ("It was user:ada.l@example.com.", "It was ada.l@example.com."),
+        ("It was key:car_1234.", "It was the API key car_1234…."),
+        ("Left out by user:a; the series went on.", "Left out by a; the series went on."),
+        ("It was a bad request of user:ada.", "It was a bad request of user:ada."),
+    ],
+)
+def test_the_release_before_names_people_as_we_do(english: str, said: str) -> None:
+    assert Run(cause_detail=english).detail == said
+>>>>>>> m-core
