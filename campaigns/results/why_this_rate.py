@@ -79,7 +79,7 @@ class Said:
 
 def beside_the_rate(run: Run, now: datetime) -> Said:
     if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
-        planned = forecast.pace(run.project, run.rate_per_second)
+        planned = forecast.foretell(run.project, run.rate_per_second)
         said = _("At most %(rate)s: %(limit)s.")
         return Said(said % {"rate": number(planned.rate), "limit": planned.limit})
     if run.state == Run.State.PAUSED:

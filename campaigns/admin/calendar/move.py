@@ -109,7 +109,7 @@ class MoveDialog(Dialog):
 
     @cached_property
     def seconds(self) -> float:
-        pace = forecast.pace(self.run.project, self.run.rate_per_second)
+        pace = forecast.foretell(self.run.project, self.run.rate_per_second)
         return pace.seconds(self.reach.devices) if self.reach else 0.0
 
     @cached_property

@@ -32,7 +32,7 @@ class When:
     ends: bool = False  # no further one follows those shown
     note: str = ""
     devices: int = 0
-    pace: forecast.Pace | None = None
+    pace: forecast.Forecast | None = None
 
     @property
     def seconds(self) -> float:
@@ -60,7 +60,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             when.devices = reach.quick(campaign.project_id, rules).devices
         except ValidationError as error:
             when.note = when.note or error.messages[0]
-        when.pace = forecast.pace(campaign.project, _rate(posted))
+        when.pace = forecast.foretell(campaign.project, _rate(posted))
     return when
 
 

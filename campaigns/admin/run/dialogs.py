@@ -65,7 +65,7 @@ class RateDialog(RunDialog):
         return {
             "run": self.run,
             "quota": full_rate(self.run.project),
-            "fleet": forecast.pace(self.run.project, None),
+            "fleet": forecast.foretell(self.run.project, None),
         }
 
 

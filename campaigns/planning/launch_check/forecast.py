@@ -16,7 +16,7 @@ from notifications.values.moments import in_words
 
 
 @dataclass(frozen=True)
-class Pace:
+class Forecast:
     """The lowest of three limits, which one it is, and the climb to it from a cold start."""
 
     rate: float
@@ -54,7 +54,7 @@ class Pace:
         return self._climbing * (self.start + self.rate) / 2
 
 
-def pace(project: Project, rate_per_second: int | None) -> Pace:
+def foretell(project: Project, rate_per_second: int | None) -> Forecast:
     """Of one run alone, from a cold start: others of the project may take their part."""
     limits = [
         (full_rate(project), Limit.QUOTA, _("80 %% of the project's FCM quota") % {}),
@@ -65,11 +65,11 @@ def pace(project: Project, rate_per_second: int | None) -> Pace:
     rate, by, limit = min(limits, key=lambda one: one[0])
     start = cold_rate(project)
     if not project.longest_ramp or start >= rate:
-        return Pace(rate, by, limit)
+        return Forecast(rate, by, limit)
     climb = full_rate(project) / project.longest_ramp
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
-    return Pace(rate, by, said, start, climb)
+    return Forecast(rate, by, said, start, climb)
 
 
 def in_workers(count: int) -> str:

@@ -149,8 +149,8 @@ class LaunchReport:
         return max(timed, self.now) if timed else self.now
 
     @cached_property
-    def pace(self) -> forecast.Pace:
-        return forecast.pace(self.campaign.project, self.campaign.rate_per_second)
+    def pace(self) -> forecast.Forecast:
+        return forecast.foretell(self.campaign.project, self.campaign.rate_per_second)
 
     @property
     def seconds(self) -> float | None:

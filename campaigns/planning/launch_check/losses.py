@@ -12,7 +12,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import Sql
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.forecast import Pace
+from campaigns.planning.launch_check.forecast import Forecast
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
 from campaigns.texts import liquid, preview
@@ -112,7 +112,7 @@ def _refused_words(those: list[Refused], look: Look) -> str:
     }
 
 
-def out_of_time(campaign: Campaign, found: Reach, pace: Pace) -> list[Loss]:
+def out_of_time(campaign: Campaign, found: Reach, pace: Forecast) -> list[Loss]:
     """Whose turn comes when the message is not worth showing any more."""
     seconds = pace.seconds(found.devices)
     if seconds <= campaign.ttl_seconds:

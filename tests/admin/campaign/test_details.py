@@ -126,7 +126,6 @@ def test_a_korean_page_says_who_paused_the_run(desk: Desk, project: Project) -> 
     assert "담당자: sana.kim" in said and "It was" not in said
 
 
-<<<<<<< HEAD
 BROKEN: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "rules": (
         lambda run: {"rules": {"field": "attributes.age", "op": "gt", "value": "old"}},
@@ -136,27 +135,10 @@ BROKEN: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
         lambda run: {"content": {**run.content, "body": "{{ x }}" * 101}},
         "at most 100 tags",
     ),
-=======
-# --- What other releases write ------------------------------------------------------------------
-
-MISFITS: dict[str, tuple[str, Any, str]] = {
-    "none": ("late", None, "It was due 5 min ago."),
-    "another name": ("late", {"seconds": 300}, "It was due 5 min ago."),
-    "a text for a number": ("late", {"minutes": "5"}, "It was due 5 min ago."),
-    "null for a number": ("late", {"minutes": None}, "It was due 5 min ago."),
-    "one is missing": ("held", {"count": 5}, "5 devices wait: Android."),
-    "the plural has no number": ("stuck", {"count": [5]}, "5 chunks are left."),
-    "a list of people": ("by_hand", {"who": ["user:ada"]}, "user:ada"),
-    "nobody": ("by_hand", {"who": None}, "It was None."),
-    "a number for a person": ("by_hand", {"who": 5}, "It was 5."),
-    "a list": ("by_hand", ["user:ada"], "The team."),
-    "a text": ("by_hand", "user:ada", "The team."),
->>>>>>> m-core
 }
 
 
 @pytest.mark.django_db
-<<<<<<< HEAD
 @pytest.mark.parametrize("part", BROKEN)
 def test_a_korean_page_says_in_korean_what_is_broken(
     desk: Desk, project: Project, part: str
@@ -186,7 +168,26 @@ def test_what_is_broken_no_more_is_said_as_it_was_kept(project: Project) -> None
     run = make_run(project, advanced=False)
     run.pause(Cause.BROKEN, kept)
     assert "at most 90 tags." in broken.detail_of(run)
-=======
+
+
+# --- What other releases write ------------------------------------------------------------------
+
+MISFITS: dict[str, tuple[str, Any, str]] = {
+    "none": ("late", None, "It was due 5 min ago."),
+    "another name": ("late", {"seconds": 300}, "It was due 5 min ago."),
+    "a text for a number": ("late", {"minutes": "5"}, "It was due 5 min ago."),
+    "null for a number": ("late", {"minutes": None}, "It was due 5 min ago."),
+    "one is missing": ("held", {"count": 5}, "5 devices wait: Android."),
+    "the plural has no number": ("stuck", {"count": [5]}, "5 chunks are left."),
+    "a list of people": ("by_hand", {"who": ["user:ada"]}, "user:ada"),
+    "nobody": ("by_hand", {"who": None}, "It was None."),
+    "a number for a person": ("by_hand", {"who": 5}, "It was 5."),
+    "a list": ("by_hand", ["user:ada"], "The team."),
+    "a text": ("by_hand", "user:ada", "The team."),
+}
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("case", MISFITS)
 def test_arguments_that_do_not_fit_their_code_leave_the_english(
     case: str, desk: Desk, project: Project
@@ -215,4 +216,3 @@ def test_arguments_that_do_not_fit_their_code_leave_the_english(
 )
 def test_the_release_before_names_people_as_we_do(english: str, said: str) -> None:
     assert Run(cause_detail=english).detail == said
->>>>>>> m-core
