@@ -40,7 +40,7 @@ class Subject:
 
     @property
     def in_english(self) -> str:
-        """What the release before shows and looks for; it ends with that one."""
+        """What the release before shows and looks for; the next drops it."""
         if self.name and not _owner(self.kind):
             return f"{self.kind} {self.name}"
         return f"{self.kind}s" if self.id is None else f"{self.kind} {self.id}"
