@@ -43,7 +43,6 @@ def _page(name: str, read: Role, write: Role, **verbs: Role) -> dict[str, Door]:
 
 EVERYBODY = Door(None, None)
 LOOK = Door(VIEWER, VIEWER)  # changes nothing, even when it is a POST
-WRITE = Door(EDITOR, EDITOR)
 
 PAGES: dict[str, Door] = {
     # The way in and out.

@@ -1,5 +1,4 @@
-"""Keyless: this process cannot open the project's key. It alone, or
-everybody?
+"""Keyless: this process cannot open the project's key. Only this one, or all?
 
 A machine with another CREDENTIALS_KEY, or one that was not given the new one yet, must not stop the
 runs that all others are sending.

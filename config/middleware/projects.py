@@ -32,7 +32,6 @@ GO = "go_to_project"  # in a POST: switch, then do what it asks
 # What a name in an address stands for. `object_id` and `pk` are the page's own model.
 ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact}
 OWN_PAGES = {"campaign_review": Campaign}
-NO_ROWS = {"app_label", "content_type_id", "url", "number", "id"}
 
 
 class InTheirProject:

@@ -210,7 +210,3 @@ def _note_outage(error: redis.RedisError) -> None:
     if not Outage.is_there:
         log.warning("no rate limits while Valkey does not answer: %s", error)
     Outage.is_there, Outage.ask_at = True, time.monotonic() + AWAY_SECONDS
-
-
-def forget_outage() -> None:
-    Outage.is_there = False

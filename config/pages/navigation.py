@@ -27,7 +27,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     role = role_of(request.user)
     groups = [
         {**group, "items": [item for item in group["items"] if _opens(item, role)]}
-        for group in _everything()
+        for group in everything()
     ]
     here = section_of(request, groups)
     for group in groups:
@@ -64,11 +64,6 @@ def section_of(request: HttpRequest, groups: list[dict[str, Any]]) -> dict[str, 
     return exact[0] if exact else max(fitting, key=lambda found: found[0], default=(0, None))[1]
 
 
-def everything() -> list[dict[str, Any]]:
-    """All items, for who asks where a page belongs and not who may open it."""
-    return _everything()
-
-
 def _is_here(item: dict[str, Any], request: HttpRequest) -> bool:
     match = request.resolver_match
     query = item.get("query", {})
@@ -82,41 +77,46 @@ def _opens(item: dict[str, Any], role: Role | None) -> bool:
     return role is not None and (least is None or role.covers(least))
 
 
-def _everything() -> list[dict[str, Any]]:
+def everything() -> list[dict[str, Any]]:
+    """All items, whoever may open them: it is asked, too, where a page belongs."""
     return [
         {"items": [_item(_("Overview"), "dashboard", "index", "campaigns_overview")]},
-        {
-            "title": _("Send"),
-            "items": [
-                _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_"),
-                _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_run_move"),
-                _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
-                _model(_("Templates"), "article", "campaigns_template", "template_"),
-            ],
-        },
-        {
-            "title": _("Results"),
-            "items": [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished()],
-        },
-        {
-            "title": _("Reach"),
-            "items": [
-                _model(_("People"), "person", "notifications_contact", "person_"),
-                _model(_("Devices"), "smartphone", "notifications_device"),
-            ],
-        },
-        {
-            "title": _("Operate"),
-            "items": [
-                _item(_("Operations"), "monitor_heart", "operations"),
-                _model(_("Projects"), "folder", "notifications_project"),
-                _model(_("API keys"), "key", "notifications_apikey"),
-                _model(_("Audit"), "history", "notifications_auditentry"),
-                _model(_("Team"), "badge", "auth_user"),
-                _outside("Flower", "monitoring", settings.FLOWER_URL, Role.OPERATOR),
-                _outside(_("API docs"), "api", "/api/docs/", Role.EDITOR),
-            ],
-        },
+        {"title": _("Send"), "items": _send()},
+        {"title": _("Results"), "items": _results()},
+        {"title": _("Reach"), "items": _reach()},
+        {"title": _("Operate"), "items": _operate()},
+    ]
+
+
+def _send() -> list[dict[str, Any]]:
+    return [
+        _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_"),
+        _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_run_move"),
+        _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
+        _model(_("Templates"), "article", "campaigns_template", "template_"),
+    ]
+
+
+def _results() -> list[dict[str, Any]]:
+    return [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished()]
+
+
+def _reach() -> list[dict[str, Any]]:
+    return [
+        _model(_("People"), "person", "notifications_contact", "person_"),
+        _model(_("Devices"), "smartphone", "notifications_device"),
+    ]
+
+
+def _operate() -> list[dict[str, Any]]:
+    return [
+        _item(_("Operations"), "monitor_heart", "operations"),
+        _model(_("Projects"), "folder", "notifications_project"),
+        _model(_("API keys"), "key", "notifications_apikey"),
+        _model(_("Audit"), "history", "notifications_auditentry"),
+        _model(_("Team"), "badge", "auth_user"),
+        _outside("Flower", "monitoring", settings.FLOWER_URL, Role.OPERATOR),
+        _outside(_("API docs"), "api", "/api/docs/", Role.EDITOR),
     ]
 
 

@@ -96,7 +96,3 @@ def owners() -> models.QuerySet[User]:
     """Those who can change the team: there must always be one."""
     theirs = Q(is_superuser=True) | Q(team_member__role=Role.OWNER)
     return User.objects.filter(theirs, is_active=True, is_staff=True).order_by("pk")
-
-
-def scopes_of(role: Role) -> list[str]:
-    return [scope.value for scope, needed in ROLE_OF_SCOPE.items() if role.covers(needed)]

@@ -40,7 +40,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    rate_limits.forget_outage()
+    rate_limits.Outage.is_there = False
     clock = Clock()
     monkeypatch.setattr(rate_limits, "clock", lambda: str(clock.now))
     return clock
@@ -260,7 +260,7 @@ def test_while_valkey_is_silent_requests_pass_and_few_of_them_wait(
         assert len([line for line in caplog.messages if "rate limits" in line]) == 1
         assert "RateLimit" not in call(key)
         relay.mend()
-        rate_limits.forget_outage()
+        rate_limits.Outage.is_there = False
         assert "RateLimit" in call(key)
     finally:
         rate_limits.script.cache_clear()
