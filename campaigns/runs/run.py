@@ -88,7 +88,7 @@ class Run(OfProject):
     people = models.PositiveIntegerField(null=True)
     # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
     unfrozen = BigIntegerRangeField(null=True, editable=False)
-    # The same in the release before: the last person frozen so far. Drop when no run of that
+    # The same for the release before: the last person frozen so far. Drop when no run of that
     # release is left.
     frozen_through = models.BigIntegerField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
