@@ -84,6 +84,15 @@ def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
     assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
 
 
+def test_opened_from_the_runs_page_it_is_in_the_zone_of_that_page(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    run = make_scheduled_run(project, noon)
+    desk.open("campaigns_calendar", zone="UTC")  # which the calendar remembers
+    assert "As a clock in Asia/Seoul shows it" in dialog(desk, run)
+    assert "As a clock in UTC shows it" in dialog(desk, run, zone="UTC", view="week")
+
+
 def test_a_moved_run_starts_at_its_new_time_only(
     desk: Desk, project: Project, noon: datetime
 ) -> None:
