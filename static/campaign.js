@@ -47,7 +47,9 @@
   }
 
   let waiting;
+  const saved = document.getElementById("saved");
   const keep = () => {
+    saved.textContent = ""; // it is true no longer
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (differ(values(), asServed)) localStorage.setItem(here, JSON.stringify(values()));
@@ -56,6 +58,14 @@
   form.addEventListener("input", keep);
   form.addEventListener("change", keep);
   form.addEventListener("submit", () => localStorage.setItem(here, JSON.stringify(values())));
+  // A launch sends what is saved: what is not goes the way of the Review tab first.
+  const saveFirst = (event) => {
+    if (!event.target.closest?.("[hx-get*='/launch/']") || !differ(values(), asServed)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    form.requestSubmit(form.querySelector("button[name=_go][value=review]:not([tabindex])"));
+  };
+  document.addEventListener("click", saveFirst, { capture: true });
   document.getElementById("kept-discard")?.addEventListener("click", () => {
     forget();
     location.reload();

@@ -31,9 +31,10 @@
     const shown = line(input).querySelector(".t-count");
     shown.hidden = !input.value;
     const [long, size] = [letters(input.value), bytes.encode(input.value).length];
-    shown.textContent = shown.dataset.words
-      .replace("{characters}", long.toLocaleString(document.documentElement.lang))
-      .replace("{bytes}", size.toLocaleString(document.documentElement.lang));
+    const lang = document.documentElement.lang;
+    const said = (unit, many) =>
+      shown.dataset[unit + (many === 1 ? "One" : "Other")].replace("{count}", many.toLocaleString(lang));
+    shown.textContent = `${said("characters", long)} · ${said("bytes", size)}`;
   }
 
   const counted = () => document.querySelectorAll("[data-counted]");

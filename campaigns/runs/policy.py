@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from notifications.values import moments
 
@@ -102,9 +102,19 @@ def in_words(row: Any, name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def frozen_in(run: Any) -> list[tuple[str, str]]:
-    """How it is sent: the name of each setting that says something, and what was frozen of it."""
-    return [(str(BY_FIELD[name].words), said) for name in POLICY if (said := in_words(run, name))]
+def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
+    """How it is sent: the name of each setting that says something, and what was frozen of it.
+
+    `launched` is the run as it was launched: what is LIVE may have been changed since."""
+    said = ((name, _since(run, launched, name)) for name in POLICY)
+    return [(str(BY_FIELD[name].words), words) for name, words in said if words]
+
+
+def _since(run: Any, launched: Any, name: str) -> str:
+    said, frozen = in_words(run, name), in_words(launched, name)
+    if said == frozen:
+        return said
+    return gettext("%(now)s (%(then)s at the launch)") % {"now": said or "–", "then": frozen or "–"}
 
 
 def of_step(step: str) -> tuple[str, ...]:

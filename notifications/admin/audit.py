@@ -115,15 +115,16 @@ class AuditPage(ReadOnlyPage):
         return _(obj.action)
 
     @display(description=gettext_lazy("what changed"))
-    def more(self, obj: AuditEntry) -> str:
-        text = changes_in_words(obj.changes, obj.subject_kind) or detail_in_words(obj.detail) or "–"
+    def more(self, obj: Any) -> str:
+        changed = changes_in_words(obj.changes, obj.subject_kind, obj.zone)
+        text = changed or detail_in_words(obj.detail) or "–"
         return text if len(text) <= IN_THE_LIST else f"{text[: IN_THE_LIST - 1]}…"
 
     @display(description=gettext_lazy("before → after"))
-    def before_and_after(self, obj: AuditEntry) -> SafeString:
-        if not obj.changes:
+    def before_and_after(self, obj: Any) -> SafeString:
+        rows = before_and_after(obj.changes, obj.subject_kind, obj.zone)
+        if not rows:
             return SafeString("–")
-        rows = before_and_after(obj.changes, obj.subject_kind)
         head = format_html(
             "<tr><th>{}</th><th>{}</th><th>{}</th></tr>", _("Field"), _("Before"), _("After")
         )

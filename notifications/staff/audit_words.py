@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -11,6 +13,7 @@ from django.utils.translation import gettext_noop, pgettext
 from notifications import naming
 from notifications.staff.subjects import choices_of
 from notifications.staff.team import Role
+from notifications.values.moments import in_zone
 
 # What entries keep beside the values of fields.
 DETAILS = (
@@ -28,24 +31,44 @@ DETAILS = (
 # Codes that entries keep, and that no field of a row is made of.
 CODES = {"credentials": (gettext_noop("machine's"), gettext_noop("uploaded"))}
 
+MOMENT = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
-def only_changed(changes: dict[str, list[Any]]) -> str:
+
+def only_changed(changes: dict[str, list[Any]], zone: str) -> str:
     """“50 → 1,200”, where what was done says of which field."""
-    return "; ".join(f"{in_words(a)} → {in_words(b)}" for a, b in changes.values())
+    said = before_and_after(changes, "", zone)
+    return "; ".join(f"{before} → {after}" for _name, before, after in said)
 
 
-def changes_in_words(changes: dict[str, list[Any]], kind: str) -> str:
-    said = before_and_after(changes, kind)
+def changes_in_words(changes: dict[str, list[Any]], kind: str, zone: str) -> str:
+    said = before_and_after(changes, kind, zone)
     return "; ".join(f"{name}: {before} → {after}" for name, before, after in said)
 
 
-def before_and_after(changes: dict[str, list[Any]], kind: str) -> list[tuple[str, str, str]]:
+def before_and_after(
+    changes: dict[str, list[Any]], kind: str, zone: str
+) -> list[tuple[str, str, str]]:
     """Of a row of this kind. A code of a closed list is said as the row's page says it."""
     return [
-        (called(name), _value(a, codes), _value(b, codes))
+        (called(name), _value(a, codes, zone), _value(b, codes, zone))
         for name, (a, b) in changes.items()
+        if not _same_instant(a, b)  # older entries hold each in a zone of its own
         for codes in [_codes(kind, name)]
     ]
+
+
+def _same_instant(one: Any, other: Any) -> bool:
+    return (moment := _moment(one)) is not None and moment == _moment(other)
+
+
+def _moment(value: Any) -> datetime | None:
+    """A time with its offset from UTC; not a text that merely has digits."""
+    if not isinstance(value, str) or not MOMENT.fullmatch(value):
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
 
 
 def _codes(kind: str, name: str) -> dict[Any, str]:
@@ -54,7 +77,9 @@ def _codes(kind: str, name: str) -> dict[Any, str]:
     return choices_of(kind, name)
 
 
-def _value(value: Any, codes: dict[Any, str]) -> str:
+def _value(value: Any, codes: dict[Any, str], zone: str) -> str:
+    if moment := _moment(value):
+        return in_zone(moment, zone)
     return str(codes[value]) if isinstance(value, str) and value in codes else in_words(value)
 
 

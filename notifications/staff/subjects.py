@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -126,7 +127,10 @@ def _value(row: Model, field: Any) -> Any:
     if field.is_relation:
         other = getattr(row, field.name)
         return None if other is None else str(other)
-    return json.loads(json.dumps(field.value_from_object(row), cls=DjangoJSONEncoder, default=str))
+    value = field.value_from_object(row)
+    if isinstance(value, datetime):
+        value = value.astimezone(UTC)  # the same instant in another zone is no change
+    return json.loads(json.dumps(value, cls=DjangoJSONEncoder, default=str))
 
 
 def between(before: Values, row: Model) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""`{{ entry.actor|who }}` and `{{ entry.changes|changed }}` in templates."""
+"""`{{ entry.actor|who }}` and `{{ entry.changes|changed:zone }}` in templates."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import LazySettings
@@ -16,7 +18,7 @@ from django.urls import reverse
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests import origin
-from notifications.staff import audit
+from notifications.staff import audit, subjects
 from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -49,6 +51,33 @@ def test_a_change_is_kept_with_what_it_was_before(project: Project) -> None:
     shown = desk.open("notifications_auditentry_change", entry.pk)
     assert f"quota per minute {was:,} 1,200" in shown
     assert "127.0.0.1" in desk.open("notifications_auditentry_changelist")
+
+
+def test_a_time_is_shown_on_the_projects_clock_and_another_zone_is_no_change(
+    project: Project,
+) -> None:
+    Project.objects.update(timezone="Asia/Seoul")
+    changes: dict[str, list[Any]] = {
+        "at": ["2026-11-30 00:00:00+00:00", "2026-11-30 09:00:00+09:00"],
+        "until": ["2026-11-30T01:00:00Z", "2026-12-01T02:30:00+00:00"],
+        "name": ["2026-11-30", "20261130"],
+    }
+    audit.record("user:ada", "changed", "campaign 1", project=project, changes=changes)
+    desk = Desk(logged_in(Role.OPERATOR))
+    shown = desk.open("notifications_auditentry_change", entry_of("changed").pk)
+    assert "30 Nov 2026, 10:00 Asia/Seoul 1 Dec 2026, 11:30 Asia/Seoul" in shown
+    assert "name 2026-11-30 20261130" in shown
+    assert "00:00:00" not in shown and "30 Nov 2026, 09:00" not in shown
+    listed = desk.open("notifications_auditentry_changelist")
+    assert "30 Nov 2026, 10:00 Asia/Seoul → 1 Dec 2026, 11:30 Asia/Seoul" in listed
+
+
+def test_a_save_in_another_zone_leaves_no_change_of_the_time(project: Project) -> None:
+    at = datetime(2031, 5, 7, tzinfo=UTC)
+    campaign = make_campaign(project, schedule_kind="at", at=at, timezone="Asia/Seoul")
+    before = subjects.values_of(campaign)
+    campaign.at = at.astimezone(ZoneInfo("Asia/Seoul"))
+    assert subjects.between(before, campaign) == {}
 
 
 def test_a_launch_says_from_where(project: Project) -> None:

@@ -46,8 +46,9 @@ class MoveDialog(Dialog):
     def __init__(self, *args: Any, run: Run, now: datetime, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.run, self.now = run, now
-        asked = self.data.get("zone")
-        self.clock = str(asked) if asked in known_zones() else calendar_span.zone_of(self.request)
+        # The calendar says its zone; a run's own page shows its project's.
+        asked = self.data.get("zone") or self.request.GET.get("zone")
+        self.clock = str(asked) if asked in known_zones() else run.project.timezone
         wall = self._wall_of(run.scheduled_at)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())

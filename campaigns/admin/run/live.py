@@ -27,6 +27,7 @@ from campaigns.runs.run import Run
 from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
+from notifications.staff import audit
 from notifications.values.shares import share
 
 # Words of the totals; the templates translate them where they stand.
@@ -145,7 +146,17 @@ def _step(run: Run, code: str) -> str | Promise:
 def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
     """How many addresses FCM called dead, and how many devices that cost; empty without any."""
     count = sum(reasons.get(reason, 0) for reason in DEAD)
-    return {"count": count, "retired": device.retired_by(run.reference).count()} if count else {}
+    if not count:
+        return {}
+    retired, taken_back = device.retired_by(run.reference).count(), _taken_back(run)
+    kept = count - retired - taken_back if run.finished_at else 0
+    return {"count": count, "retired": retired, "taken_back": taken_back, "kept": kept}
+
+
+def _taken_back(run: Run) -> int:
+    """The devices that a person took back: the trail knows, their rows do not."""
+    entries = audit.entries_of(run).filter(project=run.project_id, action="restored devices")
+    return sum(detail.get("devices", 0) for detail in entries.values_list("detail", flat=True))
 
 
 def verdict(run: Run, progress: reports.Progress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from django.contrib import admin
@@ -140,12 +141,13 @@ class RunPage(ReadOnlyPage):
 
     def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
         about, now = audit.entries_of(run), timezone.now()
+        entries = list(about.filter(project=run.project_id).order_by("pk"))
         return {
             **live.picture(run, now),
             **live.course(run, now),
             "verbs": self._buttons(request, run),
-            "entries": about.filter(project=run.project_id).order_by("pk"),
-            "frozen": policy.frozen_in(run),
+            "entries": entries,
+            "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id),
             "repeats": rhythm_in_words.of_run(run),
             "flower_url": live.flower_url(run),
@@ -185,7 +187,16 @@ class RunPage(ReadOnlyPage):
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         """Of its campaign: the run is not touched."""
         run = Run.objects.select_related("campaign__project").get(pk=object_id)
-        copy = run.campaign.duplicate()
-        self.record(request, "created", copy, copied_from=run.campaign_id)
-        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
-        return done(request, said, to=page_url(copy))
+        twin = run.campaign.duplicate()
+        self.record(request, "created", twin, copied_from=run.campaign_id)
+        said = _("“{name}” is a copy. Change what you like.").format(name=twin)
+        return done(request, said, to=page_url(twin))
+
+
+def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:
+    """Before whatever somebody changed of it, as the trail tells."""
+    launched = copy(run)
+    for entry in reversed(entries):
+        for field in entry.changes.keys() & set(policy.LIVE):
+            setattr(launched, field, entry.changes[field][0])
+    return launched

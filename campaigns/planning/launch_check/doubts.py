@@ -103,12 +103,13 @@ def _other_type(name: str, op: str) -> Doubt:
 # --- About sending it -----------------------------------------------------------------------------
 
 
-def of_sending(campaign: Campaign, starts_at: datetime) -> Iterator[Doubt]:
+def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[Doubt]:
     if lacking := credentials.lacking(campaign.project):
         yield Doubt(Code.NO_CREDENTIALS, lacking)
     if said := labels.warning(campaign.project_id, campaign.label, at=starts_at):
         yield Doubt(Code.MANY_LABELS, said)
-    yield from _others(campaign.project)
+    if starts_at <= now:
+        yield from _others(campaign.project)
 
 
 def _others(project: Project) -> Iterator[Doubt]:

@@ -172,7 +172,7 @@ class LaunchReport:
             found.append(Doubt(Code.NOBODY_REACHABLE, nobody))
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
-        return [*found, *doubts.of_sending(self.campaign, self.starts_at)]
+        return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
 
     @property
     def warnings(self) -> list[Doubt | Loss]:

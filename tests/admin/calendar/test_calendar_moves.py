@@ -82,6 +82,17 @@ def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
     entry = AuditEntry.objects.get(action="moved")
     assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
     assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
+    said = [f"{day.day} {day:%b %Y}, 12:00 Asia/Seoul" for day in (noon, later)]
+    assert f"moved it: {' → '.join(said)}" in desk.open("campaigns_run_change", run.pk)
+
+
+def test_opened_from_the_runs_page_it_is_in_the_zone_of_that_page(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    run = make_scheduled_run(project, noon)
+    desk.open("campaigns_calendar", zone="UTC")  # which the calendar remembers
+    assert "As a clock in Asia/Seoul shows it" in dialog(desk, run)
+    assert "As a clock in UTC shows it" in dialog(desk, run, zone="UTC", view="week")
 
 
 def test_a_moved_run_starts_at_its_new_time_only(

@@ -68,6 +68,32 @@ def test_an_audience_half_built_is_offered_again(
     page.close()
 
 
+def test_launching_what_was_edited_saves_it_first_and_then_shows_the_review(
+    browser: Browser,
+    live_server: LiveServer,
+    project: Project,
+) -> None:
+    make_contact(project)
+    campaign, troubles = make_campaign(project, name="Spring"), list[str]()
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/campaign/{campaign.pk}/change/?step=who")
+    page.get_by_role("button", name="Save draft").click()
+    saved = page.get_by_text("Draft saved.")
+    expect(saved).to_be_visible()
+    page.fill("#id_name", "Summer")
+    expect(saved).to_have_count(0)
+    launch = page.locator("[hx-get$='/launch/']").filter(has_text="Launch").first
+    launch.click()
+    page.wait_for_url("**step=review**")
+    campaign.refresh_from_db()
+    assert campaign.name == "Summer"
+    expect(page.locator("#dialog")).to_have_count(0)
+    launch.click()  # nothing is unsaved now
+    expect(page.get_by_role("heading", name="Launch “Summer”?")).to_be_visible()
+    assert troubles == []
+    page.close()
+
+
 def test_a_campaign_half_written_is_in_the_form_again(
     browser: Browser,
     live_server: LiveServer,

@@ -64,6 +64,19 @@ def test_the_last_step_the_dialog_and_the_api_report_the_same(desk: Desk, projec
         assert "Takes about 1 min 41 s" in text and "Finished about" in text
 
 
+def test_a_launch_for_later_shares_its_pace_with_nobody_of_now(
+    desk: Desk, project: Project
+) -> None:
+    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
+    make_people(project, 3)
+    campaign = make_campaign(project, schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC))
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        assert "sending now" not in desk.open(page, campaign.pk)
+        Campaign.objects.update(schedule_kind="now", at=None)
+        assert "sending now; the two share its pace" in desk.open(page, campaign.pk)
+        Campaign.objects.update(schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC))
+
+
 def test_where_nobody_can_be_counted_it_does_not_say_zero(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     campaign = make_campaign(project)

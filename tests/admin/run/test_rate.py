@@ -30,8 +30,14 @@ def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
     assert entry.changes == {"rate_per_second": [50, 1_200]}
     text = desk.open("campaigns_run_change", run.pk)
     assert "changed the rate of it: 50 → 1,200" in text
+    assert "At most, per second 1,200 (50 at the launch)" in text
     desk.confirm("campaigns_run_change_rate", run.pk, rate="")
     assert Run.objects.get(pk=run.pk).rate_per_second is None
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most, per second – (50 at the launch)" in text
+    desk.confirm("campaigns_run_change_rate", run.pk, rate="50")
+    assert "At most, per second 50 " in (text := desk.open("campaigns_run_change", run.pk))
+    assert "at the launch)" not in text
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "many", "100001", "1.5"])

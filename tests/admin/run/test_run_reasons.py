@@ -6,6 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.engine import engine
+from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_the_page_says_retired_only_of_devices_that_were(desk: Desk, project: Project) -> None:
-    (device, *_others) = make_people(project, 9)
+    (device, *_others) = make_people(project, 5)
     run = make_run(project)
     settle(run, accepted=3, rejected=2)
     device.retired_at, device.retired_reason = timezone.now(), "unregistered"
@@ -28,7 +30,29 @@ def test_the_page_says_retired_only_of_devices_that_were(desk: Desk, project: Pr
     text = desk.open("campaigns_run_change", run.pk)
 
     assert "FCM called 2 addresses dead. Devices retired for it: 1." in text
-    assert "The others are kept" in text
+    assert "The others are kept" not in text  # while it goes on, they may be retired yet
+
+    run.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+    assert "The others are kept" in desk.open("campaigns_run_change", run.pk)
+
+
+def test_devices_that_were_taken_back_are_not_said_to_be_kept(desk: Desk, project: Project) -> None:
+    devices = make_people(project, 5)[:2]
+    run = make_run(project)
+    settle(run, accepted=3, rejected=2)
+    for device in devices:
+        device.retired_at, device.retired_reason = timezone.now(), "unregistered"
+        device.retired_by = run.reference
+        device.save()
+    run.chunks.update(state=Chunk.State.CLOSED)
+    engine.advance(run.pk, now=timezone.now())
+    desk.confirm("campaigns_run_restore_devices", run.pk)
+
+    text = desk.open("campaigns_run_change", run.pk)
+
+    assert "FCM called 2 addresses dead. Devices retired for it: 0. Taken back: 2." in text
+    assert "The others are kept" not in text
 
 
 def test_a_code_of_the_next_release_stands_as_it_is(desk: Desk, project: Project) -> None:
