@@ -142,9 +142,11 @@ class Campaign(OfProject):
             problems["at"] = _("Choose a time, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING:
             problems |= self._rhythm_problems()
-        if self.pk and (last := self.series) and self._when_has_changed():
+        if self.pk and (last := self.series) and self._when_changed():
             goes_on = series.goes_on(last, timezone.now())
             problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
+        elif self.pk:
+            problems |= self._when_is_held()
         strangers = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
@@ -169,9 +171,19 @@ class Campaign(OfProject):
             return {"until": _("It would end before its first time.")}
         return {}
 
-    def _when_has_changed(self) -> bool:
+    def _when_is_held(self) -> dict[str, str]:
+        """A run that has not ended rings at the time that it was launched for, whatever we say."""
+        going = self.runs.filter(HOLDS, occurrence=ONCE, finished_at=None)
+        run = going.exclude(state=Run.State.CANCELLED).first()
+        if run is None or not (changed := self._when_changed()):
+            return {}
+        said = MOVE_IT if run.state == Run.State.SCHEDULED else END_IT
+        field = "schedule_kind" if "schedule_kind" in changed else "at"
+        return {field: said % {"number": run.pk}}
+
+    def _when_changed(self) -> set[str]:
         saved = Campaign.objects.values_list(*TIMES).get(pk=self.pk)
-        return any(getattr(self, name) != was for name, was in zip(TIMES, saved, strict=True))
+        return {name for name, was in zip(TIMES, saved, strict=True) if getattr(self, name) != was}
 
     @property
     def label(self) -> str:
@@ -312,5 +324,12 @@ class Campaign(OfProject):
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
 STANDS = gettext_lazy("It repeats already. Stop it first; then its times can be changed.")
+MOVE_IT = gettext_lazy(
+    "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."
+)
+END_IT = gettext_lazy(
+    "It was launched as run %(number)d. Cancel that run, or wait for its end; then its time can be "
+    "changed."
+)
 # A later end would wake it up again, and nobody would have launched that.
 ENDED = gettext_lazy("Its series has come to its end. Duplicate the campaign to start another.")

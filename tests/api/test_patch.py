@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -240,3 +241,82 @@ def test_what_was_launched_keeps_what_it_was_launched_with(alice: Caller, ours: 
     alice.patch(f"campaigns/{run.campaign_id}", {"ttl_seconds": 60})
     run.refresh_from_db()
     assert (run.ttl_seconds, Campaign.objects.get().ttl_seconds) == (86_400, 60)
+
+
+# --- When it was launched for -------------------------------------------------------------------
+
+
+def waiting_run(ours: Project) -> Run:
+    return make_run(ours, advanced=False, schedule_kind="at", at=NOON)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "field"),
+    [
+        ({"kind": "at", "at": "2030-06-01T12:00:00Z"}, "schedule.at"),
+        ({"kind": "at", "at": NOON.isoformat(), "timezone": "Asia/Seoul"}, "schedule.at"),
+        ({"kind": "now"}, "schedule.kind"),
+        (
+            {"kind": "recurring", "at": NOON.isoformat(), "repeat": "daily"},
+            "schedule.kind",
+        ),
+    ],
+)
+def test_the_time_that_a_waiting_run_was_launched_for_is_not_edited_past_it(
+    alice: Caller, ours: Project, schedule: dict[str, str], field: str
+) -> None:
+    run = waiting_run(ours)
+    refused = alice.patch(f"campaigns/{run.campaign_id}", {"schedule": schedule})
+    assert (refused.status_code, fields_at_fault(refused)) == (400, [field])
+    said = (
+        f"It was launched as run {run.pk}. Move that run, or cancel it; then its time can be "
+        "changed."
+    )
+    assert refused.json()["errors"][0]["message"] == said
+    kept = Campaign.objects.get()
+    assert (kept.schedule_kind, kept.at, kept.timezone) == ("at", NOON, "UTC")
+    assert not AuditEntry.objects.filter(action="changed").exists()
+
+
+def test_the_rest_of_a_campaign_whose_run_waits_is_edited_freely(
+    alice: Caller, ours: Project
+) -> None:
+    path = f"campaigns/{waiting_run(ours).campaign_id}"
+    whole = alice.get(path).json()["schedule"]
+    answer = alice.patch(path, {"name": "Other", "schedule": whole})
+    assert (answer.status_code, answer.json()["name"]) == (200, "Other")
+
+
+def test_a_run_that_waits_is_moved_and_its_campaign_keeps_its_time(
+    alice: Caller, ours: Project
+) -> None:
+    run = waiting_run(ours)
+    assert alice.post(f"runs/{run.pk}/move", {"at": "2030-06-01T12:00:00Z"}).status_code == 200
+    shown = alice.get(f"campaigns/{run.campaign_id}").json()["schedule"]
+    assert shown["at"] == "2030-06-01T12:00:00Z"
+    assert alice.patch(f"campaigns/{run.campaign_id}", {"schedule": shown}).status_code == 200
+
+
+@pytest.mark.parametrize("state", ["paused", "preparing", "sending"])
+def test_a_run_that_cannot_be_moved_is_not_told_to(
+    alice: Caller, ours: Project, state: str
+) -> None:
+    run = waiting_run(ours)
+    Run.objects.filter(pk=run.pk).update(state=state, cause="by_hand" if state == "paused" else "")
+    refused = alice.patch(f"campaigns/{run.campaign_id}", {"schedule": {"kind": "now"}})
+    said = refused.json()["errors"][0]["message"]
+    assert said == (
+        f"It was launched as run {run.pk}. Cancel that run, or wait for its end; then its time "
+        "can be changed."
+    )
+
+
+@pytest.mark.parametrize("state", ["cancelled", "finished"])
+def test_once_the_run_has_ended_the_time_is_free_again(
+    alice: Caller, ours: Project, state: str
+) -> None:
+    run = waiting_run(ours)
+    ended = {"finished_at": NOON, "started_at": NOON, "planned": 0}
+    Run.objects.filter(pk=run.pk).update(state=state, **ended)
+    answer = alice.patch(f"campaigns/{run.campaign_id}", {"schedule": {"kind": "now"}})
+    assert (answer.status_code, answer.json()["schedule"]["kind"]) == (200, "now")

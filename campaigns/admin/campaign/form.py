@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -125,13 +126,21 @@ class CampaignForm(in_place.InPlace):
         for name in NEVER.keys() - shown:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
-        zone = cleaned.get("timezone")
+        zone = str(cleaned.get("timezone"))
         if zone not in known_zones():  # refused by its own field
             return
         for name in ("at", "until"):
             if wall := cleaned.get(name):
                 try:
-                    cleaned[name] = on_the_clock(wall, str(zone))
-                    self.twice |= name == "at" and comes_twice(wall, str(zone))
+                    cleaned[name] = self._untouched(name, wall, zone) or on_the_clock(wall, zone)
+                    self.twice |= name == "at" and comes_twice(wall, zone)
                 except NoSuchTime as error:
                     self.add_error(name, str(error))
+
+    def _untouched(self, name: str, wall: datetime, zone: str) -> datetime | None:
+        """What is kept, to the second: the page shows minutes."""
+        kept: datetime | None = getattr(self.instance, name)
+        if kept is None or zone != self.instance.timezone:
+            return None
+        shown = kept.astimezone(ZoneInfo(zone)).replace(tzinfo=None, second=0, microsecond=0)
+        return kept if wall == shown else None

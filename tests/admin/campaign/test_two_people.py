@@ -16,7 +16,7 @@ from campaigns.runs.policy import GUARDED
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.given.builders import make_audience, make_campaign, make_people
+from tests.given.builders import make_audience, make_campaign, make_people, make_scheduled_run
 from tests.given.settings import OTHERWISE
 
 pytestmark = pytest.mark.django_db
@@ -218,3 +218,21 @@ def test_what_no_page_of_ours_would_send_is_no_memory_of_anything(
     assert Campaign.objects.get().name == "Summer"
     desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=nonsense)
     assert Run.objects.get().campaign == campaign
+
+
+# --- A person and a run that waits ----------------------------------------------------------------
+
+
+def test_the_time_of_a_waiting_run_is_not_edited_past_it_on_the_page(
+    desk: Desk, project: Project
+) -> None:
+    run = make_scheduled_run(project, datetime(2031, 5, 7, 0, 0, 30, tzinfo=UTC))
+    campaign = run.campaign
+    shown = form(campaign, schedule_kind="at", at="2031-05-07T09:00")
+    assert desk.post(CHANGE, campaign.pk, **{**shown, "name": "Other"}).status_code == 302
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.at) == ("Other", run.scheduled_at), "to the second"
+    refused = text_of(desk.post(CHANGE, campaign.pk, **{**shown, "at": "2031-05-08T09:00"}))
+    assert f"It was launched as run {run.pk}. Move that run, or cancel it;" in refused
+    campaign.refresh_from_db()
+    assert campaign.at == run.scheduled_at
