@@ -23,6 +23,7 @@ KINDS = {
     "x": _("Quarantined"),
     "d": _("Done"),
     "r": _("Done, in several goes"),
+    "c": _("Cut short by a cancel"),
     "n": _("Closed, never sent to"),
 }
 LETTERS = """
@@ -30,6 +31,7 @@ SELECT string_agg(
     CASE state
         WHEN 'closed' THEN CASE
             WHEN attempt = 0 AND accepted + rejected + unknown = 0 THEN 'n'
+            WHEN reasons ?| ARRAY['cancelled', 'cut_short'] THEN 'c'
             WHEN attempt > 1 THEN 'r' ELSE 'd' END
         WHEN 'leased' THEN 's'
         WHEN 'queued' THEN 'q'

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -25,7 +25,7 @@ from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture import onward
-from notifications.admin.furniture.dialogs import done, refused
+from notifications.admin.furniture.dialogs import done, is_page, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
 from notifications.values.moments import CLOCK
@@ -110,6 +110,8 @@ class Calendar:
             raise PermissionDenied
         mine = Run.objects.filter(campaign__in=self.page.get_queryset(request).values("pk"))
         run = get_object_or_404(mine.select_related("campaign", "project"), pk=run_id)
+        if is_page(request):
+            return HttpResponseRedirect(page_url(run))
         form = MoveDialog(request, run.pk, request.POST or None, run=run, now=timezone.now())
         if not form.is_valid():
             button = {"form_submit_text": MOVE.button} if form.possible else {}

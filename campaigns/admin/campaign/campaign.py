@@ -172,7 +172,10 @@ class CampaignPage(Page):
             return refused(request, form, _("It was deleted meanwhile."))
         tasks.ring(run.pk)
         said = _("Launched “%(campaign)s” as run %(number)d.")
-        said %= {"campaign": form.campaign, "number": run.pk}
+        if run.state == Run.State.SCHEDULED:
+            said = _("“%(campaign)s” is scheduled as run %(number)d: %(when)s.")
+        when = in_zone(run.scheduled_at, run.project.timezone)
+        said %= {"campaign": form.campaign, "number": run.pk, "when": when}
         return done(request, said, to=page_url(run))
 
     @action(

@@ -54,7 +54,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "verdict": verdict(run, progress),
         "progress": progress,
         "bars": [(name, count, share(count, totals.planned)) for name, count in _bars(totals)],
-        "share": share(totals.settled, totals.planned),
+        "share": share(done_of(run, totals), totals.planned),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(run, progress),
@@ -110,6 +110,11 @@ def asks_again(run: Run, now: datetime) -> str:
         return COMING_BACK
     seconds = max(5, int(min(left, LONGEST_TIMER).total_seconds()) + 2)
     return f"load delay:{seconds}s, {COMING_BACK}"
+
+
+def done_of(run: Run, totals: sums.Totals) -> int:
+    """Whom a cancel left out has an outcome as well, and nothing of it is done."""
+    return totals.accepted if run.state == Run.State.CANCELLED else totals.settled
 
 
 def _released(run: Run) -> int:

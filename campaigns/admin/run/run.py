@@ -91,13 +91,16 @@ class RunPage(ReadOnlyPage):
     def progress(self, obj: Run) -> SafeString | str:
         if obj.planned is None:
             return "–"
-        settled = obj.planned - obj.waiting
-        part = share(settled, obj.planned)
+        cancelled = obj.state == Run.State.CANCELLED
+        part = share(obj.accepted if cancelled else obj.planned - obj.waiting, obj.planned)
+        said = (
+            _("Cancelled: %(share)s %% had been accepted") if cancelled else _("%(share)s %% done")
+        )
         return format_html(
             '<span class="c-meter"><progress max="100" value="{0}" aria-label="{1}">'
             "</progress><span>{0} %</span></span>",
             part,
-            _("%(share)s %% done") % {"share": part},
+            said % {"share": part},
         )
 
     @display(description=gettext_lazy("accepted"))

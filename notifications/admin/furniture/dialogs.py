@@ -74,6 +74,11 @@ def ask(
     return {**asked, "danger": danger}
 
 
+def is_page(request: HttpRequest) -> bool:
+    """Whether a browser would show the reply as a whole page: a dialog is only a part of one."""
+    return request.method == "GET" and request.headers.get("Sec-Fetch-Dest") == "document"
+
+
 def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
     success(request, message)
     return HttpResponseClientRedirect(to)

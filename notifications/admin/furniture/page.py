@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from notifications.admin.furniture.chosen import chosen, within
-from notifications.admin.furniture.dialogs import gone
+from notifications.admin.furniture.dialogs import gone, is_page
 from notifications.admin.furniture.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.furniture.unfolded import ChangeList, ModelAdmin, ModelForm
 from notifications.admin.furniture.widgets import ZoneInput
@@ -164,8 +164,11 @@ class Page(ModelAdmin):
         def of_a_row(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if not self.opens(request, method_name):
                 raise PermissionDenied
-            if "object_id" in kwargs and self.get_object(request, kwargs["object_id"]) is None:
+            row = self.get_object(request, kwargs["object_id"]) if "object_id" in kwargs else None
+            if "object_id" in kwargs and row is None:
                 return gone(request)
+            if row is not None and is_page(request):
+                return HttpResponseRedirect(page_url(row))
             return verb(request, *args, **kwargs)
 
         return of_a_row

@@ -11,7 +11,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.desk import Desk
+from tests.admin.desk import Desk, messages_of
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 
@@ -75,6 +75,18 @@ def test_a_launch_for_later_shares_its_pace_with_nobody_of_now(
         Campaign.objects.update(schedule_kind="now", at=None)
         assert "sending now; the two share its pace" in desk.open(page, campaign.pk)
         Campaign.objects.update(schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC))
+
+
+def test_a_launch_for_later_is_told_as_scheduled(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    at = datetime(2031, 5, 7, tzinfo=UTC)
+    campaign = make_campaign(project, schedule_kind="at", at=at, name="Spring")
+    reply = desk.confirm("campaigns_campaign_launch", campaign.pk)
+    run = Run.objects.get()
+    said = f"“Spring” is scheduled as run {run.pk}: 7 May 2031, 09:00 Asia/Seoul."
+    assert messages_of(reply) == [said]
+    text = desk.open("campaigns_run_change", run.pk)
+    assert f"Run {run.pk}, launched by" in text and "of this campaign" not in text
 
 
 def test_where_nobody_can_be_counted_it_does_not_say_zero(desk: Desk, project: Project) -> None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.furniture.page import page_url
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
@@ -68,6 +69,20 @@ def test_opening_a_runs_dialog_changes_nothing(desk: Desk, project: Project, ver
     before = Run.objects.values().get(pk=run.pk)
     desk.open(f"campaigns_run_{verb}", run.pk)
     assert Run.objects.values().get(pk=run.pk) == before
+
+
+def test_a_dialog_opened_as_a_page_leads_to_the_page_of_its_row(
+    desk: Desk, project: Project
+) -> None:
+    campaign, run = make_campaign(project), make_run(project)
+    for dialog, row in (
+        ("campaigns_campaign_launch", campaign),
+        ("campaigns_run_cancel", run),
+        ("campaigns_run_move", run),
+    ):
+        url = reverse(f"admin:{dialog}", args=[row.pk])
+        reply = desk.client.get(url, headers={"Sec-Fetch-Dest": "document"})
+        assert reply.headers["Location"] == page_url(row), dialog
 
 
 def test_a_post_without_the_csrf_token_is_refused(desk: Desk, project: Project) -> None:

@@ -128,6 +128,25 @@ def test_the_end_brings_the_result_and_stops_the_asking(desk: Desk, project: Pro
     assert cells_of(reply.content.decode()) == "d"
 
 
+def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> None:
+    make_people(project, 5)
+    run = make_run(project)
+    for seq in (1, 2):
+        settle(run, seq, "accepted")
+    run.chunks.update(attempt=1)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    Run.objects.get(pk=run.pk, accepted=2, skipped=3)
+    live = desk.open("run_live", run.pk, seen="sending-0")
+    assert "Cancelled: 40 % had been accepted." in live and "100 %" not in live
+    page = html_of(desk, "campaigns_run_change", run.pk)
+    assert 'aria-valuetext="Cancelled: 40 % had been accepted."' in page
+    listed = html_of(desk, "campaigns_run_changelist")
+    assert 'aria-label="Cancelled: 40 % had been accepted"' in listed
+    course = html_of(desk, "run_course", run.pk)
+    assert cells_of(course) == "c" and "Cut short by a cancel: 1" in course
+
+
 def test_a_wave_counts_only_once_it_called_back(desk: Desk, project: Project) -> None:
     """Its people are accepted long before: a 0 would contradict the totals above it."""
     make_people(project, 2)

@@ -32,7 +32,7 @@ def test_a_cancelled_run_tells_its_end_and_which_chunks_were_never_sent(
     engine.advance(run.pk, now=timezone.now())
     ended = desk.client.get(reverse("admin:run_live", args=[run.pk]), asked)
     assert "It was cancelled after FCM accepted 1 of 4." in text_of(ended)
-    assert cells_of(ended.content.decode()) == "dn"
+    assert cells_of(ended.content.decode()) == "cn"
     assert "Closed, never sent to: 1" in text_of(ended)
 
 
