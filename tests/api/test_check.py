@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from pytest_django import DjangoAssertNumQueries
@@ -17,8 +18,10 @@ from campaigns.audiences import reach as reaching
 from campaigns.audiences import sampling
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import report
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.postgres import budget
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.given.builders import (
@@ -307,6 +310,39 @@ def test_it_reads_no_more_with_more_people(
         person(ours, f"p{number}", "ios", city="Seoul")
     with django_assert_max_num_queries(60):
         checked(alice, campaign)
+
+
+def test_a_report_without_time_left_answers_what_it_knows(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "REPORT_SECONDS", 0.0)
+    make_people(ours, 2)
+    campaign = make_campaign(ours, audience=make_audience(ours, rules=FREE))
+    told = checked(alice, campaign)
+    assert (told["who"]["people"], told["when"]["seconds"], told["samples"]) == (None, None, [])
+    assert "uncountable" in codes(told)
+
+
+def test_slow_questions_are_refused_while_as_many_as_may_be_are_answered(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "AT_ONCE", 1)
+    make_people(ours, 2)
+    audience = make_audience(ours)
+    campaign = make_campaign(ours, audience=audience)
+    asked = f"audiences/{audience.pk}/explain?contact=nobody"
+    with budget.one_of_few(0), CaptureQueriesContext(connection) as queries:
+        refusals = [
+            alice.get(f"campaigns/{campaign.pk}/check"),
+            alice.post("audiences/estimate", {"rules": FREE}),
+            alice.get(asked),
+        ]
+        assert alice.get(f"campaigns/{campaign.pk}").status_code == 200
+    for refused in refusals:
+        assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+        assert refused.json()["type"] == "urn:carillon:busy"
+    assert not [one for one in queries if "notifications_contact" in one["sql"]]
+    assert checked(alice, campaign)["who"]["devices"] == 2
 
 
 # --- When -----------------------------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """The launch report: what a launch at this moment would do, and what to know before.
 
 The campaign's last step, the dialog that launches and the API show this one. Each part is worked
-out when it is first asked for, within a budget of its own.
+out when it is first asked for, within a budget of its own and what is left of the whole report's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -29,12 +30,26 @@ from campaigns.runs.run import Run
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, clock, until, within
 
+REPORT_SECONDS = 5.0  # for all of its parts together
 SAMPLES = 3
 SAMPLING_SECONDS = 2.0
 AMONG = 12  # people looked at for three who differ
 COMING = 3
+
+Part = TypeVar("Part")
+
+
+def _in_time(ask: Callable[[Report], Part]) -> Callable[[Report], Part]:
+    """A part that reads many people."""
+
+    @wraps(ask)
+    def asked(report: Report) -> Part:
+        with until(report.ends):
+            return ask(report)
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,11 @@ class Report:
 
     campaign: Campaign
     now: datetime
+
+    @cached_property
+    def ends(self) -> float:
+        """When nobody waits any more, by the clock of the budgets: counted from the first part."""
+        return clock() + REPORT_SECONDS
 
     # --- May it be launched? ----------------------------------------------------------------------
 
@@ -77,6 +97,7 @@ class Report:
     # --- Who --------------------------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def said(self) -> str:
         """The audience in words; nothing of rules that are broken."""
         if "audience" in self._unready:
@@ -94,6 +115,7 @@ class Report:
         return self._counted[1]
 
     @cached_property
+    @_in_time
     def _counted(self) -> tuple[Reach | None, str]:
         if "audience" in self._unready:
             return None, ""
@@ -109,6 +131,7 @@ class Report:
     # --- Whom it would not reach ------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def lacking(self) -> list[Loss]:
         """Of everybody: the devices of people without a value that the text needs."""
         if self.reach is None or not self._readable:
@@ -128,6 +151,7 @@ class Report:
         return [*self.lacking, *self.others_lost]
 
     @cached_property
+    @_in_time
     def look(self) -> Look:
         return self.campaign.look() if self._readable and self.reach else Look()
 
@@ -163,6 +187,7 @@ class Report:
     # --- What is odd ------------------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def doubts(self) -> list[Doubt]:
         found = []
         if self.uncounted:
@@ -196,6 +221,7 @@ class Report:
     # --- What some of them would read -------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def samples(self) -> list[preview.Card]:
         if self.reach is None or not self._readable:
             return []
