@@ -368,6 +368,20 @@ def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project)
     assert when["starts_at"] == when["coming"][0]
 
 
+def test_a_launched_series_begins_with_the_run_that_waits_where_it_was_moved(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(ours, schedule_kind="recurring", repeat="weekly", at=FUTURE)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    Run.objects.filter(pk=run.pk).update(scheduled_at=datetime(2035, 1, 3, tzinfo=UTC))
+    when = checked(alice, campaign)["when"]
+    assert when["starts_at"] == "2035-01-03T00:00:00Z"
+    assert when["coming"] == [
+        "2035-01-03T00:00:00Z", "2035-01-08T00:00:00Z", "2035-01-15T00:00:00Z",
+    ]  # fmt: skip
+
+
 def test_a_campaign_that_was_launched_names_its_run(alice: Caller, ours: Project) -> None:
     make_people(ours, 2)
     campaign = make_campaign(ours)

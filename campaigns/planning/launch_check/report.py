@@ -27,6 +27,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.outlook import Look
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.run import Run
+from campaigns.runs.series import instant_of
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
 from notifications.people.contact import Contact
@@ -163,12 +164,24 @@ class Report:
 
     @cached_property
     def coming(self) -> list[datetime]:
-        """Of a series: its next times."""
-        repeats = self.campaign.schedule_kind == Campaign.Schedule.RECURRING
-        return self.campaign.coming(self.now, COMING) if repeats else []
+        """Of a series: its next times, the first where its run was moved to."""
+        if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
+            return []
+        if self._waiting is None:
+            return self.campaign.coming(self.now, COMING)
+        after = max(self.now, instant_of(self._waiting))
+        return [self._waiting.scheduled_at, *self.campaign.coming(after, COMING - 1)]
+
+    @cached_property
+    def _waiting(self) -> Run | None:
+        """The run that will start next, of a campaign that was launched."""
+        scheduled = Run.objects.filter(campaign=self.campaign.pk, state=Run.State.SCHEDULED)
+        return scheduled.order_by("scheduled_at").first()
 
     @property
     def starts_at(self) -> datetime:
+        if self._waiting is not None:
+            return max(self._waiting.scheduled_at, self.now)
         timed = self.coming[0] if self.coming else self.campaign.at
         return max(timed, self.now) if timed else self.now
 
