@@ -20,7 +20,7 @@ from campaigns.audiences.audience import Audience, Member, validate_rules
 from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
+from notifications.api.ground.patience import patient, slow
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.row import RowView
@@ -223,6 +223,7 @@ def _record_members(audience: Audience, before: set[int], now: set[int]) -> None
 class AudienceEstimate(ApiView):
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(request=QuestionSerializer, responses=EstimateSerializer)
+    @slow
     def post(self, request: Request) -> Response:
         """How many people and devices these rules select at this moment."""
         tree = self.given(QuestionSerializer)["rules"]
@@ -246,11 +247,11 @@ def _in_time() -> Iterator[None]:
     try:
         yield
     except (TooSlow, reach.Uncountable) as error:
-        slow = (
+        words = (
             "This takes too long with these rules. Use fewer of them, or shorter lists of values."
         )
         raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, slow, kind="too-slow", errors={"rules": slow}
+            HTTPStatus.UNPROCESSABLE_ENTITY, words, kind="too-slow", errors={"rules": words}
         ) from error
 
 
@@ -258,6 +259,7 @@ class AudienceExplain(ApiView):
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @takes(OpenApiParameter("contact", str, required=True, description="External id."))
     @extend_schema(responses=ExplanationSerializer)
+    @slow
     def get(self, request: Request, pk: int) -> Response:
         """Why a person is in or out: each rule with whether it holds, and the value seen."""
         tree = self.find(Audience, pk).effective_rules

@@ -18,6 +18,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card
+from notifications.api.ground.patience import slow
 from notifications.api.ground.problems import ProblemErrorSerializer, flattened
 from notifications.api.ground.view import ApiView
 from notifications.pace.gate import Limit
@@ -109,6 +110,7 @@ class CheckSerializer(serializers.Serializer[Any]):
 
 class CampaignCheck(ApiView):
     @extend_schema(responses=CheckSerializer)
+    @slow
     def get(self, request: Request, pk: int) -> Response:
         """Whom it would reach, who would be skipped and why, how long it takes, what is odd. It
         only looks, for some seconds if there are millions of people; no launch needs it."""

@@ -1,23 +1,74 @@
-"""How long may a question take? The web server has few threads; no page may hold one for long."""
+"""How long may a question take, and how many at once? The web server has few threads; no page may
+hold one for long, and the slow ones together must never hold all.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Condition
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
+
+AT_ONCE = 4  # slow questions of one process; its web server has twice as many threads
+AT_ONCE_OF_A_PROJECT = 3  # or one of them would keep the others out
+ROOM_SECONDS = 0.1  # most are answered in less, and make room
+
+clock = time.monotonic
+_asked: Counter[int] = Counter()  # by project
+_room = Condition()
+_ends: ContextVar[float] = ContextVar("ends", default=float("inf"))
 
 
 class TooSlow(Exception):
     """PostgreSQL was stopped: the answer would have taken longer than it is worth."""
 
 
+class Busy(Exception):
+    """As many slow questions are being answered as there may be. Nothing was looked for."""
+
+
+@contextmanager
+def one_of_few(project_id: int) -> Iterator[None]:
+    """Around a question that may be slow. Raises Busy."""
+    with _room:
+        if not _room.wait_for(lambda: _has_room(project_id), timeout=ROOM_SECONDS):
+            raise Busy
+        _asked[project_id] += 1
+    try:
+        yield
+    finally:
+        with _room:
+            _asked[project_id] -= 1
+            _room.notify_all()
+
+
+def _has_room(project_id: int) -> bool:
+    return _asked[project_id] < AT_ONCE_OF_A_PROJECT and _asked.total() < AT_ONCE
+
+
+@contextmanager
+def until(ends: float) -> Iterator[None]:
+    """Whatever budgets stand inside get no more than what is left to this moment of `clock`."""
+    before = _ends.set(min(ends, _ends.get()))
+    try:
+        yield
+    finally:
+        _ends.reset(before)
+
+
 @contextmanager
 def within(*, seconds: float) -> Iterator[None]:
     """Each statement inside ends after this time, with TooSlow. One may stand inside another."""
-    milliseconds = max(1, round(seconds * 1000))
+    left = _ends.get() - clock()
+    if left <= 0:
+        raise TooSlow
+    milliseconds = max(1, round(min(seconds, left) * 1000))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('statement_timeout')")

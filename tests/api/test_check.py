@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from pytest_django import DjangoAssertNumQueries
@@ -17,9 +18,11 @@ from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import report
 from campaigns.runs.run import Run
 from notifications.fcm.discovery import FieldProblem
 from notifications.people.project import Project
+from notifications.postgres import budget
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.given.builders import (
@@ -321,6 +324,39 @@ def test_it_reads_no_more_with_more_people(
         checked(alice, campaign)
 
 
+def test_a_report_without_time_left_answers_what_it_knows(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "REPORT_SECONDS", 0.0)
+    make_people(ours, 2)
+    campaign = make_campaign(ours, audience=make_audience(ours, rules=FREE))
+    told = checked(alice, campaign)
+    assert (told["who"]["people"], told["when"]["seconds"], told["samples"]) == (None, None, [])
+    assert "uncountable" in codes(told)
+
+
+def test_slow_questions_are_refused_while_as_many_as_may_be_are_answered(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "AT_ONCE", 1)
+    make_people(ours, 2)
+    audience = make_audience(ours)
+    campaign = make_campaign(ours, audience=audience)
+    asked = f"audiences/{audience.pk}/explain?contact=nobody"
+    with budget.one_of_few(0), CaptureQueriesContext(connection) as queries:
+        refusals = [
+            alice.get(f"campaigns/{campaign.pk}/check"),
+            alice.post("audiences/estimate", {"rules": FREE}),
+            alice.get(asked),
+        ]
+        assert alice.get(f"campaigns/{campaign.pk}").status_code == 200
+    for refused in refusals:
+        assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+        assert refused.json()["type"] == "urn:carillon:busy"
+    assert not [one for one in queries if "notifications_contact" in one["sql"]]
+    assert checked(alice, campaign)["who"]["devices"] == 2
+
+
 # --- When -----------------------------------------------------------------------------------------
 
 
@@ -342,6 +378,20 @@ def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project)
     when = checked(alice, campaign)["when"]
     assert when["coming"] == ["2035-01-01T00:00:00Z", "2035-01-08T00:00:00Z"]
     assert when["starts_at"] == when["coming"][0]
+
+
+def test_a_launched_series_begins_with_the_run_that_waits_where_it_was_moved(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(ours, schedule_kind="recurring", repeat="weekly", at=FUTURE)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    Run.objects.filter(pk=run.pk).update(scheduled_at=datetime(2035, 1, 3, tzinfo=UTC))
+    when = checked(alice, campaign)["when"]
+    assert when["starts_at"] == "2035-01-03T00:00:00Z"
+    assert when["coming"] == [
+        "2035-01-03T00:00:00Z", "2035-01-08T00:00:00Z", "2035-01-15T00:00:00Z",
+    ]  # fmt: skip
 
 
 def test_a_campaign_that_was_launched_names_its_run(alice: Caller, ours: Project) -> None:

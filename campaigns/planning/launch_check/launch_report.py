@@ -1,16 +1,17 @@
 """The launch report: what a launch at this moment would do, and what to know before.
 
 The campaign's last step, the dialog that launches and the API show this one. Each part is worked
-out when it is first asked for, within a budget of its own.
+out when it is first asked for, within a budget of its own and what is left of the whole report's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -26,15 +27,30 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.outlook import Look
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.run import Run
+from campaigns.runs.series import instant_of
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, clock, until, within
 
+REPORT_SECONDS = 5.0  # for all of its parts together
 SAMPLES = 3
 SAMPLING_SECONDS = 2.0
 AMONG = 12  # people looked at for three who differ
 COMING = 3
+
+Part = TypeVar("Part")
+
+
+def _in_time(ask: Callable[[Report], Part]) -> Callable[[Report], Part]:
+    """A part that reads many people."""
+
+    @wraps(ask)
+    def asked(report: Report) -> Part:
+        with until(report.ends):
+            return ask(report)
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,11 @@ class LaunchReport:
 
     campaign: Campaign
     now: datetime
+
+    @cached_property
+    def ends(self) -> float:
+        """When nobody waits any more, by the clock of the budgets: counted from the first part."""
+        return clock() + REPORT_SECONDS
 
     # --- May it be launched? ----------------------------------------------------------------------
 
@@ -77,6 +98,7 @@ class LaunchReport:
     # --- Who --------------------------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def said(self) -> str:
         """The audience in words; nothing of rules that are broken."""
         if "audience" in self._unready:
@@ -94,6 +116,7 @@ class LaunchReport:
         return self._counted[1]
 
     @cached_property
+    @_in_time
     def _counted(self) -> tuple[Reach | None, str]:
         if "audience" in self._unready:
             return None, ""
@@ -109,6 +132,7 @@ class LaunchReport:
     # --- Whom it would not reach ------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def lacking(self) -> list[Loss]:
         """Of everybody: the devices of people without a value that the text needs."""
         if self.reach is None or not self._readable:
@@ -128,6 +152,7 @@ class LaunchReport:
         return [*self.lacking, *self.others_lost]
 
     @cached_property
+    @_in_time
     def look(self) -> Look:
         return self.campaign.look() if self._readable and self.reach else Look()
 
@@ -139,12 +164,24 @@ class LaunchReport:
 
     @cached_property
     def coming(self) -> list[datetime]:
-        """Of a series: its next times."""
-        repeats = self.campaign.schedule_kind == Campaign.Schedule.RECURRING
-        return self.campaign.coming(self.now, COMING) if repeats else []
+        """Of a series: its next times, the first where its run was moved to."""
+        if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
+            return []
+        if self._waiting is None:
+            return self.campaign.coming(self.now, COMING)
+        after = max(self.now, instant_of(self._waiting))
+        return [self._waiting.scheduled_at, *self.campaign.coming(after, COMING - 1)]
+
+    @cached_property
+    def _waiting(self) -> Run | None:
+        """The run that will start next, of a campaign that was launched."""
+        scheduled = Run.objects.filter(campaign=self.campaign.pk, state=Run.State.SCHEDULED)
+        return scheduled.order_by("scheduled_at").first()
 
     @property
     def starts_at(self) -> datetime:
+        if self._waiting is not None:
+            return max(self._waiting.scheduled_at, self.now)
         timed = self.coming[0] if self.coming else self.campaign.at
         return max(timed, self.now) if timed else self.now
 
@@ -163,6 +200,7 @@ class LaunchReport:
     # --- What is odd ------------------------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def doubts(self) -> list[Doubt]:
         found = []
         if self.uncounted:
@@ -196,6 +234,7 @@ class LaunchReport:
     # --- What some of them would read -------------------------------------------------------------
 
     @cached_property
+    @_in_time
     def samples(self) -> list[preview.Card]:
         if self.reach is None or not self._readable:
             return []
