@@ -198,7 +198,7 @@ class Run(OfProject):
         while not movable.update(**values):
             self.refresh_from_db()
             # Movable by now: to refuse it in the words of what we read would contradict itself.
-            if of_epoch is not None or self.state not in sources:
+            if of_epoch is not None or STATE(self.state) not in sources:
                 raise Run.InvalidMove(self._cannot(what))
         self.refresh_from_db()
 
