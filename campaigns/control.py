@@ -19,7 +19,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
-from campaigns.runs.run import Run
+from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from notifications.people import device
 from notifications.staff import audit
@@ -35,7 +35,7 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
 
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
-        run.pause(Cause.BY_HAND, details.of("by_hand", who=by))
+        run.pause(Cause.BY_HAND, details.by("by_hand", by))
         _record(run, by, gettext_noop("paused"))
 
 
@@ -68,8 +68,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     with transaction.atomic():
         last = Campaign.locked(campaign.pk).series
         if last is None or not series.goes_on(last, timezone.now()):
-            said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
-            raise Run.InvalidMove(said % {"campaign": campaign})
+            raise Run.InvalidMove(_nothing_repeats(campaign))
         for run in series.waiting(campaign.pk).select_for_update(no_key=True):
             run.cancel()
             _record(run, by, gettext_noop("cancelled"))
@@ -77,6 +76,17 @@ def stop(campaign: Campaign, *, by: str) -> Run:
         audit.record(by, gettext_noop("stopped the series of"), campaign, project=campaign.project)
     last.refresh_from_db()
     return last
+
+
+def _nothing_repeats(campaign: Campaign) -> str:
+    if campaign.schedule_kind == Campaign.Schedule.RECURRING:
+        said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
+        return said % {"campaign": campaign}
+    run = campaign.runs.filter(WAITS).first()
+    if run is None:
+        return gettext("“%(campaign)s” does not repeat.") % {"campaign": campaign}
+    said = gettext("“%(campaign)s” does not repeat; cancel run %(number)d instead.")
+    return said % {"campaign": campaign, "number": run.pk}
 
 
 def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:

@@ -43,6 +43,7 @@ class Verb:
     button: Words
     danger: bool = False
     said: Words  # afterwards
+    cancelled: Words = ""  # why not, of a cancelled run; empty: that is no reason
     nobody: Words = ""  # where `does` counts whom it does it to: there was nobody
     reference: str  # what the API's reference says of it
 
@@ -60,6 +61,8 @@ class Verb:
 
     def do(self, run: Run, *, by: str, **asked: object) -> object:
         """What came of it. Raises Run.InvalidMove; then nothing was changed."""
+        if self.cancelled and run.state == STATE.CANCELLED:
+            raise Run.InvalidMove(str(self.cancelled))
         if self.nobody and not self.fits(run):
             raise Run.InvalidMove(str(self.nobody))
         came_of = self.does(run, by=by, **asked)
@@ -178,6 +181,7 @@ SEND_AGAIN = Verb(
     button=_("Send again"),
     danger=True,
     said=_("Run %(number)d sends to them once more."),
+    cancelled=_("This run was cancelled: it sends to nobody again."),
     nobody=_("There is nobody in this run to send to again."),
     reference="Send once more to everybody of whom nobody knows whether the phone rang, and to "
     "whom FCM refused for a passing reason. Some phones may ring twice.",
@@ -190,6 +194,7 @@ KEEP_UNKNOWN = Verb(
     question=_("Keep them as unknown?"),
     button=_("Keep as unknown"),
     said=_("The unknown of run %(number)d stay as they are."),
+    cancelled=_("This run was cancelled: its unknown stay as they are."),
     nobody=_("There is nobody in this run to decide about."),
     reference="Leave those as they are of whom nobody knows whether the phone rang: they stay "
     "unknown in every total, and are not sent to again.",

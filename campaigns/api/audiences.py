@@ -206,18 +206,19 @@ def _write_members(audience: Audience, external_ids: list[str]) -> None:
         raise serializers.ValidationError(
             {"contacts": f"{len(unknown):,} of these people are not in this project: {named}"}
         )
-    _record_members(
-        audience, {*audience.members.values_list("contact", flat=True)}, {*ids.values()}
-    )
+    before, now = {*audience.members.values_list("contact", flat=True)}, {*ids.values()}
+    if before == now:
+        return
+    _record_members(audience, before, now)
+    audience.save(update_fields=["updated_at"])  # its people are a part of it
     audience.members.all().delete()
     Member.objects.bulk_create(Member(audience=audience, contact_id=pk) for pk in ids.values())
 
 
 def _record_members(audience: Audience, before: set[int], now: set[int]) -> None:
-    if before != now:
-        counts: dict[str, Any] = {"added": len(now - before), "removed": len(before - now)}
-        by, project = origin.program(), audience.project
-        audit.record(by, "changed members", audience, project=project, **counts)
+    counts: dict[str, Any] = {"added": len(now - before), "removed": len(before - now)}
+    by, project = origin.program(), audience.project
+    audit.record(by, "changed members", audience, project=project, **counts)
 
 
 class AudienceEstimate(ApiView):

@@ -81,6 +81,10 @@ class RunSerializer(RunSummarySerializer):
         child=serializers.IntegerField(), help_text="How many by code, most first."
     )
     rate_per_second = serializers.FloatField(help_text="Messages a second, at this moment.")
+    rate_limit_per_second = serializers.IntegerField(
+        allow_null=True,
+        help_text="What this run was set to; null: what the project's quota allows.",
+    )
     pace = PaceSerializer(allow_null=True, help_text="While it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
     verbs = serializers.ListField(
@@ -94,6 +98,7 @@ class RunSerializer(RunSummarySerializer):
             **_summary(run, progress.totals),
             "reasons": progress.reasons,
             "rate_per_second": round(progress.rate_per_second, 1),
+            "rate_limit_per_second": run.rate_per_second,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
             "verbs": possible(run),

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from campaigns import tasks
 from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, possible
-from campaigns.planning.moving import WrongTime
+from campaigns.planning.moving import MovedMeanwhile, WrongTime
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
 from campaigns.verbs import CHANGE_RATE, MOVE, Verb
@@ -50,6 +50,7 @@ class MoveSerializer(StrictSerializer):
         return {"at": schedules.moment_of("at", attrs["at"], attrs.get("timezone"))}
 
 
+MEANWHILE = "It was moved or started meanwhile. Get the run, then decide anew."
 ASKS = {CHANGE_RATE.name: RateSerializer, MOVE.name: MoveSerializer}
 
 
@@ -83,7 +84,8 @@ def door(verb: Verb) -> type[RunVerb]:
 
 
 def _refused(run: Run, error: Run.InvalidMove) -> Problem:
-    run.refresh_from_db()
+    """Its words and its verbs are of the row as whoever refused had read it: not read again."""
     now = possible(run)
     rest = f"Possible now: {', '.join(now)}." if now else "Nothing can be done with it any more."
-    return Problem(HTTPStatus.CONFLICT, f"{error} {rest}", kind="invalid-move", verbs=now)
+    said = MEANWHILE if isinstance(error, MovedMeanwhile) else error
+    return Problem(HTTPStatus.CONFLICT, f"{said} {rest}", kind="invalid-move", verbs=now)

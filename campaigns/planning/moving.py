@@ -23,6 +23,13 @@ class WrongTime(NotMoved):
     """It may be moved, but not there."""
 
 
+class MovedMeanwhile(NotMoved):
+    """Somebody else was faster; the words are a dialog's, and the run is as it is now."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Somebody moved or started it meanwhile. Close this and look again."))
+
+
 def problem(run: Run, to: datetime, now: datetime) -> str:
     """Why it cannot go there, or nothing."""
     if run.state != Run.State.SCHEDULED:
@@ -36,13 +43,18 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
     if following is not None and to >= following:
         when = short(following, run.campaign.timezone)
         return _("The next one is due on %(when)s. Move it to before that.") % {"when": when}
+    if _repeats(run) and (until := run.campaign.until) is not None and to > until:
+        when = short(until, run.campaign.timezone)
+        return _("Its series ends on %(when)s. Move it to before that.") % {"when": when}
     return ""
 
 
 def _following(run: Run) -> datetime | None:
-    if run.occurrence == ONCE or run.campaign.schedule_kind != Campaign.Schedule.RECURRING:
-        return None
-    return run.campaign.rhythm.next_after(instant_of(run))
+    return run.campaign.rhythm.next_after(instant_of(run)) if _repeats(run) else None
+
+
+def _repeats(run: Run) -> bool:
+    return run.occurrence != ONCE and run.campaign.schedule_kind == Campaign.Schedule.RECURRING
 
 
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:
@@ -52,7 +64,8 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
     with transaction.atomic():
         waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
         if not waiting.update(scheduled_at=to):
-            raise NotMoved(_("Somebody moved or started it meanwhile. Close this and look again."))
+            run.refresh_from_db()
+            raise MovedMeanwhile
         if run.occurrence == ONCE:
             timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
             timed.update(at=to)

@@ -122,7 +122,7 @@ def leave_out(run: Run, *, by: str, now: datetime) -> None:
     """Cancel this one of its series, which goes on with the next; in their transaction."""
     last = Campaign.locked(run.campaign_id).series
     goes_on = last is not None and next_start(last, now, without=run) is not None
-    run.cancel(left_out=details.of("left_out_by", who=by) if goes_on else None)
+    run.cancel(left_out=details.by("left_out_by", by) if goes_on else None)
     follow(run, now)
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from notifications.people.device import Device
-from notifications.staff.actors import who
+from notifications.staff.actors import key_names, who
 
 UNREADABLE = ngettext_lazy(
     "{count:,} request of one window did not fit FCM's schema.",
@@ -94,6 +94,12 @@ def of(code: str, **args: Any) -> Detail:
     return Detail(code, args)
 
 
+def by(code: str, actor: str) -> Detail:
+    """With the name that a key has now: of one that is shown there is no time to look it up."""
+    keys = key_names([actor])
+    return of(code, who=actor, keys=keys) if keys else of(code, who=actor)
+
+
 def lasting(code: str, time: timedelta) -> Detail:
     return of(code, minutes=int(time.total_seconds() // 60))
 
@@ -134,7 +140,7 @@ def _by_name(english: str) -> str:
 
 
 def _named(args: Mapping[str, Any]) -> dict[str, str]:
-    return {"who": who(args["who"])} if "who" in args else {}
+    return {"who": who(args["who"], args.get("keys"))} if "who" in args else {}
 
 
 def _said(code: str, args: Mapping[str, Any]) -> str:

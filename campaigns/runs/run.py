@@ -196,10 +196,12 @@ class Run(OfProject):
         movable = Run.objects.filter(pk=self.pk, state__in=sources)
         if of_epoch is not None:
             movable = movable.filter(epoch=of_epoch)
-        moved = movable.update(**values)
+        while not movable.update(**values):
+            self.refresh_from_db()
+            # Movable by now: to refuse it in the words of what we read would contradict itself.
+            if of_epoch is not None or STATE(self.state) not in sources:
+                raise Run.InvalidMove(self._cannot(what))
         self.refresh_from_db()
-        if not moved:
-            raise Run.InvalidMove(self._cannot(what))
 
     def _cannot(self, what: str) -> str:
         said = gettext("A %(state)s run cannot %(what)s.")

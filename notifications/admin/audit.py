@@ -19,7 +19,7 @@ from notifications.admin.furniture.keyset import KeysetChangeList
 from notifications.admin.furniture.page import LONGEST_SEARCH, ReadOnlyPage, page_url
 from notifications.admin.furniture.unfolded import ChangeList, display
 from notifications.staff import subjects
-from notifications.staff.actors import key_names, who
+from notifications.staff.actors import key_names, named, who
 from notifications.staff.audit import AuditEntry
 from notifications.staff.audit_words import before_and_after, changes_in_words, detail_in_words
 from notifications.values.moments import in_zone
@@ -70,7 +70,7 @@ class AuditPage(ReadOnlyPage):
             said = _("Only the first %(letters)s letters are looked for.")
             messages.warning(request, said % {"letters": LONGEST_SEARCH})
         begins = [Q(**{f"{name[1:]}__istartswith": term}) for name in self.search_fields]
-        return queryset.filter(reduce(or_, begins)) if term else queryset, False
+        return queryset.filter(reduce(or_, begins, named(term))) if term else queryset, False
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         entry = super().get_object(request, *args, **kwargs)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from django.db.models import Q, Value
+from django.db.models.functions import Concat
 from django.utils.translation import gettext as _
 
 from notifications.staff.access import ApiKey
+
+KEYS_LOOKED_FOR = 100
 
 
 def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
@@ -22,6 +26,17 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
     if kind == "run":
         return _("run %(number)s") % {"number": name}
     return actor
+
+
+def named(term: str) -> Q:
+    """Entries of whom the trail shows by what begins so; the keys first, of which there are few."""
+    shown = Concat("name", Value(" ("), "prefix", Value("…)"))
+    begins = Q(shown__istartswith=term)
+    if prefix := term.rstrip("…"):
+        begins |= Q(prefix__startswith=prefix)
+    keys = ApiKey.objects.annotate(shown=shown).filter(begins).values_list("prefix", flat=True)
+    by_keys = [f"key:{prefix}" for prefix in keys[:KEYS_LOOKED_FOR]]
+    return Q(actor__in=by_keys) | Q(actor__istartswith=f"user:{term}")
 
 
 def key_names(actors: Iterable[str]) -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from campaigns.audiences.audience import Member
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
@@ -320,3 +322,63 @@ def test_once_the_run_has_ended_the_time_is_free_again(
     Run.objects.filter(pk=run.pk).update(state=state, **ended)
     answer = alice.patch(f"campaigns/{run.campaign_id}", {"schedule": {"kind": "now"}})
     assert (answer.status_code, answer.json()["schedule"]["kind"]) == (200, "now")
+
+
+# --- Nothing that is new ------------------------------------------------------------------------
+
+
+def with_rules(ours: Project) -> str:
+    rules = {"field": "attributes.n", "op": "eq", "value": 1}
+    return f"audiences/{make_audience(ours, rules=rules).pk}"
+
+
+def with_a_list(ours: Project) -> str:
+    listed = make_audience(ours, kind="list")
+    Member.objects.create(audience=listed, contact=make_contact(ours, external_id="ada"))
+    return f"audiences/{listed.pk}"
+
+
+def with_a_text(ours: Project) -> str:
+    return f"templates/{make_template(ours, data={'a': 'b', 'c': 'd'}).pk}"
+
+
+def with_a_time(ours: Project) -> str:
+    return f"campaigns/{make_campaign(ours, schedule_kind='at', at=NOON).pk}"
+
+
+@pytest.mark.parametrize("given", [with_rules, with_a_list, with_a_text, with_a_time])
+def test_a_change_of_nothing_leaves_the_row_alone(
+    alice: Caller, ours: Project, given: Callable[[Project], str]
+) -> None:
+    path = given(ours)
+    before = alice.get(path)
+    same = {**before.json()}
+    for name in ("id", "kind", "created_at", "updated_at"):
+        same.pop(name, None)
+    if same.get("rules") is None:
+        same.pop("rules", None)
+    members = [{"contacts": ["ada"]}] if given is with_a_list else []
+    for body in ({}, same, {"name": same["name"]}, *members):
+        answer = alice.patch(path, body)
+        assert (answer.status_code, answer["ETag"]) == (200, before["ETag"]), body
+        assert answer.json() == before.json()
+    assert alice.get(path)["ETag"] == before["ETag"]
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize("value", [1.0, True, "1"])
+def test_another_kind_of_one_in_rules_is_a_change(alice: Caller, ours: Project, value: Any) -> None:
+    path = with_rules(ours)
+    tag = alice.get(path)["ETag"]
+    rules = {"field": "attributes.n", "op": "eq", "value": value}
+    answer = alice.patch(path, {"rules": rules})
+    assert answer.status_code == 200 and answer["ETag"] != tag
+
+
+def test_other_people_on_a_list_are_a_change(alice: Caller, ours: Project) -> None:
+    path = with_a_list(ours)
+    make_contact(ours, external_id="eve")
+    tag = alice.get(path)["ETag"]
+    answer = alice.patch(path, {"contacts": ["eve"]})
+    assert answer.status_code == 200 and answer["ETag"] != tag
+    assert alice.get(path)["ETag"] == answer["ETag"]

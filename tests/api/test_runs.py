@@ -21,6 +21,7 @@ from tests.given.builders import make_people, make_run
 
 MEMBERS = {
     "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",
+    "rate_limit_per_second",
     "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "verbs",
 }  # fmt: skip
 
@@ -135,7 +136,14 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
     listed = alice.get("runs").json()["results"]
     assert [run["id"] for run in listed] == [new.pk, old.pk]
     assert listed[0]["totals"]["planned"] == 2
-    assert set(listed[0]) == MEMBERS - {"reasons", "rate_per_second", "eta_at", "pace", "verbs"}
+    assert set(listed[0]) == MEMBERS - {
+        "reasons",
+        "rate_per_second",
+        "rate_limit_per_second",
+        "eta_at",
+        "pace",
+        "verbs",
+    }
     of_one = alice.get(f"runs?campaign={old.campaign_id}").json()["results"]
     assert [run["id"] for run in of_one] == [old.pk]
     assert alice.get("runs?campaign=x").status_code == 400

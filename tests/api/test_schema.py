@@ -173,6 +173,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Device": {"token", "fid"},
         "ExplainedRules": {*inner, "seen"},
         "Language": {"title", "body", "image", "link", "data"},
+        "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
         "Rules": inner,
         "Schedule": {"at", "repeat", "until"},

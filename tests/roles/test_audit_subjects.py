@@ -13,6 +13,7 @@ from django.utils import translation
 from campaigns import control
 from notifications.people.project import Project
 from notifications.staff import audit
+from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.staff.subjects import Subject
 from notifications.staff.team import Role
@@ -24,6 +25,7 @@ from tests.given.builders import (
     make_campaign,
     make_contact,
     make_people,
+    make_project,
     make_run,
 )
 from tests.roles.people import logged_in, somebody
@@ -162,7 +164,27 @@ def test_a_beginning_with_blanks_is_found(desk: Desk, project: Project) -> None:
     for query in (f"run {run.pk}", "spring sale", "user:a"):
         assert f"run {run.pk} of Spring sale" in desk.open(TRAIL, q=query), query
     assert "Spring sale" not in desk.open(TRAIL, q="user:bob")
-    assert "Spring sale" not in desk.open(TRAIL, q="a\x00")
+    assert "Spring sale" not in desk.open(TRAIL, q="z\x00")
+
+
+def test_what_a_key_or_a_user_did_is_found_by_the_name_that_is_shown(
+    desk: Desk, project: Project
+) -> None:
+    key, _secret = ApiKey.issue(project, "eng-launch")
+    foreign, _secret = ApiKey.issue(make_project(), "eng-launch")
+    audit.record(f"key:{key.prefix}", "launched", "ours", project=project)
+    audit.record(f"key:{foreign.prefix}", "launched", "of another", project=foreign.project)
+    audit.record("user:sana.kim", "paused", "of a user", project=project)
+    shown = f"eng-launch ({key.prefix}…)"
+    assert shown in desk.open(TRAIL)
+    for query in ("eng-launch", "ENG", key.prefix, f"{key.prefix}…", key.prefix[:8], shown):
+        found = desk.open(TRAIL, q=query)
+        assert "ours" in found, query
+        assert "of a user" not in found and "of another" not in found, query
+    for query in ("sana.kim", "Sana", "user:sana"):
+        found = desk.open(TRAIL, q=query)
+        assert "of a user" in found and "ours" not in found, query
+    assert "ours" not in desk.open(TRAIL, q="…")
 
 
 def test_what_was_done_to_one_row_is_asked_of_an_index(desk: Desk, project: Project) -> None:

@@ -41,11 +41,20 @@ class ProblemErrorSerializer(serializers.Serializer[Any]):
 class ProblemSerializer(serializers.Serializer[Any]):
     """Why nothing was done, as RFC 9457 says it."""
 
+    may_lack = frozenset({"verbs", "run", "run_url", "reason"})
+
     type = serializers.CharField(help_text="urn:carillon:… to tell apart, or about:blank.")
     title = serializers.CharField()
     status = serializers.IntegerField()
     detail = serializers.CharField()
     errors = ProblemErrorSerializer(many=True)  # type: ignore[assignment]  # the metaclass takes it
+    verbs = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Of invalid-move: what can be done with the run now.",
+    )
+    run = serializers.IntegerField(help_text="Of already-launched: the run that it became.")
+    run_url = serializers.URLField(help_text="Of already-launched: where that run stands.")
+    reason = serializers.CharField(help_text="Of a preview: why this person would get nothing.")
 
 
 class Problem(exceptions.APIException):

@@ -99,7 +99,11 @@ def save(row: Model) -> None:
     Problem when another row is in the way."""
     row.full_clean(validate_constraints=False)
     model = type(row)
-    before = subjects.values_of(model._base_manager.filter(pk=row.pk).first() if row.pk else None)
+    kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
+    if kept is not None and _same(_content(kept), _content(row)):
+        row.refresh_from_db()
+        return
+    before = subjects.values_of(kept)
     try:
         with transaction.atomic():
             row.save()
@@ -114,6 +118,21 @@ def save(row: Model) -> None:
         raise Problem(
             HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
         ) from error
+
+
+def _content(row: Model) -> dict[str, Any]:
+    """Without when it was made and changed."""
+    said = [one for one in row._meta.concrete_fields if not getattr(one, "auto_now", False)]
+    return {field.attname: field.value_from_object(row) for field in said}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """As JSON has it: 1, 1.0, true and “1” are four things."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, str) == isinstance(other, str) and str(one) == str(other)
 
 
 def _record(row: Model, before: subjects.Values) -> None:

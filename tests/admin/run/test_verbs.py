@@ -85,7 +85,7 @@ def test_a_dialog_from_before_the_cancel_decides_about_nobody(desk: Desk, projec
     run = doubtful(project)
     Run.objects.filter(pk=run.pk).update(state="cancelled")
     reply = desk.confirm("campaigns_run_keep_unknown", run.pk)
-    assert "There is nobody in this run to decide about." in text_of(reply)
+    assert "This run was cancelled: its unknown stay as they are." in text_of(reply)
     assert run.chunks.get().reasons == {"unanswered": 1}
     assert not AuditEntry.objects.filter(action="let be the unknown of").exists()
 
