@@ -151,6 +151,38 @@ def test_an_edit_over_the_api_leaves_the_entry_of_one_on_a_page(
     assert api.changes == {"name": ["Everyone", "All"]}
 
 
+# Changes, details, and what the list says of them.
+SHAPES: dict[str, tuple[Any, Any, str]] = {
+    "three values": ({"name": [1, 2, 3]}, {}, "name: [1, 2, 3]"),
+    "a number": ({"name": 5}, {}, "name: 5"),
+    "one of two is odd": ({"name": ["A", "B"], "at": {"to": 5}}, {}, "name: A → B; at: {"),
+    "a list": ([1], {}, "[1]"),
+    "a text": ("renamed", {}, "renamed"),
+    "a list for a detail": ({}, [1], "[1]"),
+    "a text for a detail": ({}, "by post", "by post"),
+    "a number of fields": ({}, {"fields": 5}, "fields: 5"),
+    "a list in the fields": ({}, {"fields": [["a"], "name"]}, "fields: a, name"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_entry_of_another_shape_is_shown_as_it_stands(
+    shape: str, desk: Desk, project: Project
+) -> None:
+    changes, detail, said = SHAPES[shape]
+    make_people(project, 1)
+    run = make_run(project)
+    audit.record("user:ada", "moved", run, project=project)
+    odd = {"actor": "user:bob", "action": "changed", "subject_kind": "run", "subject_id": run.pk}
+    entry = AuditEntry.objects.create(project=project, **odd, changes=changes, detail=detail)
+    assert said in desk.open(TRAIL)
+    for page, pk in (
+        ("notifications_auditentry_change", entry.pk),
+        ("campaigns_run_change", run.pk),
+    ):
+        assert "bob" in desk.open(page, pk)
+
+
 # --- Finding ------------------------------------------------------------------------------------
 
 
