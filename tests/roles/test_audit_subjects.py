@@ -211,7 +211,8 @@ def test_what_was_done_to_one_row_is_asked_of_an_index(desk: Desk, project: Proj
 
 def test_so_is_the_trail_of_a_row_with_what_the_release_before_wrote(project: Project) -> None:
     audience = make_audience(project, name="One")
-    for text in (f"audience {audience.pk}", "audience One", "audience Other"):
+    audit.record("key:car_1", "changed", f"audience {audience.pk}", project=project)
+    for text in ("audience One", "audience Other"):
         audit.record("user:ada", "changed", text, project=project)
     audit.record("user:ada", "deleted", audience, project=project)
     found = audit.entries_of(audience)
@@ -220,6 +221,25 @@ def test_so_is_the_trail_of_a_row_with_what_the_release_before_wrote(project: Pr
         list(found)
     said = plan(queries[0]["sql"].partition(" ORDER BY ")[0])
     assert "audit_of_a_row" in said and "audit_of_a_text" in said, said
+
+
+def test_what_was_done_to_one_row_is_not_said_of_another_that_is_named_like_its_number(
+    project: Project,
+) -> None:
+    one = make_audience(project, name="One")
+    like_it = make_audience(project, name=str(one.pk))
+    for actor in ("user:bob", "key:car_1"):  # of a page by its name, of the API by its number
+        audit.record(actor, "changed", f"audience {one.pk}", project=project)
+    found = [audit.entries_of(row).values_list("actor", flat=True) for row in (one, like_it)]
+    assert [list(actors) for actors in found] == [["key:car_1"], ["user:bob"]]
+
+
+def test_what_the_release_before_did_to_a_run_is_found_whoever_did_it(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    for actor in ("user:bob", "key:car_1"):
+        audit.record(actor, "paused", f"run {run.pk}", project=project)
+    assert audit.entries_of(run).filter(subject_kind="").count() == 2
 
 
 def test_a_list_asks_once_for_each_kind(desk: Desk, project: Project) -> None:
