@@ -52,15 +52,22 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
         waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
         if not waiting.update(scheduled_at=to):
             raise NotMoved(_("Somebody moved or started it meanwhile. Close this and look again."))
-        if run.occurrence == ONCE:
-            timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
-            timed.update(at=to)
+        changes = [was.isoformat(), to.isoformat()]
         audit.record(
             by,
             "moved",
             run,
             project=run.project,
-            changes={"scheduled_at": [was.isoformat(), to.isoformat()]},
+            changes={"scheduled_at": changes},
             campaign=run.campaign.name,
         )
+        if run.occurrence == ONCE and _keep_time(run, to):
+            # Whoever edits it meanwhile is told who did.
+            campaign = run.campaign
+            audit.record(by, "changed", campaign, project=run.project, changes={"at": changes})
     run.scheduled_at = to
+
+
+def _keep_time(run: Run, to: datetime) -> int:
+    timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
+    return timed.update(at=to)

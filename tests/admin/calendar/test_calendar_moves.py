@@ -19,6 +19,7 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
@@ -82,6 +83,22 @@ def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
     entry = AuditEntry.objects.get(action="moved")
     assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
     assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
+
+
+def test_whoever_moved_the_run_changed_its_campaign_last(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    audit.record("user:bob", "changed", run.campaign, project=project)
+    assert audit.who_changed(run.campaign) == "bob"
+    move(desk, run, noon + timedelta(days=1))
+    assert audit.who_changed(run.campaign) == "ada"
+    entry = AuditEntry.objects.latest("pk")
+    assert [datetime.fromisoformat(at) for at in entry.changes["at"]] == [
+        noon,
+        noon + timedelta(days=1),
+    ]
 
 
 def test_a_moved_run_starts_at_its_new_time_only(
