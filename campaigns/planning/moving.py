@@ -66,15 +66,24 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
         if not waiting.update(scheduled_at=to):
             run.refresh_from_db()
             raise MovedMeanwhile
-        if run.occurrence == ONCE:
-            timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
-            timed.update(at=to)
+        changes = [was.isoformat(), to.isoformat()]
         audit.record(
             by,
             gettext_noop("moved"),
             run,
             project=run.project,
-            changes={"scheduled_at": [was.isoformat(), to.isoformat()]},
+            changes={"scheduled_at": changes},
             campaign=run.campaign.name,
         )
+        if run.occurrence == ONCE and _keep_time(run, to):
+            # Whoever edits it meanwhile is told who did.
+            campaign = run.campaign
+            audit.record(
+                by, gettext_noop("changed"), campaign, project=run.project, changes={"at": changes}
+            )
     run.scheduled_at = to
+
+
+def _keep_time(run: Run, to: datetime) -> int:
+    timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
+    return timed.update(at=to)

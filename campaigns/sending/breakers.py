@@ -77,11 +77,23 @@ def judge_window(
     outcomes: Iterable[Outcome],
     finals: Iterable[Final],
 ) -> Trip | None:
-    """Judge a window's answers before they are written. The rows are asked only on suspicion."""
+    """Judge a window's answers before they are written. The rows are asked only on suspicion.
+
+    Right to do twice, for PostgreSQL may be lost over the rows: what is odd is counted at the end.
+    """
     outcomes = [outcome for outcome in outcomes if outcome.verdict is not Verdict.UNSENT]
     if trip := _no_access(outcomes):
         return trip
-    odd = _incomprehensible(claim.run, by_reference, outcomes)
+    odd = _odd(by_reference, outcomes)
+    in_a_row = _in_a_row(claim.run, odd)
+    trip = _judge(claim, outcomes, finals, _incomprehensible(claim.run, odd, in_a_row))
+    _keep(claim.run, in_a_row)
+    return trip
+
+
+def _judge(
+    claim: Claim, outcomes: list[Outcome], finals: Iterable[Final], odd: Trip | None
+) -> Trip | None:
     answers = Counter(outcome.reason for outcome in outcomes)
     answers.update(final.reason for final in finals if final.reason in OUR_TEXT)
     if not odd and not _suspicious(claim, answers):
@@ -171,21 +183,30 @@ def _refused(evidence: Evidence) -> Trip | None:
 _odd_in_a_row = Counter[tuple[int, int]]()
 
 
-def _incomprehensible(
-    run: Run, by_reference: Mapping[str, Left], outcomes: Sequence[Outcome]
-) -> Trip | None:
+def _odd(by_reference: Mapping[str, Left], outcomes: Sequence[Outcome]) -> list[Outcome] | None:
     """A proxy or a firewall answers for everybody: an odd answer among others is the address's."""
     odd = [outcome for outcome in outcomes if outcome.reason == Reason.UNKNOWN_ANSWER]
     if len(odd) < len(outcomes):
-        del _odd_in_a_row[run.pk, run.epoch]
         return None
     # A second try of the same person says nothing new about all the others.
-    first = [outcome for outcome in odd if not by_reference[outcome.reference].tries]
-    _odd_in_a_row[run.pk, run.epoch] += len(first)
+    return [outcome for outcome in odd if not by_reference[outcome.reference].tries]
+
+
+def _in_a_row(run: Run, odd: list[Outcome] | None) -> int:
+    return 0 if odd is None else _odd_in_a_row[run.pk, run.epoch] + len(odd)
+
+
+def _keep(run: Run, in_a_row: int) -> None:
+    _odd_in_a_row[run.pk, run.epoch] = in_a_row
+    if not in_a_row:
+        del _odd_in_a_row[run.pk, run.epoch]
+
+
+def _incomprehensible(run: Run, odd: list[Outcome] | None, in_a_row: int) -> Trip | None:
     enough = min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0))
-    if not first or _odd_in_a_row[run.pk, run.epoch] < enough:
+    if not odd or in_a_row < enough:
         return None
-    return Trip(Cause.UNKNOWN_ANSWER, first[0].detail, (Reason.UNKNOWN_ANSWER,))
+    return Trip(Cause.UNKNOWN_ANSWER, odd[0].detail, (Reason.UNKNOWN_ANSWER,))
 
 
 def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:

@@ -5,6 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     # The trail may hold millions of entries, and every log-in writes one: nobody waits for an index.
+    # One that was killed half-way leaves an invalid index under its name: away with it first.
     atomic = False
 
     dependencies = [
@@ -12,6 +13,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS audit_of_a_row", migrations.RunSQL.noop),
+        migrations.RunSQL("DROP INDEX CONCURRENTLY IF EXISTS audit_of_a_text", migrations.RunSQL.noop),
         AddIndexConcurrently(
             model_name='auditentry',
             index=models.Index(condition=models.Q(('subject_id__isnull', False)), fields=['subject_kind', 'subject_id', '-id'], name='audit_of_a_row'),

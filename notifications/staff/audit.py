@@ -93,10 +93,19 @@ def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
     about = Q()
     for row in rows:
         subject = subjects.of(row)
-        before = {f"{subject.kind} {one}"[:100] for one in (row, row.pk)}
         about |= Q(subject_kind=subject.kind, subject_id=subject.id)
-        about |= Q(subject_kind="", subject__in=before)
+        about |= _of_the_release_before(row, subject)
     return AuditEntry.objects.filter(about)
+
+
+def _of_the_release_before(row: Model, subject: Subject) -> Q:
+    """Programs wrote the row's number, people its name: “audience 7” may be another's name."""
+    named, numbered = (f"{subject.kind} {one}"[:100] for one in (row, row.pk))
+    by_program = Q(actor__startswith="key:")
+    own = Q(subject=named) & ~by_program | Q(subject=numbered) & by_program
+    if subject.in_english == numbered:  # its name is not for the trail, or it has none of its own
+        own |= Q(subject=numbered)
+    return Q(subject_kind="", subject__in={named, numbered}) & own
 
 
 def record(

@@ -34,27 +34,41 @@ CODES = {"credentials": (gettext_noop("machine's"), gettext_noop("uploaded"))}
 MOMENT = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def only_changed(changes: dict[str, list[Any]], zone: str) -> str:
+def only_changed(changes: Any, zone: str) -> str:
     """“50 → 1,200”, where what was done says of which field."""
     said = before_and_after(changes, "", zone)
-    return "; ".join(f"{before} → {after}" for _name, before, after in said)
+    return "; ".join(" → ".join(filter(None, values)) for _name, *values in said)
 
 
-def changes_in_words(changes: dict[str, list[Any]], kind: str, zone: str) -> str:
+def changes_in_words(changes: Any, kind: str, zone: str) -> str:
     said = before_and_after(changes, kind, zone)
-    return "; ".join(f"{name}: {before} → {after}" for name, before, after in said)
+    return "; ".join(f"{name}: {' → '.join(filter(None, values))}" for name, *values in said)
 
 
-def before_and_after(
-    changes: dict[str, list[Any]], kind: str, zone: str
-) -> list[tuple[str, str, str]]:
+def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str, str]]:
     """Of a row of this kind. A code of a closed list is said as the row's page says it."""
-    return [
+    said = [
         (called(name), _value(a, codes, zone), _value(b, codes, zone))
-        for name, (a, b) in changes.items()
+        for name, (a, b) in _pairs(changes)
         if not _same_instant(a, b)  # older entries hold each in a zone of its own
         for codes in [_codes(kind, name)]
     ]
+    return said + _odd(changes)
+
+
+def _pairs(changes: Any) -> list[tuple[str, list[Any]]]:
+    named = changes.items() if isinstance(changes, dict) else ()
+    return [(name, pair) for name, pair in named if _is_pair(pair)]
+
+
+def _odd(changes: Any) -> list[tuple[str, str, str]]:
+    """As they stand: the next release may write another shape, and no entry can be removed."""
+    named = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
+    return [(called(name), _json(one), "") for name, one in named.items() if not _is_pair(one)]
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
 
 
 def _same_instant(one: Any, other: Any) -> bool:
@@ -83,7 +97,9 @@ def _value(value: Any, codes: dict[Any, str], zone: str) -> str:
     return str(codes[value]) if isinstance(value, str) and value in codes else in_words(value)
 
 
-def detail_in_words(detail: dict[str, Any]) -> str:
+def detail_in_words(detail: Any) -> str:
+    if not isinstance(detail, dict):
+        return _json(detail) if detail else ""
     parts = (
         f"{called(name)}: {_of_detail(name, value)}"
         for name, value in detail.items()
@@ -94,8 +110,8 @@ def detail_in_words(detail: dict[str, Any]) -> str:
 
 def _of_detail(name: str, value: Any) -> str:
     """Fields are names as well; every other value is data, or a word of the people's own."""
-    if name == "fields":
-        return in_words([called(one) for one in value])
+    if name == "fields" and isinstance(value, list):
+        return in_words([called(one) if isinstance(one, str) else one for one in value])
     return _(value) if value in CODES.get(name, ()) else in_words(value)
 
 
@@ -114,7 +130,11 @@ def in_words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(in_words, value))
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
+        return _json(value)
     if isinstance(value, int):
         return f"{value:,}"
     return "–" if value in (None, "") else str(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -153,6 +153,38 @@ def test_an_edit_over_the_api_leaves_the_entry_of_one_on_a_page(
     assert api.changes == {"name": ["Everyone", "All"]}
 
 
+# Changes, details, and what the list says of them.
+SHAPES: dict[str, tuple[Any, Any, str]] = {
+    "three values": ({"name": [1, 2, 3]}, {}, "name: [1, 2, 3]"),
+    "a number": ({"name": 5}, {}, "name: 5"),
+    "one of two is odd": ({"name": ["A", "B"], "at": {"to": 5}}, {}, "name: A → B; at: {"),
+    "a list": ([1], {}, "[1]"),
+    "a text": ("renamed", {}, "renamed"),
+    "a list for a detail": ({}, [1], "[1]"),
+    "a text for a detail": ({}, "by post", "by post"),
+    "a number of fields": ({}, {"fields": 5}, "fields: 5"),
+    "a list in the fields": ({}, {"fields": [["a"], "name"]}, "fields: a, name"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_entry_of_another_shape_is_shown_as_it_stands(
+    shape: str, desk: Desk, project: Project
+) -> None:
+    changes, detail, said = SHAPES[shape]
+    make_people(project, 1)
+    run = make_run(project)
+    audit.record("user:ada", "moved", run, project=project)
+    odd = {"actor": "user:bob", "action": "changed", "subject_kind": "run", "subject_id": run.pk}
+    entry = AuditEntry.objects.create(project=project, **odd, changes=changes, detail=detail)
+    assert said in desk.open(TRAIL)
+    for page, pk in (
+        ("notifications_auditentry_change", entry.pk),
+        ("campaigns_run_change", run.pk),
+    ):
+        assert "bob" in desk.open(page, pk)
+
+
 # --- Finding ------------------------------------------------------------------------------------
 
 
@@ -201,7 +233,8 @@ def test_what_was_done_to_one_row_is_asked_of_an_index(desk: Desk, project: Proj
 
 def test_so_is_the_trail_of_a_row_with_what_the_release_before_wrote(project: Project) -> None:
     audience = make_audience(project, name="One")
-    for text in (f"audience {audience.pk}", "audience One", "audience Other"):
+    audit.record("key:car_1", "changed", f"audience {audience.pk}", project=project)
+    for text in ("audience One", "audience Other"):
         audit.record("user:ada", "changed", text, project=project)
     audit.record("user:ada", "deleted", audience, project=project)
     found = audit.entries_of(audience)
@@ -210,6 +243,25 @@ def test_so_is_the_trail_of_a_row_with_what_the_release_before_wrote(project: Pr
         list(found)
     said = plan(queries[0]["sql"].partition(" ORDER BY ")[0])
     assert "audit_of_a_row" in said and "audit_of_a_text" in said, said
+
+
+def test_what_was_done_to_one_row_is_not_said_of_another_that_is_named_like_its_number(
+    project: Project,
+) -> None:
+    one = make_audience(project, name="One")
+    like_it = make_audience(project, name=str(one.pk))
+    for actor in ("user:bob", "key:car_1"):  # of a page by its name, of the API by its number
+        audit.record(actor, "changed", f"audience {one.pk}", project=project)
+    found = [audit.entries_of(row).values_list("actor", flat=True) for row in (one, like_it)]
+    assert [list(actors) for actors in found] == [["key:car_1"], ["user:bob"]]
+
+
+def test_what_the_release_before_did_to_a_run_is_found_whoever_did_it(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    for actor in ("user:bob", "key:car_1"):
+        audit.record(actor, "paused", f"run {run.pk}", project=project)
+    assert audit.entries_of(run).filter(subject_kind="").count() == 2
 
 
 def test_a_list_asks_once_for_each_kind(desk: Desk, project: Project) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 
 from campaigns.runs.claiming import Claim
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, platform_keys, rows, sending, settling
 from notifications.people.device import Device
@@ -71,3 +71,19 @@ def test_a_platform_is_held_back_though_postgresql_is_away_for_a_moment(
     assert len(asked) > 1
     assert Run.objects.get(pk=run.pk).held_platforms == ["ios"]
     assert not Delivery.objects.filter(run_id=run.pk).exists()
+
+
+def test_answers_that_nobody_knows_are_counted_once_though_postgresql_is_away_for_a_moment(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 60)
+    run = make_run(project, rate_per_second=5)
+    run.chunks.update(reasons={"unregistered": 1})  # so the rows are asked what it means
+    fcm.script("answer", answer={"status": 418, "body": "tea"}, times=9)
+    asked = lose_it_once(monkeypatch, breakers, "_evidence")
+
+    sending.send(run.pk, 1, run.epoch)
+
+    assert len(asked) > 1
+    assert Retry.objects.count() == 9, "fewer than it takes for a pause"
+    assert Run.objects.get(pk=run.pk).state == "sending"

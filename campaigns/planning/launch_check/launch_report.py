@@ -42,11 +42,11 @@ COMING = 3
 Part = TypeVar("Part")
 
 
-def _in_time(ask: Callable[[Report], Part]) -> Callable[[Report], Part]:
+def _in_time(ask: Callable[[LaunchReport], Part]) -> Callable[[LaunchReport], Part]:
     """A part that reads many people."""
 
     @wraps(ask)
-    def asked(report: Report) -> Part:
+    def asked(report: LaunchReport) -> Part:
         with until(report.ends):
             return ask(report)
 

@@ -19,6 +19,7 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
@@ -93,6 +94,22 @@ def test_opened_from_the_runs_page_it_is_in_the_zone_of_that_page(
     desk.open("campaigns_calendar", zone="UTC")  # which the calendar remembers
     assert "As a clock in Asia/Seoul shows it" in dialog(desk, run)
     assert "As a clock in UTC shows it" in dialog(desk, run, zone="UTC", view="week")
+
+
+def test_whoever_moved_the_run_changed_its_campaign_last(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 1)
+    run = make_scheduled_run(project, noon)
+    audit.record("user:bob", "changed", run.campaign, project=project)
+    assert audit.who_changed(run.campaign) == "bob"
+    move(desk, run, noon + timedelta(days=1))
+    assert audit.who_changed(run.campaign) == "ada"
+    entry = AuditEntry.objects.latest("pk")
+    assert [datetime.fromisoformat(at) for at in entry.changes["at"]] == [
+        noon,
+        noon + timedelta(days=1),
+    ]
 
 
 def test_a_moved_run_starts_at_its_new_time_only(
