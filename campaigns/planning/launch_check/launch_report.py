@@ -27,7 +27,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.outlook import Look
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.run import Run
-from campaigns.runs.series import instant_of
+from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
 from notifications.people.contact import Contact
@@ -167,7 +167,7 @@ class LaunchReport:
         """Of a series: its next times, the first where its run was moved to."""
         if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
             return []
-        if self._waiting is None:
+        if self._waiting is None or self._waiting.occurrence == ONCE:
             return self.campaign.coming(self.now, COMING)
         after = max(self.now, instant_of(self._waiting))
         return [self._waiting.scheduled_at, *self.campaign.coming(after, COMING - 1)]
