@@ -18,7 +18,7 @@ from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import report
+from campaigns.planning.launch_check import launch_report
 from campaigns.runs.run import Run
 from notifications.fcm.discovery import FieldProblem
 from notifications.people.project import Project
@@ -327,7 +327,7 @@ def test_it_reads_no_more_with_more_people(
 def test_a_report_without_time_left_answers_what_it_knows(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(launch_report, "REPORT_SECONDS", 0.0)
     make_people(ours, 2)
     campaign = make_campaign(ours, audience=make_audience(ours, rules=FREE))
     told = checked(alice, campaign)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from rest_framework.response import Response
 
@@ -17,7 +17,6 @@ from notifications.postgres.budget import Busy, one_of_few
 from notifications.postgres.outage import patiently
 
 P = ParamSpec("P")
-View = TypeVar("View", bound=ApiView)
 BUSY_SECONDS = 5  # as long as the longest of them takes
 BUSY = "Other questions that take long are being answered. Ask again in some seconds."
 
@@ -32,14 +31,12 @@ def patient(method: Callable[P, Response]) -> Callable[P, Response]:
     return again
 
 
-def slow(
-    method: Callable[Concatenate[View, P], Response],
-) -> Callable[Concatenate[View, P], Response]:
+def slow(method: Callable[..., Response]) -> Callable[..., Response]:
     """A method that may look at many people for seconds: never so many at once that the web server
     has no thread left for anybody else."""
 
     @wraps(method)
-    def in_turn(view: View, *args: P.args, **kwargs: P.kwargs) -> Response:
+    def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:
         try:
             with one_of_few(view.project.pk):
                 return method(view, *args, **kwargs)
