@@ -33,7 +33,7 @@ from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
 
 SHOWN_PEOPLE = 10
 FOLDER = "admin/campaigns/campaign"
@@ -95,6 +95,13 @@ class Panels:
         campaign = related.filter(pk=pk).first()
         if campaign is None or self.page.get_object(request, str(pk)) is None:
             raise Http404
+        try:
+            with one_of_few(campaign.project_id):
+                return self._review(request, campaign)
+        except Busy:
+            return render(request, f"{FOLDER}/review_busy.html", {"campaign": campaign})
+
+    def _review(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
         context = {
             "campaign": campaign,
             "report": LaunchReport(campaign, timezone.now()),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.postgres import budget
 from tests.admin.desk import Desk, messages_of
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
@@ -112,3 +115,17 @@ def test_whoever_is_told_that_the_settings_changed_sees_the_new_ones(
     text = desk.open("campaigns_campaign_launch", campaign.pk, looked_at=seen)
     assert "The settings are not any more what you looked at" in text
     assert "it could not start within 2 h" in text
+
+
+def test_while_many_ask_what_takes_long_the_review_waits_and_looks_again(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    monkeypatch.setattr(budget, "AT_ONCE", 0)
+    with CaptureQueriesContext(connection) as asked:
+        said = desk.open("campaign_review", campaign.pk)
+    assert "The numbers come in a moment" in said
+    assert not [query for query in asked if "notifications_device" in query["sql"]]
+    monkeypatch.setattr(budget, "AT_ONCE", 4)
+    assert "The numbers come in a moment" not in desk.open("campaign_review", campaign.pk)
