@@ -1,5 +1,5 @@
-"""Broken: is what a run keeps of its audience and its text of use? Its row says what is wrong with
-it, so the words are made anew for each reader; kept are the ones that the release before shows.
+"""Broken: can the rules and the text that a run keeps still be used? They say what is wrong with
+themselves, so the words are made anew for each reader.
 """
 
 from __future__ import annotations

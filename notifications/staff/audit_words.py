@@ -49,14 +49,14 @@ def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str,
     """Of a row of this kind. A code of a closed list is said as the row's page says it."""
     said = [
         (called(name), _value(a, codes, zone), _value(b, codes, zone))
-        for name, (a, b) in _pairs(changes)
+        for name, (a, b) in pairs(changes)
         if not _same_instant(a, b)  # older entries hold each in a zone of its own
         for codes in [_codes(kind, name)]
     ]
     return said + _odd(changes)
 
 
-def _pairs(changes: Any) -> list[tuple[str, list[Any]]]:
+def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
     named = changes.items() if isinstance(changes, dict) else ()
     return [(name, pair) for name, pair in named if _is_pair(pair)]
 

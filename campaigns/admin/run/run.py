@@ -36,7 +36,7 @@ from campaigns.verbs import MOVE, VERBS
 from notifications.admin.furniture.dialogs import Dialog, ask, done
 from notifications.admin.furniture.page import ReadOnlyPage, page_url
 from notifications.admin.furniture.unfolded import action, display
-from notifications.staff import audit
+from notifications.staff import audit, audit_words
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
 from notifications.values.shares import share
@@ -200,6 +200,7 @@ def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:
     """Before whatever somebody changed of it, as the trail tells."""
     launched = copy(run)
     for entry in reversed(entries):
-        for field in entry.changes.keys() & set(policy.LIVE):
-            setattr(launched, field, entry.changes[field][0])
+        for field, was in audit_words.pairs(entry.changes):
+            if field in policy.LIVE:
+                setattr(launched, field, was[0])
     return launched

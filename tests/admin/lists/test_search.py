@@ -124,7 +124,9 @@ def many(project: Project) -> None:
 
 
 def test_a_million_people_are_searched_by_an_index(project: Project, many: None) -> None:
-    plan = Contact.objects.filter(project=project, external_id__istartswith="u77")[:7].explain()
+    theirs = Contact.objects.filter(project=project)
+    one = theirs.latest("pk").external_id
+    plan = theirs.filter(external_id__istartswith=one)[:7].explain()
     assert "contact_external_id_prefix" in plan and "~>=~" in plan, plan
 
 
