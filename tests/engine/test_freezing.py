@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -247,10 +245,9 @@ def test_what_the_release_before_began_by_person_ends_by_person(project: Project
 
 @pytest.mark.django_db(transaction=True)
 def test_the_task_rings_itself_until_everybody_is_frozen(
-    transactional_db: Any, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted before the broker: a worker of another test may be faster than we."""
-    project = Project.objects.create(slug="p", name="P", firebase_project_id="carillon-demo")
+    """In a transaction, and counted before the broker: no worker of another test takes part."""
     make_people(project, 10)
     run = make_run(project, advanced=False)
     rung: list[int] = []
