@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from pytest_django import DjangoAssertNumQueries
@@ -22,7 +21,6 @@ from campaigns.planning.launch_check import launch_report
 from campaigns.runs.run import Run
 from notifications.fcm.discovery import FieldProblem
 from notifications.people.project import Project
-from notifications.postgres import budget
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.given.builders import (
@@ -333,28 +331,6 @@ def test_a_report_without_time_left_answers_what_it_knows(
     told = checked(alice, campaign)
     assert (told["who"]["people"], told["when"]["seconds"], told["samples"]) == (None, None, [])
     assert "uncountable" in codes(told)
-
-
-def test_slow_questions_are_refused_while_as_many_as_may_be_are_answered(
-    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(budget, "AT_ONCE", 1)
-    make_people(ours, 2)
-    audience = make_audience(ours)
-    campaign = make_campaign(ours, audience=audience)
-    asked = f"audiences/{audience.pk}/explain?contact=nobody"
-    with budget.one_of_few(0), CaptureQueriesContext(connection) as queries:
-        refusals = [
-            alice.get(f"campaigns/{campaign.pk}/check"),
-            alice.post("audiences/estimate", {"rules": FREE}),
-            alice.get(asked),
-        ]
-        assert alice.get(f"campaigns/{campaign.pk}").status_code == 200
-    for refused in refusals:
-        assert (refused.status_code, refused["Retry-After"]) == (503, "5")
-        assert refused.json()["type"] == "urn:carillon:busy"
-    assert not [one for one in queries if "notifications_contact" in one["sql"]]
-    assert checked(alice, campaign)["who"]["devices"] == 2
 
 
 # --- When -----------------------------------------------------------------------------------------
