@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
+from notifications.people.attributes import Attribute as Attribute
+from notifications.people.consent.category import Category as Category
+from notifications.people.consent.change import ConsentChange as ConsentChange
+from notifications.people.consent.suppression import Suppression as Suppression
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
+from notifications.people.importing.model import Import as Import
+from notifications.people.importing.model import ImportBatch as ImportBatch
+from notifications.people.importing.model import ImportPart as ImportPart
+from notifications.people.importing.model import ImportRefusal as ImportRefusal
 from notifications.people.project import Project as Project
+from notifications.people.retention import Retention as Retention
 from notifications.requests.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.staff.access import ApiKey as ApiKey
 from notifications.staff.audit import AuditEntry as AuditEntry

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from typing import Any
+from unicodedata import category
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Upper
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.people.attributes import (
+    check_attribute_name,
+    refuse_other_types,
+    types_of,
+)
 from notifications.people.locking import hold
 from notifications.people.project import OfProject
 from notifications.values.exact import Decoder, Encoder, Exact
@@ -24,11 +29,28 @@ MAX_ATTRIBUTES = 100
 MAX_TEXT = 2_000
 MAX_DEPTH = 3
 MAX_DIGITS = 1_000  # written out
+TOO_LARGE = 10**MAX_DIGITS
+SAID = {"subscribed", "subscribed_at", "subscribed_from", "preferences"}
 
-validate_attribute_name = RegexValidator(
-    r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z",
-    _("A name starts with a letter and holds letters, digits and _ only, 64 at most."),
-)
+
+LONGEST_ID = 200
+
+
+def validate_external_id(external_id: str) -> None:
+    """Whether an address below contacts/ can name this person."""
+    if not external_id:
+        raise ValidationError(gettext("Must not be empty."))
+    if len(external_id) > LONGEST_ID:
+        said = gettext("At most %(most)s characters; there are %(count)s.")
+        raise ValidationError(said % {"most": LONGEST_ID, "count": f"{len(external_id):,}"})
+    if not external_id.isprintable() and any(category(letter) == "Cc" for letter in external_id):
+        said = gettext("Holds a control character, such as a line break; remove it.")
+        raise ValidationError(said)
+    if external_id == "bulk":
+        raise ValidationError(gettext("contacts/bulk is an address of its own; use another id."))
+    if {".", ".."} & set(external_id.split("/")):
+        said = gettext("Neither . nor .. can be a part of an address; use another id.")
+        raise ValidationError(said)
 
 
 def validate_attributes(attributes: Any) -> None:
@@ -40,7 +62,7 @@ def validate_attributes(attributes: Any) -> None:
         raise ValidationError(said % {"most": MAX_ATTRIBUTES, "count": len(attributes)})
     for name, value in attributes.items():
         try:
-            validate_attribute_name(name)
+            check_attribute_name(name)
             _validate_value(value, depth=1)
         except ValidationError as error:
             raise ValidationError(f"{name[:80]}: {error.messages[0]}") from error
@@ -63,7 +85,7 @@ def _validate_value(value: Any, *, depth: int) -> None:
 
 def _validate_number(number: float) -> None:
     digits = number.digits() if isinstance(number, Exact) else 0
-    if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= 10**MAX_DIGITS):
+    if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= TOO_LARGE):
         said = gettext("A number of more than %(most)s digits; send it as a text.")
         raise ValidationError(said % {"most": f"{MAX_DIGITS:,}"})
 
@@ -79,7 +101,9 @@ def _validate_text(text: str) -> None:
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
-    external_id = models.CharField(max_length=200, help_text=_("The app's own id of this person."))
+    external_id = models.CharField(
+        max_length=LONGEST_ID, help_text=_("The app's own id of this person.")
+    )
     attributes = models.JSONField(
         default=dict,
         blank=True,
@@ -89,6 +113,14 @@ class Contact(OfProject):
     )
     locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
     timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
+    # What they said, written by consent/saying.py alone. Without a time: nobody ever said.
+    subscribed = models.BooleanField(default=True, db_default=True, editable=False)
+    subscribed_at = models.DateTimeField(null=True, editable=False)
+    subscribed_from = models.CharField(
+        max_length=20, blank=True, default="", db_default="", editable=False
+    )
+    # {"offers": {"wanted": false, "at": "2026-11-22T20:00:00.000000Z", "from": "api"}}
+    preferences = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -104,6 +136,13 @@ class Contact(OfProject):
         indexes = [
             # People are listed newest first, by id: it also serves keyset pages.
             models.Index(fields=["project", "-id"], name="contact_of_project"),
+            # Who said no, or anything: few of all, and none of these cost the others.
+            models.Index(
+                fields=["project"], condition=Q(subscribed=False), name="contact_unsubscribed"
+            ),
+            models.Index(
+                fields=["project"], condition=~Q(preferences={}), name="contact_with_choices"
+            ),
             GinIndex(
                 OpClass(models.F("attributes"), name="jsonb_path_ops"), name="contact_attributes"
             ),
@@ -117,6 +156,21 @@ class Contact(OfProject):
 
     def __str__(self) -> str:
         return self.external_id
+
+    def clean(self) -> None:
+        """On a page; the API and imports ask once for many people."""
+        if self.project_id and isinstance(self.attributes, dict):
+            try:
+                refuse_other_types(types_of(self.project_id), self.attributes)
+            except ValidationError as error:
+                raise ValidationError({"attributes": error.messages}) from error
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """But for what they said: a row that was read a while ago must not take back a no."""
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            fields = (each.name for each in self._meta.concrete_fields if not each.primary_key)
+            kwargs["update_fields"] = [name for name in fields if name not in SAID]
+        super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """With their devices. Who was erased meanwhile is no error: nobody is deleted, then."""

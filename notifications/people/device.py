@@ -9,15 +9,27 @@ from django.contrib.postgres.indexes import OpClass
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
-from django.utils.translation import gettext
+from django.db.models.functions import Coalesce, Left
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.contact import Contact
+from notifications.people.installations import LENGTH, retire_older
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.people.tails import BACKWARDS
+from notifications.values.text import unstorable
 
 MAX_ADDRESS = 2_048
+MAX_VERSION = 50
+
+
+def seen_at(of: str) -> str:
+    """In SQL, when a device was seen. NULL of one that an import brought, and whose app was not
+    heard of since: `last_seen_at` is then the moment of the import, the best there is for a policy
+    that counts days, and no word of anybody who saw it."""
+    only_told = f"{of}.registered_from = 'import' AND {of}.last_seen_at = {of}.registered_at"
+    return f"CASE WHEN {only_told} THEN NULL ELSE {of}.last_seen_at END"
 
 
 def validate_address(address: str) -> None:
@@ -29,6 +41,14 @@ def validate_address(address: str) -> None:
         raise ValidationError(said % {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"})
     if not address.isascii() or not address.isprintable() or " " in address:
         raise ValidationError(gettext("An FCM address holds printable ASCII without spaces only."))
+
+
+def validate_version(version: str) -> None:
+    if len(version) > MAX_VERSION:
+        said = gettext("At most %(most)s characters; there are %(count)s.")
+        raise ValidationError(said % {"most": MAX_VERSION, "count": f"{len(version):,}"})
+    if problem := unstorable(version):
+        raise ValidationError(gettext("It %(problem)s.") % {"problem": problem})
 
 
 class Device(OfProject):
@@ -43,12 +63,22 @@ class Device(OfProject):
         IOS = "ios", _("iOS")
         WEB = "web", _("Web")
 
+    class Source(models.TextChoices):
+        APP = "app", _("App")
+        API = "api", _("API")
+        IMPORT = "import", _("Import")
+        PAGE = "page", pgettext_lazy("who told us", "by hand")
+
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
     address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])
     platform = models.CharField(max_length=7, choices=Platform)
-    app_version = models.CharField(max_length=50, blank=True)
+    app_version = models.CharField(max_length=MAX_VERSION, blank=True)
     registered_at = models.DateTimeField(help_text=_("When the app last registered this address."))
+    # Whose word it receives by. Empty: registered before this was kept.
+    registered_from = models.CharField(
+        max_length=6, choices=Source, blank=True, default="", db_default="", editable=False
+    )
     last_seen_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_reason = models.CharField(max_length=50, blank=True)
@@ -80,6 +110,13 @@ class Device(OfProject):
                 name="active_devices_of_contact",
             ),
             models.Index(fields=["project", "-id"], name="device_of_project"),
+            # See installations.py.
+            models.Index(
+                "project",
+                Left("address", LENGTH),
+                condition=Q(retired_at__isnull=True),
+                name="devices_of_installation",
+            ),
             # A device is looked for by what a log shows of it: the end of its address.
             models.Index(
                 "project", OpClass(BACKWARDS, name="text_pattern_ops"), name="device_address_tail"
@@ -95,6 +132,13 @@ class Device(OfProject):
     @property
     def short_address(self) -> str:
         return shortened(self.address)
+
+    @property
+    def seen_at(self) -> datetime | None:
+        """See `seen_at` above."""
+        only_told = self.registered_from == self.Source.IMPORT
+        only_told = only_told and self.last_seen_at == self.registered_at
+        return None if only_told else self.last_seen_at
 
     @property
     def active(self) -> bool:
@@ -130,18 +174,31 @@ def unregister(project: Project, address: str, *, now: datetime) -> bool:
     known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
     with transaction.atomic():
         found = hold(known)
-        Device.objects.filter(pk__in=found, retired_at__isnull=True).update(
-            retired_at=now, retired_reason="removed", retired_by=""
-        )
+        remove(found, now=now)
     return bool(found)
+
+
+def remove(device_ids: Iterable[int], *, now: datetime) -> None:
+    """Taken back by whose they are. Whoever calls holds them.
+
+    Of one that a sending retired, too, this is the last word: it does not come back with the rest.
+    """
+    there = Device.objects.filter(pk__in=list(device_ids))
+    there.filter(Q(retired_at=None) | ~Q(retired_by="")).update(
+        retired_at=Coalesce("retired_at", now), retired_reason="removed", retired_by=""
+    )
 
 
 def retired_by(by: str) -> models.QuerySet[Device]:
     return Device.objects.filter(retired_by=by, retired_at__isnull=False)
 
 
-def restore(by: str) -> int:
-    """Take back everything that was retired by this sending."""
+def restore(by: str, *, now: datetime) -> int:
+    """Take back everything that was retired by this sending, unless another address of the same
+    installation was registered since."""
     with transaction.atomic():
-        held = Device.objects.filter(pk__in=hold(retired_by(by)))
-        return held.update(retired_at=None, retired_reason="", retired_by="")
+        found = hold(retired_by(by))
+        back = Device.objects.filter(pk__in=found)
+        back.update(retired_at=None, retired_reason="", retired_by="")
+        retire_older(found, now=now)
+        return back.filter(retired_at=None).count()

@@ -20,7 +20,7 @@ def in_order(hosts: Iterable[str]) -> list[str]:
     for host in found:
         if len(host) > 255 or not HOST.fullmatch(host):
             said = _(
-                "“%(host)s” is no host: write cdn.example.com, or *.example.com for all below."
+                "“%(host)s” is not a host: write cdn.example.com, or *.example.com for all below."
             )
             raise ValidationError(said % {"host": host[:100]})
     if len(found) > MOST_HOSTS:

@@ -63,6 +63,18 @@ class Project(models.Model):
             "*.example.com, with commas between them. Phones fetch them from anywhere."
         ),
     )
+    # Off for projects that are older than it.
+    leave_out_unseen_days = models.PositiveSmallIntegerField(
+        "leave out devices unseen for days",
+        null=True,
+        blank=True,
+        default=270,
+        validators=[MinValueValidator(1), MaxValueValidator(3_650)],
+        help_text=_(
+            "Devices whose app was not opened for this long get no messages: FCM would "
+            "call most of them dead. Empty: none is left out."
+        ),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

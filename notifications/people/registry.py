@@ -16,7 +16,17 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from notifications.people.device import Device, retire
+from notifications.people.consent.saying import Word, say
+from notifications.people.device import Device, remove
+from notifications.people.installations import (
+    FIRST_HAND,
+    REPLACED,
+    first_hand,
+    installation,
+    installation_of,
+    shows,
+    take_turns,
+)
 from notifications.people.locking import hold
 from notifications.people.project import Project
 from notifications.values import exact
@@ -26,6 +36,7 @@ from notifications.values import exact
 class Address:
     """One device as the app reports it. An empty version means: not told.
 
+    `seen_at`: when it was seen, if whoever writes says so. Not in the future.
     `retired`: it was shown as retired and came back like that. It is left as it is.
     """
 
@@ -34,6 +45,11 @@ class Address:
     platform: str
     app_version: str = ""
     retired: bool = False
+    seen_at: datetime | None = None
+
+    @property
+    def installation(self) -> str | None:
+        return installation_of(self.kind, self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,7 @@ class Person:
     locale: str | None = None
     timezone: str | None = None
     devices: Sequence[Address] | None = None
+    said: Sequence[Word] = ()  # of what they want to hear; what is not told stays as it is
 
 
 TOLD = ("attributes", "locale", "timezone")
@@ -58,10 +75,12 @@ class Upserted:
     created: frozenset[str]
 
 
-def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upserted:
+def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime) -> Upserted:
     """Write people and register their devices. Said twice in one call, the last word counts."""
     with transaction.atomic():
         upserted = _write_people(project, _merged(people), now)
+        said = [word for person in people for word in person.said]
+        say(project, said, source="api", by=by, now=now)
         owners = [
             (upserted.ids[person.external_id], device)
             for person in people
@@ -71,18 +90,22 @@ def upsert(project: Project, people: Sequence[Person], *, now: datetime) -> Upse
     return upserted
 
 
-def replace_one(project: Project, person: Person, *, now: datetime) -> Upserted:
-    """Write a person. Given devices, all others of theirs are retired."""
+def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> Upserted:
+    """Write a person. Given devices, all others of theirs are retired: but not what the app itself
+    said of an installation that is given by another address."""
     with transaction.atomic():
         upserted = _write_people(project, [person], now)
+        say(project, person.said, source="api", by=by, now=now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
             theirs = Device.objects.filter(contact=owner)
             named = _named(project, person.devices)
+            _take_turns(project, person.devices)
             hold(theirs | Device.objects.filter(named))
             register(project, [(owner, device) for device in person.devices], now=now)
-            gone = theirs.exclude(named).values_list("pk", flat=True)
-            retire(gone, reason="removed", sent_at=now, now=now)
+            kept = named | _said_by_the_app(person.devices)
+            gone = theirs.exclude(kept).filter(registered_at__lte=now)
+            remove(gone.values_list("pk", flat=True), now=now)
     return upserted
 
 
@@ -91,6 +114,14 @@ def _named(project: Project, addresses: Sequence[Address]) -> Q:
     for one in addresses:
         named |= Q(project=project, kind=one.kind, address=one.address)
     return named
+
+
+def _said_by_the_app(addresses: Sequence[Address]) -> Q:
+    shown = {one.installation for one in addresses if one.installation and not one.retired}
+    said = Q(pk=None)
+    for one in shown:
+        said |= Q(address__startswith=one, registered_from__in=FIRST_HAND)
+    return said
 
 
 def _merged(people: Sequence[Person]) -> list[Person]:
@@ -164,46 +195,148 @@ def _columns(project: Project, people: list[Person], now: datetime) -> dict[str,
     }
 
 
-REGISTER = """
-INSERT INTO notifications_device AS d
-    (project_id, contact_id, kind, address, platform, app_version, registered_at, last_seen_at,
-     retired_reason, retired_by)
-SELECT %(project)s, contact_id, kind, address, platform, app_version, %(now)s, %(now)s, '', ''
-FROM unnest(%(contacts)s::bigint[], %(kinds)s::text[], %(addresses)s::text[],
-    %(platforms)s::text[], %(versions)s::text[])
-    AS given (contact_id, kind, address, platform, app_version)
-ORDER BY kind, address
-ON CONFLICT (project_id, kind, address) DO UPDATE SET
-    contact_id = EXCLUDED.contact_id,
-    platform = EXCLUDED.platform,
-    app_version = COALESCE(NULLIF(EXCLUDED.app_version, ''), d.app_version),
-    registered_at = EXCLUDED.registered_at,
-    last_seen_at = EXCLUDED.last_seen_at,
-    retired_at = NULL,
-    retired_reason = '',
-    retired_by = ''
+SHOWN = "SELECT unnest(%(installations)s::text[]) AS installation"
+TURN_OF_ONE = """
+WITH owner AS MATERIALIZED (
+    SELECT id FROM notifications_contact
+    WHERE project_id = %(project)s AND external_id = %(owner)s FOR NO KEY UPDATE
+)
+SELECT pg_advisory_xact_lock(
+    %(project)s::int, (hashtextextended(%(installation)s::text, 0) & 255)::int
+) FROM owner
 """
+# In one statement, so that a phone that registers costs one more. What is late comes after the
+# app's own word of another address, which stays. The others of an installation are looked up one by
+# one (OFFSET 0, and a count in place of EXISTS), for PostgreSQL would read millions of devices for
+# a thousand: 2.7 s a call. And whatever the project (SELECT), for of a new one, whose rows it has
+# not counted yet, it would look through all for each.
+REGISTER = f"""
+WITH given AS ({{given}}), registered AS (
+    INSERT INTO notifications_device AS d
+        (project_id, contact_id, kind, address, platform, app_version, registered_at,
+         registered_from, last_seen_at, retired_at, retired_reason, retired_by)
+    SELECT %(project)s, contact_id, kind, address, platform, app_version, %(now)s,
+        %(source)s, COALESCE(seen_at, %(now)s), CASE WHEN late THEN %(now)s END,
+        CASE WHEN late THEN '{REPLACED}' ELSE '' END, ''
+    FROM given
+    ORDER BY kind, address
+    ON CONFLICT (project_id, kind, address) DO UPDATE SET
+        contact_id = EXCLUDED.contact_id,
+        platform = EXCLUDED.platform,
+        app_version = COALESCE(NULLIF(EXCLUDED.app_version, ''), d.app_version),
+        registered_from = CASE WHEN d.retired_at IS NULL AND %(source)s <> 'app'
+            THEN d.registered_from ELSE EXCLUDED.registered_from END,
+        {{again}},
+        retired_at = EXCLUDED.retired_at,
+        retired_reason = EXCLUDED.retired_reason,
+        retired_by = ''
+    RETURNING d.*
+), replaced AS (
+    UPDATE notifications_device old
+    SET retired_at = %(now)s, retired_reason = '{REPLACED}', retired_by = ''
+    WHERE old.retired_at IS NULL AND old.id = ANY(ARRAY(
+        SELECT other.id FROM given CROSS JOIN LATERAL (
+            SELECT d.id FROM notifications_device d
+            WHERE d.project_id = (SELECT %(project)s::bigint)
+                AND {installation("d")} = given.installation AND {shows("d")}
+                AND d.retired_at IS NULL
+                AND (d.kind, d.address) IS DISTINCT FROM (given.kind, given.address)
+            OFFSET 0
+        ) other
+        WHERE given.installation IS NOT NULL AND NOT given.late
+    ))
+)
+"""
+MANY = f"""
+    SELECT *, (SELECT count(*) FROM (
+        SELECT FROM notifications_device other
+        WHERE other.project_id = (SELECT %(project)s::bigint)
+            AND {installation("other")} = given.installation
+            AND {shows("other")} AND other.retired_at IS NULL AND {first_hand("other")}
+            AND (other.kind, other.address) IS DISTINCT FROM (given.kind, given.address)
+        LIMIT 1
+    ) one) = 1 AS late FROM unnest(%(contacts)s::bigint[], %(kinds)s::text[], %(addresses)s::text[],
+        %(platforms)s::text[], %(versions)s::text[], %(installations)s::text[],
+        %(seen)s::timestamptz[])
+        AS given (contact_id, kind, address, platform, app_version, installation, seen_at)
+"""
+# Nobody erases the owner until the transaction ends, which is with this statement.
+ONE = """
+    SELECT id AS contact_id, %(kind)s AS kind, %(address)s AS address, %(platform)s AS platform,
+        %(version)s AS app_version, %(installation)s::text AS installation,
+        NULL::timestamptz AS seen_at, FALSE AS late
+    FROM notifications_contact WHERE project_id = %(project)s AND external_id = %(owner)s
+    FOR NO KEY UPDATE
+"""
+# Who writes people says whose an address is. Only a time they give says that it was seen: one that
+# nobody gave is the moment of a row's registration, and counts for a new row alone.
+WRITTEN_AGAIN = """
+        registered_at = CASE WHEN d.contact_id = EXCLUDED.contact_id AND d.retired_at IS NULL
+            THEN d.registered_at ELSE EXCLUDED.registered_at END,
+        last_seen_at = CASE WHEN EXCLUDED.last_seen_at = EXCLUDED.registered_at
+            THEN d.last_seen_at ELSE GREATEST(d.last_seen_at, EXCLUDED.last_seen_at) END"""
+# The app itself has just been there.
+HERE_AGAIN = "registered_at = EXCLUDED.registered_at, last_seen_at = EXCLUDED.last_seen_at"
+REGISTER_MANY = REGISTER.format(given=MANY, again=WRITTEN_AGAIN) + "SELECT count(*) FROM registered"
+REGISTER_ONE = REGISTER.format(given=ONE, again=HERE_AGAIN) + "SELECT * FROM registered"
+
+
+def _take_turns(project: Project, devices: Sequence[Address]) -> None:
+    shown = [device.installation for device in devices if device.installation]
+    if shown:
+        take_turns(project.pk, SHOWN, {"installations": shown})
 
 
 def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: datetime) -> None:
     """Each address with the id of the person it belongs to from now on; the last word counts.
 
-    An address moves to its new owner, and a retired one that the app registers again is active.
-    The owners are locked already: nobody erases them meanwhile.
+    By the word of a backend. An address moves to its new owner, and a retired one that is written
+    again is active. The owners are locked already: nobody erases them meanwhile.
     """
-    last_words = {(device.kind, device.address): (owner, device) for owner, device in owners}
-    owners = [(owner, device) for owner, device in last_words.values() if not device.retired]
+    owners = _last_words(owners)
     if not owners:
         return
     devices = [device for _, device in owners]
+    _take_turns(project, devices)
     columns: dict[str, Any] = {
         "project": project.pk,
         "now": now,
+        "source": Device.Source.API,
         "contacts": [contact_id for contact_id, _ in owners],
         "kinds": [device.kind for device in devices],
         "addresses": [device.address for device in devices],
         "platforms": [device.platform for device in devices],
         "versions": [device.app_version for device in devices],
+        "installations": [device.installation for device in devices],
+        "seen": [device.seen_at for device in devices],
     }
     with connection.cursor() as cursor:
-        cursor.execute(REGISTER, columns)
+        cursor.execute(REGISTER_MANY, columns)
+
+
+def register_one(
+    project: Project, external_id: str, device: Address, *, now: datetime
+) -> Device | None:
+    """One that the app registers itself: it was seen now. None: there is no such person."""
+    values: dict[str, Any] = {
+        "project": project.pk,
+        "now": now,
+        "source": Device.Source.APP,
+        "owner": external_id,
+        "kind": device.kind,
+        "address": device.address,
+        "platform": device.platform,
+        "version": device.app_version,
+        "installation": device.installation,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        if device.installation:
+            cursor.execute(TURN_OF_ONE, values)
+        return next(iter(Device.objects.raw(REGISTER_ONE, values)), None)
+
+
+def _last_words(owners: Sequence[tuple[int, Address]]) -> list[tuple[int, Address]]:
+    """Each address once, and of each installation one: as it was said last."""
+    by_address = {(device.kind, device.address): (owner, device) for owner, device in owners}
+    told = [(owner, device) for owner, device in by_address.values() if not device.retired]
+    return list({device.installation or device: (owner, device) for owner, device in told}.values())

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from threading import Condition
 from typing import Any
@@ -48,6 +48,23 @@ def one_of_few(project_id: int) -> Iterator[None]:
             _room.notify_all()
 
 
+class OneOfFew:
+    """What is sent piece by piece for as long as somebody reads. Raises Busy before the first.
+
+    Its place is free again when the response is closed, which Django does at its end."""
+
+    def __init__(self, project_id: int, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._place = ExitStack()
+        self._place.enter_context(one_of_few(project_id))
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def close(self) -> None:
+        self._place.close()
+
+
 def _has_room(project_id: int) -> bool:
     return _asked[project_id] < AT_ONCE_OF_A_PROJECT and _asked.total() < AT_ONCE
 
@@ -80,6 +97,20 @@ def within(*, seconds: float) -> Iterator[None]:
         if not isinstance(error.__cause__, QueryCanceled):
             raise
         raise TooSlow from error
+
+
+@contextmanager
+def in_all(*, seconds: float) -> Iterator[None]:
+    """Of many statements: none begins after this time, and none takes longer. Raises TooSlow."""
+    ends = clock() + seconds
+
+    def in_time(execute: Any, *asked: Any) -> Any:
+        if clock() > ends:
+            raise TooSlow
+        return execute(*asked)
+
+    with until(ends), within(seconds=seconds), connection.execute_wrapper(in_time):
+        yield
 
 
 def _allow(cursor: Any, time: str) -> None:

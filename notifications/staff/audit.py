@@ -22,17 +22,30 @@ from notifications.staff.subjects import Subject
 # app marks its own words where it records them.
 ACTIONS = (
     *(gettext_noop("created"), gettext_noop("deleted"), gettext_noop("erased")),
+    gettext_noop("exported"),
     *(gettext_noop("wrote"), gettext_noop("retired"), gettext_noop("restored")),
     *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
-    gettext_noop("resealed"),
-    *(gettext_noop("set a password"), gettext_noop("forgot the second factor")),
+    *(gettext_noop("re-encrypted"), gettext_noop("suppressed"), gettext_noop("took off")),
+    *(gettext_noop("set a password"), gettext_noop("reset the second factor")),
     *(gettext_noop("set up a second factor"), gettext_noop("turned the second factor off")),
     *(gettext_noop("made new recovery codes"), gettext_noop("used a recovery code")),
     *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
     *(gettext_noop("refused a wrong password for"), gettext_noop("refused a wrong code for")),
 )
+# What earlier releases wrote. Entries are never changed, so the pages read the new word instead.
+RENAMED = {
+    "let be the unknown of": "kept the unknown outcomes of",
+    "sent again to the unknown of": "sent again to the unknown recipients of",
+    "forgot the recipients of": "removed the recipients of",
+    "forgot the second factor": "reset the second factor",
+    "resealed": "re-encrypted",
+}
 # Of what a row says, not of what it does.
-CHANGES = (gettext_noop("changed"), gettext_noop("changed members"), gettext_noop("brought back"))
+CHANGES = (
+    *(gettext_noop("changed"), gettext_noop("changed members"), gettext_noop("brought back")),
+    gettext_noop("filled again"),
+    gettext_noop("changed consent"),
+)
 
 
 class AuditEntry(models.Model):
@@ -78,7 +91,12 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{who(self.actor)} {gettext(self.action)} {self.about}"
+        return f"{who(self.actor)} {gettext(self.did)} {self.about}"
+
+    @property
+    def did(self) -> str:
+        """The action, in the word of today."""
+        return RENAMED.get(self.action, self.action)
 
     @property
     def about(self) -> str:

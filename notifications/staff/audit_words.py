@@ -26,7 +26,7 @@ DETAILS = (
         gettext_noop("second factors"),
         gettext_noop("copied from"),
     ),
-    *(gettext_noop("revision"), gettext_noop("credentials")),
+    *(gettext_noop("revision"), gettext_noop("credentials"), gettext_noop("answers")),
 )
 # Codes that entries keep, and that no field of a row is made of.
 CODES = {"credentials": (gettext_noop("machine's"), gettext_noop("uploaded"))}
@@ -101,17 +101,42 @@ def detail_in_words(detail: Any) -> str:
     if not isinstance(detail, dict):
         return _json(detail) if detail else ""
     parts = (
-        f"{called(name)}: {_of_detail(name, value)}"
+        _of_detail(name, value)
+        if _names_fields(name, value)
+        else f"{called(name)}: {_of_detail(name, value)}"
         for name, value in detail.items()
         if value not in (None, "", [])
     )
     return "; ".join(parts)
 
 
+def _names_fields(name: str, value: Any) -> bool:
+    """Which say enough by themselves."""
+    return name == "fields" and isinstance(value, list)
+
+
+# One thing to a reader, however often a form asks for it.
+ASKED_TWICE = {"password1": "password", "password2": "password"}
+
+
+def action_in_words(action: str, detail: Any) -> str:
+    """What was done, as a part of a sentence: “changed the password of”, before of whom."""
+    fields: Any = detail.get("fields") if isinstance(detail, dict) else None
+    only = {ASKED_TWICE.get(one, one) for one in fields} if _texts(fields) else set()
+    if action == "set a password" or (action == "changed" and only == {"password"}):
+        return _("changed the password of")
+    return _(action)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
 def _of_detail(name: str, value: Any) -> str:
     """Fields are names as well; every other value is data, or a word of the people's own."""
     if name == "fields" and isinstance(value, list):
-        return in_words([called(one) if isinstance(one, str) else one for one in value])
+        once = dict.fromkeys(ASKED_TWICE.get(one, one) for one in value) if _texts(value) else value
+        return in_words([called(one) if isinstance(one, str) else one for one in once])
     return _(value) if value in CODES.get(name, ()) else in_words(value)
 
 

@@ -1,33 +1,24 @@
-"""What an audit entry is about: a row by its kind and id, and each field before and after.
+"""What an audit entry is about: a row, by its kind and id.
 
 It is shown by its name of today. The entry keeps the name it had, for when it is gone; of people
-none, and nothing of what they are like: the trail outlives who is erased.
+none: the trail outlives who is erased.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from django.apps import apps
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-Values = dict[str, Any]
-LONGEST = 2_000  # characters of one value: a template fits, a pasted novel does not
-# Their values are never kept: a secret has no place in a trail, and what is erased when a person
-# asks for it must not live on in one that nobody can erase.
-SECRET = {"password", "digest", "sealed", "key"}
-PERSONAL = {"contact", "device"}
-HIDDEN = "…"
-
+# Whoever is erased when they ask for it must not live on in a trail that nobody can erase.
+PERSONAL = {"contact", "device", "suppression"}
 ADDRESS = gettext_noop("address")  # of the network: a kind without rows
 
 
@@ -106,46 +97,3 @@ def _owner(kind: str) -> str:
 @cache
 def _models() -> dict[str, type[Model]]:
     return {str(model._meta.model_name): model for model in apps.get_models()}
-
-
-# --- What changed ---------------------------------------------------------------------------------
-
-
-def values_of(row: Model | None) -> Values:
-    """The row's fields in words and numbers."""
-    if row is None:
-        return {}
-    fields = [f for f in row._meta.concrete_fields if not (f.primary_key or _by_itself(f))]
-    return {field.name: _value(row, field) for field in fields}
-
-
-def _by_itself(field: Any) -> bool:
-    return getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
-
-
-def _value(row: Model, field: Any) -> Any:
-    if field.is_relation:
-        other = getattr(row, field.name)
-        return None if other is None else str(other)
-    value = field.value_from_object(row)
-    if isinstance(value, datetime):
-        value = value.astimezone(UTC)  # the same instant in another zone is no change
-    return json.loads(json.dumps(value, cls=DjangoJSONEncoder, default=str))
-
-
-def between(before: Values, row: Model) -> dict[str, list[Any]]:
-    """{field: [before, after]} of what is not the same; of a new row, nothing: it is all new."""
-    after = values_of(row) if before else {}
-    changed = {name: [before.get(name), value] for name, value in after.items()
-               if before.get(name) != value}  # fmt: skip
-    if row._meta.model_name in PERSONAL:
-        return {name: [HIDDEN, HIDDEN] for name in changed}
-    return {
-        name: [HIDDEN, HIDDEN] if name in SECRET else [_short(value) for value in pair]
-        for name, pair in changed.items()
-    }
-
-
-def _short(value: Any) -> Any:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return value if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,12 +1,20 @@
-"""Time zones by their IANA name, e.g. Asia/Seoul: an offset alone does not know summer time."""
+"""Time zones by their IANA name, e.g. Asia/Seoul: an offset alone does not know summer time.
+
+A person may type a city instead: “New York”, “seoul”, “São Paulo”.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from difflib import get_close_matches
 from functools import cache
 from zoneinfo import available_timezones
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
+
+SUGGESTED = 3
 
 
 @cache
@@ -14,9 +22,60 @@ def known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+@cache
+def places() -> list[str]:
+    """Those a person chooses from."""
+    return sorted(zone for zone in known_zones() if zone == "UTC" or _is_a_place(zone))
+
+
+def _is_a_place(zone: str) -> bool:
+    return "/" in zone and not zone.startswith(("Etc/", "posix/", "right/", "SystemV/"))
+
+
+def zone_of(typed: str) -> str:
+    """The zone somebody means by its name or its city; empty when there is none, or no one."""
+    if typed in known_zones():
+        return typed
+    return _by_spelling().get(_bare(typed), "")
+
+
+@cache
+def _by_spelling() -> dict[str, str]:
+    """Whole names, and cities. Of two zones with the same city the shorter name: older spellings
+    of a zone are longer, as in America/Argentina/Buenos_Aires."""
+    cities = {_bare(zone.rpartition("/")[2]): zone for zone in sorted(places(), key=_longest_first)}
+    return cities | {_bare(zone): zone for zone in places()}
+
+
+def _longest_first(zone: str) -> tuple[int, str]:
+    return -len(zone), zone
+
+
+def _bare(text: str) -> str:
+    """Without case, accents, and what stands between words."""
+    plain = unicodedata.normalize("NFKD", text[:100].casefold())
+    return re.sub(r"[^a-z0-9/+]", "", plain)
+
+
+def suggestions(typed: str) -> list[str]:
+    """What may have been meant."""
+    bare = _bare(typed)
+    if not bare:
+        return []
+    spelled = _by_spelling()
+    near = [one for one in spelled if len(bare) > 2 and bare in one]
+    near += get_close_matches(bare, spelled, n=SUGGESTED, cutoff=0.75)
+    return list(dict.fromkeys(spelled[one] for one in near))[:SUGGESTED]
+
+
 def validate_zone(name: str) -> None:
     if name not in known_zones():
-        said = gettext(
-            "“%(name)s” is not a time zone we know. Use an IANA name such as Asia/Seoul or UTC."
-        )
-        raise ValidationError(said % {"name": name})
+        raise ValidationError(unknown(name))
+
+
+def unknown(name: str) -> str:
+    said = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")
+    if near := suggestions(name):
+        said = gettext("“%(name)s” is not a time zone we know. Did you mean %(near)s?")
+        return said % {"name": name, "near": ", ".join(near)}
+    return said % {"name": name}

@@ -1,0 +1,107 @@
+"""Device health: who can be reached, and which devices came and went. All devices are read once a
+minute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import redis
+from django.core.cache import cache
+from django.db import connection
+
+from notifications.people.device import Device, seen_at
+from notifications.postgres.budget import TooSlow, within
+from notifications.values.shares import share
+
+KEPT_SECONDS = 60
+WEEK, MONTH = timedelta(days=7), timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Health:
+    """One platform's devices, or all of them."""
+
+    platform: str
+    active: int
+    seen: int
+    new: int
+    retired: int
+
+    @property
+    def seen_share(self) -> str:
+        return share(self.seen, self.active)
+
+
+COUNT = f"""
+SELECT platform, count(*) FILTER (WHERE retired_at IS NULL),
+    count(*) FILTER (WHERE retired_at IS NULL AND {seen_at("d")} > %(month)s),
+    count(*) FILTER (WHERE registered_at > %(week)s),
+    count(*) FILTER (WHERE retired_at > %(week)s)
+FROM notifications_device d WHERE project_id = %(project)s GROUP BY platform
+"""
+
+
+def health(project_id: int | None, now: datetime) -> dict[str, Any]:
+    counts = _kept(project_id, now)
+    rows = [
+        Health(str(platform.label), *counts[platform.value])
+        for platform in Device.Platform
+        if platform.value in counts
+    ]
+    sums = (sum(column) for column in zip(*counts.values(), strict=True))
+    return {"rows": rows, "total": Health("", *sums) if rows else None}
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Active devices that nobody has seen for some time, among all that are active."""
+
+    devices: int
+    of: int
+    exact: bool
+
+    @property
+    def share(self) -> str:
+        return share(self.devices, self.of)
+
+
+UNSEEN = """
+SELECT count(*) FILTER (WHERE last_seen_at < %(since)s), count(*)
+FROM notifications_device {part} WHERE project_id = %(project)s AND retired_at IS NULL
+"""
+COUNTING_SECONDS = 1.0
+SAMPLE = 1  # percent of the table, if reading all of it takes too long
+
+
+def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
+    """Raises TooSlow if not even a sample can be counted."""
+    values: dict[str, Any] = {"since": now - timedelta(days=days), "project": project_id}
+    with connection.cursor() as cursor:
+        try:
+            with within(seconds=COUNTING_SECONDS):
+                cursor.execute(UNSEEN.format(part=""), values)
+                devices, of = cursor.fetchone()
+                return Unseen(devices, of, exact=True)
+        except TooSlow:
+            with within(seconds=COUNTING_SECONDS):
+                cursor.execute(UNSEEN.format(part=f"TABLESAMPLE SYSTEM ({SAMPLE})"), values)
+                devices, of = (count * 100 // SAMPLE for count in cursor.fetchone())
+                return Unseen(devices, of, exact=False)
+
+
+def _kept(project_id: int | None, now: datetime) -> dict[str, list[int]]:
+    """From the cache, which may be down: then the page is slower, not broken."""
+    try:
+        key = f"device-health-{project_id}"
+        kept = cache.get_or_set(key, lambda: _counted(project_id, now), KEPT_SECONDS)
+    except redis.RedisError:
+        kept = None
+    return kept or _counted(project_id, now)
+
+
+def _counted(project_id: int | None, now: datetime) -> dict[str, list[int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH, "project": project_id})
+        return {row[0]: list(row[1:]) for row in cursor.fetchall()}

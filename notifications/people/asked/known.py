@@ -1,0 +1,79 @@
+"""Everything known about one person, in sections: each room that stores something adds its own.
+
+A section is registered at the start, when the file that has it is imported (see apps.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from notifications.people.contact import Contact
+from notifications.values import exact
+
+Section = Callable[[Contact], Any]  # a long section is an iterator
+SECTIONS: dict[str, Section] = {}
+
+
+def section(name: str) -> Callable[[Section], Section]:
+    """Every export has the result of this function under this name."""
+
+    def add(tell: Section) -> Section:
+        SECTIONS[name] = tell
+        return tell
+
+    return add
+
+
+def everything(contact: Contact) -> Iterator[bytes]:
+    """A JSON object in pieces, of which only one is in memory. Raises Contact.DoesNotExist if the
+    person is erased in the meantime: half an export must not look complete."""
+    between = b"{"
+    for name, tell in SECTIONS.items():
+        yield between + _json(name) + b": "
+        yield from _pieces(tell(contact))
+        between = b",\n"
+    contact.refresh_from_db(fields=["id"])
+    yield b"}\n"
+
+
+def _pieces(told: Any) -> Iterator[bytes]:
+    if not isinstance(told, Iterator):
+        yield _json(told)
+        return
+    yield b"["
+    between = b"\n"
+    for one in told:
+        yield between + _json(one)
+        between = b",\n"
+    yield b"]"
+
+
+def _json(value: Any) -> bytes:
+    return exact.dumps(value, orjson.OPT_UTC_Z)
+
+
+@section("contact")
+def _themselves(contact: Contact) -> dict[str, Any]:
+    return {
+        "external_id": contact.external_id,
+        "project": contact.project.slug,
+        "attributes": contact.attributes,
+        "locale": contact.locale,
+        "timezone": contact.timezone,
+        "created_at": contact.created_at,
+        "updated_at": contact.updated_at,
+    }
+
+
+@section("devices")
+def _devices(contact: Contact) -> list[dict[str, Any]]:
+    told = ("platform", "app_version", "registered_at", "registered_from", "last_seen_at",
+            "retired_at")  # fmt: skip
+    return [
+        {device.kind: device.address, **{name: getattr(device, name) for name in told}}
+        | {"retired_reason": device.retired_reason}
+        for device in contact.devices.order_by("pk")
+    ]

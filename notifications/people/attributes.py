@@ -1,0 +1,185 @@
+"""Attribute: what a project says of its people by this name, of which type, and whether people are
+found by it.
+
+An attribute needs no row: apps send what they like. Whoever declares its type has every other
+refused from then on, at every door: the API, imports and pages ask `refuse_other_types`.
+
+People are found by the index that rules use already (GIN over all attributes): it answers whole
+values, costs nothing to switch on, and no door has to change the schema while people are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from notifications.people.project import OfProject
+
+MOST_DECLARED = 200
+MOST_SEARCHABLE = 10  # each is one more look into the index, for every search
+
+NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z"
+IS_NAME = re.compile(NAME).match
+validate_attribute_name = RegexValidator(
+    NAME, _("A name starts with a letter and holds letters, digits and _ only, 64 at most.")
+)
+
+
+def check_attribute_name(name: str) -> None:
+    """The same in a tenth of the time: a call brings thousands of names."""
+    if not IS_NAME(name):
+        validate_attribute_name(name)
+
+
+class Attribute(OfProject):
+    """What does a project say of its people by this name?"""
+
+    class Type(models.TextChoices):
+        TEXT = "text", pgettext_lazy("type of a value", "Text")
+        NUMBER = "number", pgettext_lazy("type of a value", "Number")
+        BOOLEAN = "boolean", pgettext_lazy("type of a value", "Yes or no")
+        TIME = "time", pgettext_lazy("type of a value", "Date or time")
+        LIST = "list", pgettext_lazy("type of a value", "List")
+
+    name = models.CharField(max_length=64, validators=[validate_attribute_name])
+    type = models.CharField(
+        max_length=7,
+        choices=Type,
+        blank=True,
+        help_text=_("Values of any other type are refused: by the API, in imports and on pages."),
+    )
+    searchable = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("People are found by its whole value, on the page of people."),
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_attribute_per_name"),
+            models.CheckConstraint(
+                condition=Q(type__in=["", "text", "number", "boolean", "time", "list"]),
+                name="an_attribute_type_we_know",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        others = Attribute.objects.filter(project=self.project_id).exclude(pk=self.pk)
+        if others.count() >= MOST_DECLARED:
+            said = gettext("At most %(most)s attributes are declared; remove one first.")
+            raise ValidationError(said % {"most": MOST_DECLARED})
+        if self.searchable and others.filter(searchable=True).count() >= MOST_SEARCHABLE:
+            said = gettext("At most %(most)s attributes are searchable; switch another one off.")
+            raise ValidationError({"searchable": said % {"most": MOST_SEARCHABLE}})
+
+
+# --- Types ----------------------------------------------------------------------------------------
+
+MUST_BE = {
+    "text": _("must be a text"),
+    "number": _("must be a number"),
+    "boolean": _("must be true or false"),
+    "time": _("must be a date or a time such as 2026-05-31 or 2026-05-31T09:00:00Z"),
+    "list": _("must be a list"),
+}
+IS = {
+    "text": _("it is a text"),
+    "number": _("it is a number"),
+    "boolean": _("it is true or false"),
+    "list": _("it is a list"),
+    "object": _("it is an object"),
+}
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def types_of(project_id: int) -> dict[str, str]:
+    """Those that are declared; asked once for however many people a call brings."""
+    declared = Attribute.objects.filter(project=project_id).exclude(type="").order_by()
+    return dict(declared.values_list("name", "type"))
+
+
+def refuse_other_types(types: Mapping[str, str], attributes: Mapping[str, Any]) -> None:
+    """Raises ValidationError with the first attribute that is not of its declared type."""
+    for name in types.keys() & attributes.keys():
+        value, wanted = attributes[name], types[name]
+        if value is None or value == "" or FITS[wanted](value):  # which is none
+            continue
+        said = gettext("%(name)s: %(must_be)s, as its type says; %(it_is)s.")
+        values = {"name": name, "must_be": MUST_BE[wanted], "it_is": IS[_kind(value)]}
+        raise ValidationError(said % values)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, list):
+        return "list"
+    return "object" if isinstance(value, dict) else "number"
+
+
+def _is_time(value: Any) -> bool:
+    """A date or a time of ISO 8601, as rules read them."""
+    if not isinstance(value, str) or not DAY.match(value):
+        return False
+    try:
+        datetime.fromisoformat(value.upper())
+    except ValueError:
+        return False
+    return True
+
+
+FITS: dict[str, Callable[[Any], bool]] = {
+    "time": _is_time,
+    **{kind: lambda value, kind=kind: _kind(value) == kind  # type: ignore[misc]
+       for kind in ("text", "number", "boolean", "list")},
+}  # fmt: skip
+
+
+# --- Finding people -------------------------------------------------------------------------------
+
+
+def found_by(term: str, project_id: int) -> list[dict[str, Any]]:
+    """What people who are found by it have, one or the other: this very value, in any usual case.
+
+    Ask for each by itself. In one condition they look so many to PostgreSQL that it reads everybody
+    from the newest on: of 5,000,000 people seconds, where each alone takes 20 ms.
+    """
+    asked = Attribute.objects.filter(project=project_id, searchable=True).order_by()
+    return [
+        {name: value}
+        for name, kind in asked.values_list("name", "type")
+        for value in _meant(term, kind)
+    ]
+
+
+def _meant(term: str, kind: str) -> list[Any]:
+    """As values of this type; of any, if none is declared."""
+    texts: list[Any] = list(dict.fromkeys((term, term.lower(), term.upper(), term.title())))
+    truths: list[Any] = [value for word, value in TRUTHS.items() if word == term.lower()]
+    numbers: list[Any] = []
+    if NUMBER.fullmatch(term):
+        numbers = [float(term) if "." in term else int(term)]
+    listed: list[Any] = [[one] for one in (*texts, *numbers)]
+    by_kind = {"text": texts, "time": texts, "number": numbers, "boolean": truths, "list": listed}
+    return by_kind[kind] if kind else [*texts, *numbers, *truths, *listed]
+
+
+TRUTHS = {"true": True, "false": False}
+NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,9})?")

@@ -1,0 +1,74 @@
+"""Category: a kind of message that people can accept or decline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from notifications.people.project import OfProject, Project
+
+MOST = 50  # per project: the page of a person shows all of them
+
+
+def slugs_of(project: Project) -> set[str]:
+    return set(Category.objects.filter(project=project).values_list("slug", flat=True))
+
+
+class Category(OfProject):
+    """Offers, product news, receipts: what is a message about, and who decides whether it is
+    sent?"""
+
+    class Kind(models.TextChoices):
+        MARKETING = "marketing", _("Marketing")
+        TRANSACTIONAL = "transactional", _("Transactional")
+        CRITICAL = "critical", _("Critical")
+
+    name = models.CharField(max_length=100)
+    slug = models.SlugField(
+        max_length=50,
+        help_text=_("Short name that the API and imports use, such as offers. It stays as it is."),
+    )
+    kind = models.CharField(max_length=13, choices=Kind, default=Kind.MARKETING)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("category")
+        verbose_name_plural = _("categories")
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "slug"], name="one_category_per_slug"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["marketing", "transactional", "critical"]),
+                name="a_kind_of_category_we_know",
+            ),
+            models.CheckConstraint(condition=~Q(slug=""), name="a_category_has_a_slug"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def widened(self) -> bool:
+        """Whether it would go, from now on, to people who are out of it as it is kept."""
+        kept = Category.objects.filter(pk=self.pk).values_list("kind", flat=True).first()
+        return kept == self.Kind.MARKETING != self.kind
+
+    def clean(self) -> None:
+        """The slug cannot change: people's answers are stored under it."""
+        wrong: dict[str, Any] = {}
+        if self.name and not self.name.strip():
+            wrong["name"] = _("Write more than spaces.")
+        stored = Category.objects.filter(pk=self.pk).values_list("slug", flat=True).first()
+        if stored is not None and stored != self.slug:
+            wrong["slug"] = _("The short name stays: people's choices are kept under it.")
+        others = Category.objects.filter(project=self.project_id).exclude(pk=self.pk)
+        if others.filter(slug=self.slug).exists():
+            wrong["slug"] = _("There is a category with this short name already.")
+        elif self._state.adding and others.count() >= MOST:
+            wrong["slug"] = _("A project has at most 50 categories. Delete one first.")
+        if wrong:
+            raise ValidationError(wrong)

@@ -1,0 +1,191 @@
+"""Removing old events: whole months if every project allows it, else some pages at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from django.db import OperationalError, connection, transaction
+
+from notifications.people.events import partitions
+from notifications.people.events.months import Month, through, wholly_before
+from notifications.people.events.partitions import TABLE, name_of
+from notifications.people.retention import Kept, Kind, ends_of_life
+from notifications.postgres import clock
+from notifications.postgres.budget import TooSlow, within
+
+PAGES = 2_000  # pages of a table in one transaction: 16 MB, some 140,000 events, 0.1 to 0.5 s
+LOCK_MILLISECONDS = 500  # longer readers are not disturbed: the next tick tries again
+COUNTING_SECONDS = 1.0
+SAMPLE_PERCENT = 1
+AHEAD = timedelta(days=35)  # so the next month's partition exists before it is needed
+
+ANALYZED_LATELY = """
+SELECT FROM pg_stat_user_tables
+WHERE relid = %s::regclass AND last_analyze > statement_timestamp() - interval '1 day'
+"""
+
+Ends = dict[int, datetime | None]
+
+
+def make_ahead(*, now: datetime) -> None:
+    """Create this month's and the next month's partition. If the process dies here: the next tick
+    creates them, or the first event that needs one."""
+    with transaction.atomic():
+        partitions.make(through(Month.of(now), Month.of(now + AHEAD)))
+
+
+# --- What exists --------------------------------------------------------------------------------
+
+COUNT = """
+SELECT count(*), count(*) FILTER (WHERE at < %s), min(at) FILTER (WHERE at >= %s) FROM {source}
+WHERE project_id = %s
+"""
+
+
+def look(project_id: int, before: datetime | None) -> Kept:
+    """How many old events there are: counted within a second, or estimated within another.
+    Raises TooSlow."""
+    try:
+        return _count(TABLE, project_id, before)
+    except TooSlow:
+        part = f"{TABLE} TABLESAMPLE SYSTEM ({SAMPLE_PERCENT}) REPEATABLE (1)"
+        return _count(part, project_id, before, times=100 // SAMPLE_PERCENT)
+
+
+def _count(source: str, project_id: int, before: datetime | None, *, times: int = 1) -> Kept:
+    moment = before or "-infinity"
+    with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(COUNT.format(source=source), [moment, moment, project_id])
+        there, older, next_at = cursor.fetchone()
+    return Kept(there * times, older * times, next_at, exact=times == 1)
+
+
+# --- What is removed
+# ------------------------------------------------------------------------------------
+
+
+def remove(ends: Ends) -> Iterator[int]:
+    """If the process dies here: what was removed is gone, and the next tick removes the rest."""
+    last = max((end for end in ends.values() if end), default=None)
+    for month in partitions.there() if last else ():
+        if last and month.begins < last:
+            with suppress(OperationalError):  # a reader holds it for longer than we wait
+                yield from _remove_month(month, ends)
+
+
+def _remove_month(month: Month, ends: Ends) -> Iterator[int]:
+    dropped = _drop_if_all_may(month, ends)
+    if dropped is not None:
+        yield dropped
+    elif _holds_old(month, ends):
+        yield from _delete(month, ends)
+
+
+def _drop_if_all_may(month: Month, ends: Ends) -> int | None:
+    """Drop a month if all projects may. How many events it had, by PostgreSQL's last count; None:
+    kept.
+
+    It is locked, so nobody writes into it between the check and the drop.
+    """
+    keepers = _keepers(month, ends)
+    with transaction.atomic(), connection.cursor() as cursor:
+        if _any_of(keepers, month):
+            return None
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
+        # Lock the table first, in the same order as writers: the partition is detached from it.
+        cursor.execute(f"LOCK TABLE ONLY {TABLE}, {name_of(month)} IN ACCESS EXCLUSIVE MODE")
+        # In the meantime a project may have been added, or told to keep its events longer.
+        if _any_of(_keepers(month, _still(ends)), month):
+            return None
+        cursor.execute(
+            "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = %s::regclass",
+            [name_of(month)],
+        )
+        count: int = cursor.fetchone()[0]
+        partitions.drop(month)
+    return count
+
+
+def _keepers(month: Month, ends: Ends) -> list[int]:
+    return [pk for pk, end in ends.items() if not (end and wholly_before([month], end))]
+
+
+def _still(ends: Ends) -> Ends:
+    """What may be removed now: never more than at the beginning of the pass."""
+    now = ends_of_life("events", now=clock.now())
+    return {pk: _earlier(ends.get(pk), end) for pk, end in now.items()}
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min(one, other) if one and other else None
+
+
+def _any_of(projects: list[int], month: Month) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM unnest(%s::bigint[]) AS pk, LATERAL"
+            f" (SELECT FROM {name_of(month)} WHERE project_id = pk LIMIT 1) one)",
+            [projects],
+        )
+        found: bool = cursor.fetchone()[0]
+    return found
+
+
+OLD = "unnest(%s::bigint[], %s::timestamptz[]) AS old (project_id, before)"
+IS_OLD = "e.project_id = old.project_id AND e.at < old.before"
+
+
+def _old(ends: Ends) -> list[list[object]]:
+    finite = [(pk, end) for pk, end in ends.items() if end]
+    return [[pk for pk, _ in finite], [end for _, end in finite]]
+
+
+def _holds_old(month: Month, ends: Ends) -> bool:
+    """The index by time answers this without reading the rows of later days."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT FROM {name_of(month)} e, {OLD} WHERE {IS_OLD} AND e.at < %s)",
+            [*_old(ends), max(end for end in ends.values() if end)],
+        )
+        found: bool = cursor.fetchone()[0]
+    return found
+
+
+def _delete(month: Month, ends: Ends) -> Iterator[int]:
+    """Go through the table once, page by page: an index would return the rows deleted by the step
+    before again and again."""
+    name = name_of(month)
+    for first in range(0, _pages(name), PAGES):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
+            cursor.execute(
+                f"DELETE FROM {name} e USING {OLD} WHERE {IS_OLD}"
+                f" AND e.ctid >= '({first},0)'::tid AND e.ctid < '({first + PAGES},0)'::tid",
+                _old(_still(ends)),
+            )
+            removed = cursor.rowcount
+        yield removed
+
+
+def _pages(name: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_relation_size(%s::regclass) / current_setting('block_size')::int", [name]
+        )
+        pages: int = cursor.fetchone()[0]
+    return pages
+
+
+def analyze() -> None:
+    """Once a day. PostgreSQL analyses each partition by itself, but never the whole table: its
+    plans would then assume that all events are of the same few people, and collect instead of
+    looking up."""
+    with connection.cursor() as cursor:
+        cursor.execute(ANALYZED_LATELY, [TABLE])
+        if not cursor.fetchone():
+            cursor.execute(f"ANALYZE {TABLE}")
+
+
+KIND = Kind("events", look, remove)

@@ -1,0 +1,129 @@
+"""Writing what people did: many events with a few statements.
+
+If the process dies here: nothing of the call is committed, or all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.utils.translation import gettext
+
+from notifications.people.contact import validate_attributes
+from notifications.people.events import partitions
+from notifications.people.events.months import of_all
+from notifications.people.events.partitions import TABLE
+from notifications.people.retention import days_of
+from notifications.values import exact
+
+MAX_PROPERTIES = 20
+MAX_WRITTEN = 2_000  # bytes of JSON: a thousand events fit into a request, millions on a disk
+AHEAD = timedelta(days=1)  # phone clocks may be wrong; by more than a day, they are broken
+OLDEST_YEAR = 2000  # where events are kept for ever
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that somebody did, as the app tells it."""
+
+    contact: str  # their external id
+    name: str
+    at: datetime
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+def validate_properties(properties: Any) -> None:
+    """Refuse values that rules cannot handle, and properties too large for an event."""
+    if not isinstance(properties, dict):
+        raise ValidationError(gettext('properties must be an object, e.g. {"price": 12}.'))
+    if len(properties) > MAX_PROPERTIES:
+        said = gettext("At most %(most)s properties; there are %(count)s.")
+        raise ValidationError(said % {"most": MAX_PROPERTIES, "count": len(properties)})
+    validate_attributes(properties)
+    if len(exact.dumps(properties)) > MAX_WRITTEN:
+        said = gettext("All properties of an event together have at most %(most)s bytes of JSON.")
+        raise ValidationError(said % {"most": f"{MAX_WRITTEN:,}"})
+
+
+@dataclass(frozen=True)
+class Span:
+    """The times an event may have: older ones would be removed at once."""
+
+    earliest: datetime
+    latest: datetime
+    days: int | None
+
+    def problem(self, at: datetime) -> str:
+        """What is wrong with a time, as a sentence; empty if nothing is."""
+        if at > self.latest:
+            return gettext("More than a day in the future; check the clock.")
+        if at >= self.earliest:
+            return ""
+        if self.days is None:
+            return gettext("Before the year %(year)s.") % {"year": OLDEST_YEAR}
+        return gettext("Older than the %(days)s days events are kept.") % {"days": self.days}
+
+
+def span_of(project_id: int, *, now: datetime) -> Span:
+    days = days_of(project_id, "events")
+    oldest = now.replace(OLDEST_YEAR, 1, 1)
+    earliest = max(oldest, now - timedelta(days=days)) if days else oldest
+    return Span(earliest, now + AHEAD, days)
+
+
+def write(project_id: int, events: Sequence[Event]) -> set[str]:
+    """Write them, except those of unknown people; returns these people's external ids.
+
+    The people are locked until the transaction ends: an erasure waits, and then removes these
+    events too.
+    """
+    with transaction.atomic():
+        partitions.hold()
+        partitions.make(of_all(event.at for event in events))
+        known = _people(project_id, {event.contact for event in events})
+        _append(
+            (project_id, known[event.contact], event) for event in events if event.contact in known
+        )
+    return {event.contact for event in events} - known.keys()
+
+
+def _people(project_id: int, external_ids: Iterable[str]) -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT external_id, id FROM notifications_contact"
+            " WHERE project_id = %s AND external_id = ANY(%s)"
+            " ORDER BY external_id FOR KEY SHARE",
+            [project_id, list(external_ids)],
+        )
+        return dict(cursor.fetchall())
+
+
+COPY = f"COPY {TABLE} (project_id, contact_id, at, name, properties) FROM STDIN"
+
+
+def _append(rows: Iterable[tuple[int, int, Event]]) -> None:
+    """Rows in PostgreSQL's text format, in one piece: psycopg would look up the type of each value,
+    and take three times as long."""
+    text = "".join(
+        f"{project}\t{person}\t{event.at.isoformat()}\t{event.name}\t{_escaped(event)}\n"
+        for project, person, event in rows
+    )
+    if not text:
+        return
+    # COPY bypasses Django: without the wrapper, its errors would not be Django's.
+    with (
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(COPY) as copy,
+    ):
+        copy.write(text)
+
+
+def _escaped(event: Event) -> str:
+    # JSON writes a tab or a line break as \t or \n, so only backslashes need to be doubled.
+    return exact.dumps(event.properties).decode().replace("\\", "\\\\")

@@ -1,0 +1,202 @@
+"""Merging: one bounded part of the staged people at a time, in the registry's lock order.
+
+A part is everybody between two external ids, so all rows of a person are in the same part. A check
+runs the same queries, but writes only to a temporary table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from notifications.people.consent.saying import Words, say_all
+from notifications.people.contact import Contact
+from notifications.people.device import Device, remove
+from notifications.people.importing.columns import Column, Meaning
+from notifications.people.importing.merging.devices import (
+    DEVICES,
+    GONE,
+    NEW,
+    REGISTER,
+    RETURN,
+    SHOWN,
+    TOUCHED,
+)
+from notifications.people.importing.merging.people import (
+    ANSWERS,
+    COUNT,
+    CREATE,
+    FIND,
+    FOLD,
+    HELD,
+    HIGH,
+    KEEP,
+    LAST,
+    MERGED,
+    ONE_BY_ONE,
+    RANGE,
+    TEMPORARY,
+    TURNED,
+    WORDS,
+    WRITE,
+)
+from notifications.people.importing.model import Import
+from notifications.people.importing.staging import table_of
+from notifications.people.installations import retire_older, take_turns
+from notifications.people.locking import hold
+
+PEOPLE_AT_ONCE = 20_000  # rows; about a second
+PEOPLE_AT_FIRST = 1_000  # then PostgreSQL counts them
+ERASED_AT_ONCE = 1_000
+
+
+class Collided(Exception):
+    """Somebody was erased or created in the meantime: the part must be repeated."""
+
+
+class Part:
+    """Everybody in the file after one external id, up to another. Used inside a transaction."""
+
+    def __init__(self, one: Import, columns: list[Column], *, now: datetime) -> None:
+        self._one, self._now = one, now
+        means = {column.meaning for column in columns}
+        self._removes = one.mode == Import.Mode.REMOVE
+        self._replaces = one.mode == Import.Mode.REPLACE
+        self._devices = bool(means & {Meaning.TOKEN, Meaning.FID}) and not self._removes
+        self._words = bool(means & {Meaning.SUBSCRIBED, Meaning.CATEGORY}) and not self._removes
+        self._params: dict[str, Any] = {
+            "project": one.project_id,
+            "owner": one.pk,
+            "now": now,
+            "kind": Device.Kind.FID if Meaning.FID in means else Device.Kind.TOKEN,
+            "careful": not one.resubscribe,
+            "low": one.done_up_to,
+            "high": _high(one, self._rows(one)),
+        }
+
+    def _rows(self, one: Import) -> int:
+        if self._removes:
+            return ERASED_AT_ONCE
+        return PEOPLE_AT_ONCE if one.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
+
+    @property
+    def high(self) -> str | None:
+        """None: nobody is left."""
+        high: str | None = self._params["high"]
+        return high
+
+    def foresee(self) -> Counter[str]:
+        """What `merge` would count now. Writes nothing, and locks nobody."""
+        self._fold()
+        self._do(FIND, merged=MERGED[self._one.mode], held="")
+        self._compare()
+        return self._counted()
+
+    def merge(self, number: int) -> Counter[str]:
+        """Raises Collided: then the transaction must be rolled back."""
+        self._fold()
+        if not self._removes:
+            self._do(CREATE)
+        self._do(FIND, merged=MERGED[self._one.mode], held=HELD[self._one.mode])
+        self._compare()
+        counted = self._counted()
+        if self._removes:
+            self._erase()
+        else:
+            self._write(counted)
+        self._do(KEEP, number=number)
+        return counted
+
+    def _fold(self) -> None:
+        self._do(ONE_BY_ONE)
+        self._do(TEMPORARY)
+        self._do(FOLD)
+
+    def _compare(self) -> None:
+        if self._devices:
+            self._do(DEVICES)
+            self._do(TOUCHED)
+        if self._words:
+            self._do(ANSWERS.replace("{words}", WORDS))
+
+    def _counted(self) -> Counter[str]:
+        people, known, created, updated, moved = self._ask(COUNT)[0]
+        if self._removes:
+            return Counter(people=people, removed=known, unknown=people - known)
+        new = people - known + created  # people who do not exist yet are created here
+        unchanged = people - new - updated
+        counted = Counter(
+            people=people, created=new, updated=updated, unchanged=unchanged, moved=moved
+        )
+        if self._words:
+            turned = self._ask(self._filled(TURNED.replace("{words}", WORDS)))[0]
+            counted.update(unsubscribed=turned[0], resubscribed=turned[1])
+        return counted
+
+    def _write(self, counted: Counter[str]) -> None:
+        (there,) = self._ask("SELECT count(*) FROM import_known")[0]
+        if there != counted["people"]:
+            raise Collided
+        self._do(WRITE)
+        if self._devices:
+            self._register()
+        if self._words:
+            words = Words(
+                self._filled(WORDS), {name: self._params[name] for name in ("low", "high")}
+            )
+            say_all(
+                self._one.project, words, source="import", by=self._one.by, now=self._now,
+                careful=not self._one.resubscribe,
+            )  # fmt: skip
+
+    def _register(self) -> None:
+        take_turns(self._one.project_id, SHOWN, self._params)
+        gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
+        if gone:
+            hold(Device.objects.filter(pk__in=gone))
+        remove(gone, now=self._now)
+        self._do(REGISTER)
+        self._do(RETURN)
+        if new := [row[0] for row in self._ask(NEW)]:
+            retire_older(new, now=self._now)
+
+    def _erase(self) -> None:
+        """As the API does: with everything that belongs to them."""
+        ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
+        hold(Device.objects.filter(contact__in=ids))
+        Contact.objects.filter(pk__in=ids).delete()
+        self._do("TRUNCATE import_known")
+
+    def _filled(self, sql: str) -> str:
+        return sql.format(table=table_of(self._one), range=RANGE)
+
+    def _do(self, sql: str, *, merged: str = "", held: str = "", **params: Any) -> None:
+        text = sql.replace("{merged}", merged).replace("{held}", held).replace("{}", "{{}}")
+        with connection.cursor() as cursor:
+            cursor.execute(self._filled(text), {**self._params, **params})
+
+    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, self._params)
+            return list(cursor.fetchall())
+
+
+def _high(one: Import, rows: int) -> str | None:
+    with connection.cursor() as cursor:
+        asked: dict[str, Any] = {"low": one.done_up_to, "rows": rows - 1}
+        for sql in (HIGH, LAST):
+            cursor.execute(sql.format(table=table_of(one)), asked)
+            row = cursor.fetchone()
+            if row and row[0] is not None:
+                return str(row[0])
+    return None
+
+
+def contact_ids(import_id: int) -> str:
+    """A SELECT of the ids of all people this import created, updated or found unchanged."""
+    return (
+        f"SELECT unnest(contact_ids) FROM notifications_importbatch WHERE owner_id = {import_id:d}"
+    )

@@ -1,0 +1,213 @@
+"""Sniffing: detect from its beginning how a file is written: encoding, delimiter, header, rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import IO, Any
+
+from django.utils.translation import gettext
+
+from notifications.people.importing.cells import is_number
+from notifications.people.importing.columns import KNOWN
+from notifications.people.importing.model import Import
+from notifications.people.importing.reading import ERRORS, decoded, parse
+from notifications.people.importing.refused import came_back
+from notifications.people.importing.source import File, Unusable, files_of, opened
+from notifications.values.spreadsheet import read_back
+
+SAMPLE = 256 * 1024  # bytes for delimiter, head and first rows
+LOOKED_AT = 16 * 1024**2  # bytes for the encoding, of all files together
+ENOUGH = 100  # characters that are not ASCII
+MOST_COLUMNS = 250
+FIRST_ROWS = 10
+LONGEST_SHOWN = 200
+DELIMITERS = ",;\t|"
+MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+WORDS_OF_PROSE = 6
+SURROGATES = re.compile("[\ud800-\udfff]")
+ENCODINGS = {
+    "utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16 (big endian)",
+    "cp1252": "Latin-1 (Windows-1252)",
+}  # fmt: skip
+
+
+def sniff(one: Import) -> dict[str, Any]:
+    """{"head", "rows", "files": [{"name", "size", "encoding", "delimiter", "start"}]}, as JSON.
+
+    Raises Unusable.
+    """
+    found = files_of(one)
+    looks = [_look(one, file, LOOKED_AT // len(found)) for file in found]
+    heads = [look.pop("head") for look in looks]
+    firsts = [look.pop("rows") for look in looks]
+    for file, head in zip(found, heads, strict=True):
+        if head != heads[0]:
+            said = gettext(
+                "“%(name)s” has a different header than “%(first)s”. Import them one by one."
+            )
+            raise Unusable(said % {"name": file.name[:80], "first": found[0].name[:80]})
+    rows = [row for first in firsts for row in first][:FIRST_ROWS]
+    if not rows and all(look["size"] <= SAMPLE for look in looks):
+        raise Unusable(gettext("The file has a header but no rows: there is nobody to import."))
+    return {"head": heads[0], "rows": rows, "files": looks}
+
+
+def _look(one: Import, file: File, most: int) -> dict[str, Any]:
+    with opened(one, file) as stream:
+        content = stream.read(SAMPLE)
+        encoding, start = _encoding(content, stream, most)
+        whole = len(content) >= file.size
+        if not whole and content.count(b"\n") == 1 and encoding in ERRORS:
+            content = _past_a_long_row(content, stream, most)
+    text = decoded(content[start:], encoding, whole=whole)
+    if not text.strip():
+        raise Unusable(gettext("The file is empty."))
+    _refuse_noise(text)
+    delimiter = _delimiter(text, file.name or one.name)
+    records = _records(text, delimiter, whole=whole)
+    head, rows = _head_and_rows(records)
+    return {
+        "name": file.name,
+        "size": file.size,
+        "start": start,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "head": head,
+        "rows": rows,
+    }
+
+
+def _past_a_long_row(content: bytes, stream: IO[bytes], most: int) -> bytes:
+    """The header, and the rows after a first row that is longer than the sample."""
+    stream.seek(len(content))
+    for _ in range(most // SAMPLE):
+        _row, end, rest = stream.read(SAMPLE).partition(b"\n")
+        if end:
+            return content[: content.index(b"\n") + 1] + rest + stream.read(SAMPLE)
+    return content
+
+
+def _refuse_noise(text: str) -> None:
+    """A stray NUL makes one row invalid; but if one character in twenty is a control character, it
+    is not a text file."""
+    if len(UNREADABLE.findall(text)) * 20 <= len(text):
+        return
+    said = gettext(
+        "This is not a table of people: it holds characters that no text has. Save it as CSV."
+    )
+    raise Unusable(said)
+
+
+def _refuse_prose(records: list[list[str]]) -> None:
+    """Prose: most lines have many words, and the delimiter, if there is one, gives a different
+    number of cells in each."""
+    wordy = sum(len(" ".join(row).split()) >= WORDS_OF_PROSE for row in records)
+    alike = sum(len(row) == len(records[0]) for row in records)
+    in_cells = len(records[0]) > 1 and alike * 2 > len(records)
+    if in_cells or wordy * 2 <= len(records):
+        return
+    said = gettext(
+        "This is not a table of people: its lines read as sentences. It needs a first line that "
+        "names the columns, such as: external_id,first_name,city"
+    )
+    raise Unusable(said)
+
+
+def _encoding(content: bytes, stream: Any, most: int) -> tuple[str, int]:
+    """The encoding, and how many bytes its byte order mark takes."""
+    if content.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        raise Unusable(gettext("The file is UTF-32. Save it as UTF-8."))
+    for mark, encoding in MARKS:
+        if content.startswith(mark):
+            return encoding, len(mark)
+    if wide := _utf_16(content):
+        return wide, 0
+    return _utf_8_or_latin_1(content, stream, most), 0
+
+
+def _utf_16(content: bytes) -> str:
+    """UTF-16 without a byte order mark: every other byte of European text is 0."""
+    start = content[:10_000]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) * 4 < len(start) or min(even, odd) * 10 > max(even, odd):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _utf_8_or_latin_1(content: bytes, stream: Any, most: int) -> str:
+    """Whichever explains more of the non-ASCII bytes: one wrong byte does not make a file
+    Latin-1."""
+    good = bad = looked = 0
+    while content and looked < most and good + bad < ENOUGH:
+        text = decoded(content, "utf-8", whole=False)
+        wrong = len(SURROGATES.findall(text))
+        bad += wrong
+        good += 0 if text.isascii() else sum(not letter.isascii() for letter in text) - wrong
+        looked += len(content)
+        content = stream.read(SAMPLE)
+    return "cp1252" if bad > good else "utf-8"
+
+
+def _delimiter(text: str, name: str) -> str:
+    """The one that splits the first rows into the most cells, and each into as many as the
+    header."""
+
+    def score(delimiter: str) -> tuple[float, int, bool]:
+        widths = [len(row) for row in _first(text, delimiter)]
+        if not widths or widths[0] < 2:
+            return 0.0, 0, False
+        fits = sum(width == widths[0] for width in widths) / len(widths)
+        return round(fits, 1), widths[0], delimiter == "\t" and name.lower().endswith(".tsv")
+
+    return max(DELIMITERS, key=score)
+
+
+def _first(text: str, delimiter: str) -> list[list[str]]:
+    rows = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if any(cells):
+                rows.append(cells)
+            if len(rows) == 20:
+                break
+    except csv.Error:
+        return []
+    return rows[:-1] or rows  # the last may be cut
+
+
+def _records(text: str, delimiter: str, *, whole: bool) -> list[list[str]]:
+    block = parse(text, delimiter=delimiter, width=None, line=1, whole=whole)
+    if not block.rows or any(each.line <= block.rows[0][0] for each in block.refused):
+        said = gettext(
+            "The first line is too long, or a quote in it is not closed: the header cannot be read."
+        )
+        raise Unusable(said)
+    return [cells for _, cells in block.rows[: FIRST_ROWS + 1]]
+
+
+def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    head = [storable(cell).strip() for cell in records[0]]
+    if came_back(head):
+        records = [list(map(read_back, row)) for row in records]
+        head = [storable(cell).strip() for cell in records[0]]
+    if len(head) > MOST_COLUMNS:
+        said = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
+        raise Unusable(said % {"count": f"{len(head):,}", "most": MOST_COLUMNS})
+    named = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
+    if not named:
+        _refuse_prose(records)
+    if not named and (data := next(filter(is_number, head), None)) is not None:
+        said = gettext(
+            "The first line contains data (“%(cell)s”), not column names. Add a header "
+            "above it, such as: external_id,first_name,city"
+        )
+        raise Unusable(said % {"cell": data[:40]})
+    return head, [[storable(cell) for cell in row[: len(head)]] for row in records[1:]]
+
+
+def storable(cell: str) -> str:
+    """Short enough to show, and without characters that PostgreSQL cannot store."""
+    return SURROGATES.sub("�", cell[:LONGEST_SHOWN].replace("\x00", "�"))

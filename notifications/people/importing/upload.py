@@ -1,0 +1,233 @@
+"""Uploading: a file arrives in parts, in any order; a part may be sent again.
+
+If the process dies here: a part is stored completely or not at all, and the sender asks
+`parts_there`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import psycopg
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.db.models import DateTimeField, Max, QuerySet, Sum
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext
+
+from notifications.people.importing.model import UNFINISHED, Import, ImportPart
+from notifications.people.project import Project
+from notifications.postgres import clock
+
+MOST_BYTES = 2 * 1024**3
+PART_BYTES = 8 * 1024**2
+MOST_PARTS = 20_000  # numbers count from 0; a sender of tiny parts fills no table
+MOST_OPEN = 5  # uploads of one person that are not finished
+# What a killed command left behind can go on, and holds nobody up: its bytes still count.
+OPEN_FOR = timedelta(hours=1)
+LAST_PART = "last_part_at"  # in `sniffed`
+TOUCHED_AT = Coalesce(Cast(KeyTextTransform(LAST_PART, "sniffed"), DateTimeField()), "created_at")
+MOST_HELD = 8 * MOST_BYTES  # declared for the files of a project whose bytes are kept
+LONGEST_NAME = 255
+TURNS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+KINDS = (".csv", ".tsv", ".txt", ".zip")
+
+
+def check_declared(name: str, size: int) -> None:
+    """Check what is declared before a byte arrives. Raises ValidationError by field."""
+    if not name.lower().endswith(KINDS):
+        said = gettext("“%(name)s” is not one of %(kinds)s.")
+        raise ValidationError({"name": said % {"name": name[:100], "kinds": ", ".join(KINDS)}})
+    if len(name) > LONGEST_NAME:
+        said = gettext("The file's name has %(count)s characters; at most %(most)s characters.")
+        raise ValidationError({"name": said % {"count": len(name), "most": LONGEST_NAME}})
+    if any(map(_is_unseen, name)):
+        said = gettext("The file's name holds invisible characters. Rename the file.")
+        raise ValidationError({"name": said})
+    if size <= 0:
+        raise ValidationError({"size": gettext("The file is empty.")})
+    if size > MOST_BYTES:
+        said = gettext("The file has %(size)s MB; at most %(most)s MB. Split it, or zip it.")
+        raise ValidationError({"size": said % _megabytes(size=size, most=MOST_BYTES)})
+
+
+def _is_unseen(letter: str) -> bool:
+    """Control characters, halves of characters, and characters that reverse the direction of
+    text."""
+    turns = unicodedata.bidirectional(letter) in TURNS
+    return turns or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def check_room(project: Project, by: str, size: int) -> None:
+    """Called in the transaction that begins an upload: a second upload that begins waits, and is
+    counted after it."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    held = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
+    sent = held.filter(state=Import.State.UPLOADING, by=by)
+    mine = touched_since(sent, clock.now() - OPEN_FOR)
+    if mine.count() >= MOST_OPEN:
+        said = gettext(
+            "%(count)s uploads are not finished. Cancel or finish one of: %(names)s. "
+            "An upload that stopped no longer counts an hour after its last part."
+        )
+        shown = {"count": mine.count(), "names": _names(mine)}
+        raise ValidationError({"name": said % shown})
+    declared = held.aggregate(sum=Sum("size"))["sum"] or 0
+    if declared + size > MOST_HELD:
+        said = gettext(
+            "%(held)s MB are held for imports that are not finished; at most %(most)s MB. "
+            "Finish, cancel or delete one of: %(names)s."
+        )
+        shown = {**_megabytes(held=declared, most=MOST_HELD), "names": _names(held)}
+        raise ValidationError({"size": said % shown})
+
+
+def touched_since(imports: QuerySet[Import], at: datetime) -> QuerySet[Import]:
+    """Those of which something came since. Of one that an older server takes, nobody knows when
+    its last part came."""
+    return imports.annotate(touched_at=TOUCHED_AT).filter(touched_at__gte=at)
+
+
+def _names(held: QuerySet[Import]) -> str:
+    return ", ".join(name[:60] for name in held.values_list("name", flat=True)[:MOST_OPEN])
+
+
+def _megabytes(**sizes: int) -> dict[str, str]:
+    """A byte too many is seen."""
+    return {name: f"{-(-size // 1024**2):,}" for name, size in sizes.items()}
+
+
+def add_part(one: Import, number: int, content: bytes) -> None:
+    """Store a part; sent twice, it is stored once. Raises ValidationError, and InvalidMove if no
+    part is expected."""
+    _check_part(number, content)
+    digest = hashlib.sha256(content).hexdigest()
+    with transaction.atomic():
+        # The parts of one file are added one after the other, so that their sum is known.
+        held = Import.objects.select_for_update(no_key=True).get(pk=one.pk)
+        if held.state != Import.State.UPLOADING:
+            raise Import.InvalidMove(gettext("All parts of this file are here already."))
+        there = held.parts.filter(number=number).values_list("digest", flat=True).first()
+        if there is None:
+            _check_place(held, number, len(content))
+            _check_sum(held, len(content))
+            _insert(held, number, content, digest)
+            came = {**held.sniffed, LAST_PART: clock.now().isoformat()}
+            Import.objects.filter(pk=held.pk).update(sniffed=came)
+        elif there != digest:
+            said = gettext(
+                "Part %(number)s was already uploaded with different content. Start a new import."
+            )
+            raise ValidationError({"number": said % {"number": number}})
+
+
+def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
+    """Send the bytes as a parameter. Django would write them into the statement, as a text twice as
+    long, and a part of 8 MB would take 100 MB in a web process."""
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(
+            "INSERT INTO notifications_importpart (owner_id, number, content, size, digest)"
+            " VALUES (%s, %s, %b, %s, %s)",
+            [one.pk, number, content, len(content), digest],
+            prepare=False,
+        )
+
+
+def _check_part(number: int, content: bytes) -> None:
+    if not 0 <= number < MOST_PARTS:
+        said = gettext("Parts are numbered from 0 to %(most)s.")
+        raise ValidationError({"number": said % {"most": f"{MOST_PARTS - 1:,}"}})
+    if not content:
+        raise ValidationError({"content": gettext("The part is empty.")})
+    if len(content) > PART_BYTES:
+        said = gettext("A part has at most %(most)s bytes; this one has %(count)s.")
+        shown = {"most": f"{PART_BYTES:,}", "count": f"{len(content):,}"}
+        raise ValidationError({"content": said % shown})
+
+
+def _check_place(one: Import, number: int, size: int) -> None:
+    """All parts but the last have the same size, if the sender has declared it."""
+    part_bytes = one.sniffed.get("part_bytes")
+    if part_bytes is None:
+        return
+    parts = -(-one.size // part_bytes)
+    if number >= parts:
+        said = gettext("The file has %(count)s parts, numbered from 0.")
+        raise ValidationError({"number": said % {"count": f"{parts:,}"}})
+    whole = min(part_bytes, one.size - number * part_bytes)
+    if size != whole:
+        said = gettext("Part %(number)s has %(whole)s bytes, and %(size)s came.")
+        shown = {"number": number, "whole": f"{whole:,}", "size": f"{size:,}"}
+        raise ValidationError({"content": said % shown})
+
+
+def _check_sum(one: Import, more: int) -> None:
+    if bytes_there(one) + more > one.size:
+        said = gettext("More bytes arrived than the %(size)s declared.")
+        raise ValidationError({"content": said % {"size": f"{one.size:,}"}})
+
+
+def bytes_there(one: Import) -> int:
+    return one.parts.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def parts_there(one: Import) -> dict[int, str]:
+    """Number and SHA-256 of each part that has arrived: to continue, send the others."""
+    return dict(one.parts.order_by("number").values_list("number", "digest"))
+
+
+def check_whole(one: Import) -> None:
+    """Raises ValidationError when a part is missing."""
+    last = one.parts.aggregate(last=Max("number"))["last"]
+    if last is None or one.parts.count() != last + 1 or bytes_there(one) != one.size:
+        said = gettext("%(there)s of %(size)s bytes arrived, in %(count)s parts. Send the others.")
+        shown = {
+            "there": f"{bytes_there(one):,}",
+            "size": f"{one.size:,}",
+            "count": one.parts.count(),
+        }
+        raise ValidationError({"parts": said % shown})
+
+
+def forget(one: Import) -> None:
+    """Delete the bytes; they are no longer needed."""
+    ImportPart.objects.filter(owner=one.pk).delete()
+
+
+# --- Continuing: the same name, size and modification time mean the same file
+# ------------------------
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How many parts have arrived without a gap, and their bytes. `part_bytes`: the size of a full
+    part, or 0 if unknown."""
+
+    parts: int
+    bytes: int
+    part_bytes: int
+
+
+def remember(one: Import, *, modified: int, part_bytes: int) -> None:
+    """Remember when the file was last changed on the sender's disk, in milliseconds, and the size
+    of its parts: nothing more is known until it is read."""
+    one.sniffed = {"modified": modified, "part_bytes": part_bytes}
+    one.save(update_fields=["sniffed"])
+
+
+def same_file(project: Project, *, name: str, size: int, modified: int, by: str) -> Import | None:
+    """Only one's own upload: a colleague's file of that name may be another file."""
+    begun = Import.objects.filter(project=project, state=Import.State.UPLOADING, by=by)
+    same = begun.filter(name=name[-200:], size=size, sniffed__modified=modified)
+    return same.order_by("-pk").first()
+
+
+def beginning(one: Import) -> Beginning:
+    sizes = dict(one.parts.order_by("number").values_list("number", "size"))
+    parts = next(number for number in range(len(sizes) + 1) if number not in sizes)
+    part_bytes = one.sniffed.get("part_bytes", sizes.get(0, 0))
+    return Beginning(parts, sum(sizes[number] for number in range(parts)), part_bytes)

@@ -1,0 +1,284 @@
+"""Working: an import is read, prepared, counted or merged in parts, each committed by itself.
+
+A part and the progress after it are one transaction. If the process dies here: the worker with the
+next lease does the unfinished part again, and no part is committed twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import IO, Any
+
+from django.db import OperationalError, connection, transaction
+from django.utils import translation
+
+from notifications.people.importing import columns, refused, staging, upload
+from notifications.people.importing.judging import Judge
+from notifications.people.importing.merging.part import Collided, Part
+from notifications.people.importing.model import Fenced, Import, claim, keep, release
+from notifications.people.importing.reading import (
+    LONGEST_LINE,
+    Block,
+    decoded,
+    encoded_length,
+    fitting,
+    parse,
+    too_long,
+)
+from notifications.people.importing.source import File, opened
+from notifications.postgres import clock
+from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.values.spreadsheet import read_back
+
+BYTES_AT_ONCE = 1024**2
+LONG_LEASE = timedelta(minutes=5)  # one statement may build an index of millions of rows
+# The values of an import whose file has not been read yet.
+AFRESH: dict[str, Any] = {
+    "position": {}, "staged_at": None, "done_up_to": "", "rows": 0, "refused": 0, "duplicates": 0,
+    "people": 0, "handled": 0, "foreseen": {},
+}  # fmt: skip
+Ended = Callable[[Import], None]
+
+
+def work_on(import_id: int, *, seconds: float, ended: Ended) -> bool:
+    """Work for this long. Returns whether there is more to do for the next call.
+
+    `ended` is called in the transaction of the last part.
+    """
+    one = claim(import_id, now=clock.now())
+    if one is None:
+        return False
+    try:
+        with translation.override(one.language), suppress(Fenced):
+            _work(one, until=time.monotonic() + seconds, ended=ended)
+    finally:
+        with suppress(*DATABASE_TROUBLE):
+            release(one)
+    one.refresh_from_db()
+    return one.under_way
+
+
+def _work(one: Import, *, until: float, ended: Ended) -> None:
+    """Do parts one after the other, each committed; at least one."""
+    staging.renew(one)
+    if staging.is_lost(one):
+        _begin_anew(one)
+    try:
+        _go_on(one, until=until, ended=ended)
+    except staging.Lost:
+        _begin_anew(one)
+
+
+def _go_on(one: Import, *, until: float, ended: Ended) -> None:
+    with ExitStack() as open_files:
+        reading = Reading(one, open_files)
+        while one.under_way:
+            if one.staged_at is None:
+                reading.step()
+            else:
+                patiently(lambda: _handle(one, ended), seconds=0)
+            if time.monotonic() >= until:
+                return
+
+
+def _begin_anew(one: Import) -> None:
+    """Start reading again, because the staged rows are gone. People already merged are not merged
+    again, as the order is the same."""
+    known = {name: getattr(one, name) for name in ("done_up_to", "handled", "foreseen")}
+    with transaction.atomic():
+        staging.afresh(one)
+        keep(one, now=clock.now(), **{**AFRESH, **known})
+
+
+def _without_waiting_for_the_disk() -> None:
+    """If PostgreSQL loses the last commits in a crash, it loses the progress with them, so the work
+    is done again."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = off")
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Reading:
+    """Reads on from where the import had stopped."""
+
+    one: Import
+    open_files: ExitStack
+    _stream: IO[bytes] | None = None
+    _rest: bytes = b""  # text that was read but not used yet
+    _judge: Judge | None = field(default=None)
+
+    def step(self) -> None:
+        """Read one piece, or do one of the steps after the last piece."""
+        at = dict(self.one.position) or self._start()
+        if at["file"] < len(self._files):
+            self._read(at)
+        else:
+            self._prepare(at)
+
+    @property
+    def _files(self) -> list[dict[str, Any]]:
+        files: list[dict[str, Any]] = self.one.sniffed["files"]
+        return files
+
+    def _start(self) -> dict[str, Any]:
+        of = sum(file["size"] for file in self._files)
+        return {"read": 0, "of": of, "prepared": 0, **self._beginning_of(0)}
+
+    def _beginning_of(self, index: int) -> dict[str, Any]:
+        start = self._files[index]["start"] if index < len(self._files) else 0
+        return {"file": index, "offset": start, "line": 1, "head": True, "skipping": False}
+
+    def _read(self, at: dict[str, Any]) -> None:
+        file = self._files[at["file"]]
+        content, whole = self._piece(file, at["offset"])
+        text = decoded(content, file["encoding"], whole=whole)
+        block = self._block(text, at, file, whole=whole)
+        used = encoded_length(text[: block.used], file["encoding"])
+        self._rest = content[used:]
+        head = at["head"] and not block.rows
+        position = {**at, "offset": at["offset"] + used, "line": at["line"] + block.lines,
+                    "read": at["read"] + used, "head": head}  # fmt: skip
+        if whole and block.used == len(text):
+            self.open_files.close()
+            self._stream, self._rest = None, b""
+            position |= self._beginning_of(at["file"] + 1)
+        self._keep(block, position, file)
+
+    def _piece(self, file: dict[str, Any], offset: int) -> tuple[bytes, bool]:
+        """The bytes from there, and whether these are all. The piece grows while it contains no end
+        of a row."""
+        if self._stream is None:
+            there = File(file["name"], file["size"])
+            self._stream = self.open_files.enter_context(opened(self.one, there))
+            self._stream.seek(offset)
+            self._rest = b""
+        more = self._stream.read(BYTES_AT_ONCE)
+        content = self._rest + more
+        return content, offset + len(content) >= file["size"] or not more
+
+    def _block(self, text: str, at: dict[str, Any], file: dict[str, Any], *, whole: bool) -> Block:
+        delimiter, width = file["delimiter"], len(self.one.sniffed["head"])
+        if at["skipping"]:
+            return _skip(text, at)
+        block = parse(text, delimiter=delimiter, width=width, line=at["line"], whole=whole)
+        if not block.used and len(text) >= LONGEST_LINE and not whole:
+            at["skipping"] = True
+            return Block(refused=[too_long(at["line"], text)], used=len(text))
+        return block
+
+    def _keep(self, block: Block, position: dict[str, Any], file: dict[str, Any]) -> None:
+        one, head = self.one, self.one.sniffed["head"]
+        if self._judge is None:
+            self._judge = Judge(one, columns.columns_of(one))
+        if self.one.position.get("head", True) and block.rows:
+            del block.rows[0]
+        rows = list(fitting(block, len(head)))
+        if refused.came_back(head):
+            rows = [(line, list(map(read_back, cells))) for line, cells in rows]
+        judged = self._judge.judge(rows, odd=_is_odd(rows))
+        wrong = sorted([*block.refused, *judged.refused], key=lambda each: each.line)
+        position |= refused.watch(one, wrong, fits=len(judged.lines), quote=block.quote)
+        with transaction.atomic():
+            _without_waiting_for_the_disk()
+            if not one.position:
+                staging.afresh(one)
+                staging.create(one)
+            staging.copy_rows(one, judged.lines, judged.numbers, file=one.position.get("file", 0))
+            if wrong:
+                staging.copy_refused(one, wrong, file=file["name"])
+            keep(
+                one,
+                now=clock.now(),
+                position=position,
+                rows=one.rows + len(judged.lines) + len(wrong),
+                refused=one.refused + len(wrong),
+            )
+
+    def _prepare(self, at: dict[str, Any]) -> None:
+        number = at["prepared"]
+        keep(self.one, now=clock.now(), lease=LONG_LEASE)
+        with transaction.atomic():
+            found = staging.STEPS[number](self.one)
+            done = number + 1 == len(staging.STEPS)
+            staged_at = clock.now() if done else None
+            position = {**at, "prepared": number + 1}
+            keep(self.one, now=clock.now(), position=position, staged_at=staged_at, **found)
+
+
+def _skip(text: str, at: dict[str, Any]) -> Block:
+    """Skip the rest of a line that is too long."""
+    found = text.find("\n") + 1
+    at["skipping"] = not found
+    return Block(used=found or len(text), lines=int(bool(found)))
+
+
+def _is_odd(rows: list[tuple[int, list[str]]]) -> bool:
+    """Whether any of them contains a NUL or half of a character."""
+    text = "".join(["".join(cells) for _, cells in rows])
+    if "\x00" in text:
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+# --- Counting and merging -----------------------------------------------------------------------
+
+
+def _handle(one: Import, ended: Ended) -> None:
+    """Check or merge one part of the people, completely or not at all."""
+    first = not one.handled
+    if first:
+        _count_rows()
+    with suppress(Collided), transaction.atomic():
+        _without_waiting_for_the_disk()
+        now = clock.now()
+        part = Part(one, columns.columns_of(one), now=now)
+        if part.high is None:
+            _end(one, ended)
+            return
+        if one.state == Import.State.CHECKING:
+            counted, kept = part.foresee(), "foreseen"
+        else:
+            counted, kept = part.merge(one.handled), "counts"
+        people = counted.pop("people")
+        sums = Counter(getattr(one, kept))
+        sums.update(counted)
+        values: dict[str, Any] = {kept: dict(sums)}
+        values |= {"done_up_to": part.high, "handled": one.handled + people}
+        keep(one, now=clock.now(), **values)
+    if first and one.under_way:
+        _count_rows()
+
+
+def _count_rows() -> None:
+    """What PostgreSQL knows of these tables is from before a project's people came: it would take
+    them for one or two, and look through all of them for each row of the file. Before the first
+    part, which is a small one, and when these are there. Somebody else may be at it: then they are
+    counted by that."""
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("ANALYZE notifications_contact, notifications_device")
+
+
+def _end(one: Import, ended: Ended) -> None:
+    """Finish, as nobody is left. Raises staging.Lost if some rows were missing."""
+    if one.handled < one.people:
+        raise staging.Lost
+    now = clock.now()
+    if one.state == Import.State.CHECKING:
+        keep(one, now=now, state=Import.State.CHECKED, done_up_to="", handled=0)
+    else:
+        keep(one, now=now, state=Import.State.FINISHED, finished_at=now)
+        staging.drop(one)
+        upload.forget(one)
+    ended(one)

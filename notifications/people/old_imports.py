@@ -1,0 +1,87 @@
+"""Removing what is left of old imports: their files and refused rows. What became of them stays.
+
+One that was never ended is nobody's any more: it goes whole. One that is being worked on is not
+touched, however old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Min, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from notifications.people.importing import staging
+from notifications.people.importing.model import (
+    UNFINISHED,
+    WORKING,
+    Import,
+    ImportBatch,
+    ImportPart,
+    ImportRefusal,
+)
+from notifications.people.importing.upload import TOUCHED_AT
+from notifications.people.retention import Kept, Kind
+
+ROWS_AT_ONCE = 10_000
+PARTS_AT_ONCE = 8  # of 512 kB from the page, 2 MB from the command
+HELD = (ImportPart, ImportBatch, ImportRefusal)
+
+
+def _left(project_id: int) -> Any:
+    """Those that hold anything, by when they ended, or somebody last sent a part.
+
+    Each is looked up by its number, in order: asked with EXISTS, PostgreSQL reads millions of
+    refused rows, for an index seems dear where a few imports have nearly all of them.
+    """
+    something: Any = Q(state__in=UNFINISHED)
+    for model in HELD:
+        from_it_on = model._default_manager.filter(owner__gte=OuterRef("pk"))
+        something |= Q(pk=Subquery(from_it_on.order_by("owner_id").values("owner")[:1]))
+    mine = Import.objects.filter(something, project=project_id).exclude(state__in=WORKING)
+    return mine.annotate(since=Coalesce("finished_at", TOUCHED_AT)).order_by("pk")
+
+
+def look(project_id: int, before: datetime | None) -> Kept:
+    left = _left(project_id)
+    older = left.filter(since__lt=before) if before else left.none()
+    later = left.filter(since__gte=before) if before else left
+    return Kept(left.count(), older.count(), later.aggregate(first=Min("since"))["first"])
+
+
+def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
+    """If the process dies here: what was removed is gone, and the next pass removes the rest."""
+    for project_id, end in ends.items():
+        for one in _left(project_id).filter(since__lt=end) if end else ():
+            yield from _empty(one)
+
+
+def _empty(one: Import) -> Iterator[int]:
+    """Its rows a part at a time, and then, if it was never ended, itself."""
+    for model in HELD:
+        size = ROWS_AT_ONCE if model is ImportRefusal else PARTS_AT_ONCE
+        while _some_of(model, one, size):
+            yield 0
+    with transaction.atomic():
+        # Somebody may have gone on with it meanwhile, whose work this is then.
+        there = Import.objects.select_for_update().filter(pk=one.pk).exclude(state__in=WORKING)
+        if there.filter(state__in=UNFINISHED).exists():
+            staging.drop(one)
+            there.delete()
+    yield 1
+
+
+def _some_of(model: Any, one: Import, size: int) -> int:
+    with transaction.atomic():
+        held = Import.objects.select_for_update(no_key=True).filter(pk=one.pk)
+        if not held.exclude(state__in=WORKING).exists():
+            return 0
+        ids = list(model.objects.filter(owner=one.pk).values_list("pk", flat=True)[:size])
+        model.objects.filter(pk__in=ids).delete()
+        return len(ids)
+
+
+KIND = Kind("imports", look, remove)

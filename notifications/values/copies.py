@@ -1,0 +1,34 @@
+"""What a copy is called: Spring, Spring (copy), Spring (copy 2); a copy of a copy is the next."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection
+
+from django.utils.translation import pgettext
+
+MOST_LETTERS = 100
+
+
+def name_of_copy(name: str, taken: Collection[str]) -> str:
+    """The first free one."""
+    original = _original(name)
+    numbered = (_numbered(original, number) for number in itertools.count(1))
+    return next(one for one in numbered if one not in taken)
+
+
+def _numbered(original: str, number: int) -> str:
+    said = _word() if number == 1 else f"{_word()} {number}"
+    ending = f" ({said})"
+    return original[: MOST_LETTERS - len(ending)] + ending
+
+
+def _original(name: str) -> str:
+    """Without what earlier copies added, once or, as it used to be, again and again."""
+    word = re.escape(_word())
+    return re.sub(rf"( \(({word}|copy)( \d+)?\))+$", "", name) or name
+
+
+def _word() -> str:
+    return pgettext("in the name of a copy: Spring (copy)", "copy")

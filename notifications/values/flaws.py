@@ -1,0 +1,118 @@
+"""What a body holds that no value can be made of: where it stands, and what to give instead.
+
+JSON knows no NaN, and half a character is no text; of a name that is given twice nobody knows which
+was meant. The fast parser stops at the first such thing or does not notice it, so a body that may
+hold one is read again, patiently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from notifications.values.exact import Exact, fraction, whole
+from notifications.values.nesting import too_deep
+
+# The end of a member's name; or a text that begins with a colon.
+NAME = re.compile(rb'(?<!\\)"\s*:')
+HALF = re.compile("[\ud800-\udfff]")
+NO_NUMBER = "{} is no number that JSON has. Give another value, or leave it out."
+TOO_LARGE = "This number is too large. Give a smaller one, or a text."
+HALF_A_CHARACTER = "Holds half of a character (a lone surrogate); send it whole, or leave it out."
+TWICE = "Is given twice; give it once."
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Where: names and places in lists, from the outside in."""
+
+    where: tuple[str | int, ...]
+    message: str
+
+    def within(self, depth: int) -> str:
+        """Its field, as seen from so many steps further in: `devices[0].token`."""
+        written = ""
+        for step in self.where[depth:]:
+            written += f"[{step}]" if isinstance(step, int) else f".{_readable(step)}"
+        return written.lstrip(".")
+
+
+class Flawed(dict[str, str]):
+    """In the place of a row that holds some: field and message of each."""
+
+
+class _Twice(dict[str, Any]):
+    names: list[str]
+
+
+def names_in(value: Any) -> int:
+    """How many members its objects have."""
+    count, level = 0, [value]
+    while level:
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                count += len(one)
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+        level = inner
+    return count
+
+
+def may_name_twice(body: bytes, value: Any) -> bool:
+    """Whether there are more names in the text than in what was made of it."""
+    return len(NAME.findall(body)) != names_in(value)
+
+
+def find(body: bytes, *, exactly: bool) -> tuple[Any, Iterator[Flaw]]:
+    """The value and its flaws. Raises ValueError or RecursionError for what is no JSON all the
+    same. `exactly`: a number may be of any size."""
+    value = _decoder.decode(body.decode())
+    return value, iter(()) if too_deep(value) else _flaws(value, (), exactly)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    twice = _Twice(made)
+    twice.names = [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]
+    return twice
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole, parse_float=fraction)
+
+
+def _flaws(value: Any, where: tuple[str | int, ...], exactly: bool) -> Iterator[Flaw]:
+    if isinstance(value, dict):
+        if isinstance(value, _Twice):
+            yield from (Flaw((*where, name), TWICE) for name in dict.fromkeys(value.names))
+        for name, inner in value.items():
+            if HALF.search(name):
+                yield Flaw((*where, name), HALF_A_CHARACTER)
+            yield from _flaws(inner, (*where, name), exactly)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _flaws(inner, (*where, index), exactly)
+    elif message := _wrong(value, exactly):
+        yield Flaw(where, message)
+
+
+def _wrong(value: Any, exactly: bool) -> str:
+    if isinstance(value, str):
+        return HALF_A_CHARACTER if HALF.search(value) else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        if not isinstance(value, Exact):
+            return NO_NUMBER.format(json.dumps(value))
+        return "" if exactly else TOO_LARGE
+    return ""
+
+
+def _readable(name: str) -> str:
+    return HALF.sub("\ufffd", name)[:80]
