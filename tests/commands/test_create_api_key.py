@@ -56,7 +56,7 @@ def test_it_may_do_only_what_it_was_given(shop: Project) -> None:
     [
         (["crm", "--project", "nowhere"], "Projects: shop"),
         (["", "--project", "shop"], "1 to 100"),
-        (["   ", "--project", "shop"], "not spaces alone"),
+        (["   ", "--project", "shop"], "not only spaces"),
         (["crm\nadmin", "--project", "shop"], "control character"),
         (["crm\x1b[2J", "--project", "shop"], "control character"),
         (["crm\udcff", "--project", "shop"], "control character"),

@@ -42,16 +42,16 @@ def test_after_it_the_new_key_alone_opens_every_account(
     settings.CREDENTIALS_KEY = "brand new"
     assert [each.open() for each in ServiceAccount.objects.all()] == [fcm.service_account] * 2
     assert set(ServiceAccount.objects.values_list("sealed_with", flat=True)) == {sealing.key_id()}
-    assert f"2 service accounts and 0 second factors are sealed with {sealing.key_id()}" in told
-    assert "Keys behind the first may go." in told
+    assert f"2 service accounts and 0 second factors are encrypted with {sealing.key_id()}" in told
+    assert "The keys behind the first can be removed." in told
     assert two_accounts not in told and "brand new" not in told
-    assert AuditEntry.objects.filter(action="resealed").count() == 1
+    assert AuditEntry.objects.filter(action="re-encrypted").count() == 1
 
 
 def test_a_second_time_there_is_nothing_to_do(two_accounts: str) -> None:
     reseal()
     sealed = list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True))
-    assert "0 service accounts and 0 second factors are sealed with" in reseal()
+    assert "0 service accounts and 0 second factors are encrypted with" in reseal()
     assert list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True)) == sealed
 
 
@@ -111,6 +111,6 @@ def test_a_set_up_that_was_not_finished_and_that_no_key_opens_is_dropped(
     settings.CREDENTIALS_KEY = "brand new"  # and the old one is lost
     kept = second_factor.begin(User.objects.create_user("bob"))
 
-    assert "Keys behind the first may go." in reseal()
+    assert "The keys behind the first can be removed." in reseal()
 
     assert list(TOTPDevice.objects.all()) == [kept]

@@ -73,7 +73,7 @@ def test_a_good_file_is_encrypted_and_the_project_sends_to_google(
     file.write_text(json.dumps(account))
     said = give(file)
     assert "sends to FCM as push@shop-firebase" in said
-    assert "No token could be had" in said  # and it is stored all the same
+    assert "No token could be obtained" in said  # and it is stored all the same
     assert "PRIVATE KEY" not in said
     shop.refresh_from_db()
     assert not shop.uses_emulator

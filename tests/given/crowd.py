@@ -169,7 +169,7 @@ class Writer:
         )
 
     def restore(self) -> int:
-        return self._done(lambda: device.restore("run 0"))
+        return self._done(lambda: device.restore("run 0", now=timezone.now()))
 
     def _api(self, method: str, path: str, body: object) -> int:
         return self.crowd.api(method, path, body)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from notifications.people.consent.category import Category
+from notifications.people.project import Project
+
 
 @dataclass(frozen=True)
 class Otherwise:
@@ -28,3 +31,11 @@ OTHERWISE = {
     "on_unknown": Otherwise("hold", "hold", "Never send twice"),
     "analytics_label": Otherwise("tea", "tea", "tea"),
 }
+
+
+def otherwise(name: str, project: Project) -> Otherwise:
+    """The same of any setting; a category has to be made first, in the project."""
+    if name != "category":
+        return OTHERWISE[name]
+    made = Category.objects.create(project=project, name="Receipts", slug="receipts")
+    return Otherwise(str(made.pk), made, "Receipts")

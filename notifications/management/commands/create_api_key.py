@@ -14,10 +14,10 @@ from notifications.staff.access import ApiKey, Scope
 
 
 class Command(BaseCommand):
-    help = "Make an API key of a project and print it, once."
+    help = "Create an API key for a project and print it, once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="what will use it, e.g. “crm”")
+        parser.add_argument("name", help="the program that will use it, e.g. “crm”")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument(
             "--scope",
@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str, project: str, scope: list[str] | None, **_: Any) -> None:
         if not name.strip() or len(name) > 100:
-            raise CommandError("NAME must have 1 to 100 characters, and not spaces alone.")
+            raise CommandError("NAME must have 1 to 100 characters, and not only spaces.")
         if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
             raise CommandError("NAME holds a control character, such as a new line; remove it.")
         owner = project_named(project)

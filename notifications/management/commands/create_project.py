@@ -22,7 +22,7 @@ OPTIONS = {
 
 
 class Command(BaseCommand):
-    help = "Make a project. It sends once it has a key: see set_firebase_credentials."
+    help = "Create a project. It can send once it has a key: see set_firebase_credentials."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="its short name for commands and the API, e.g. shop")

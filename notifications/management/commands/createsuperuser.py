@@ -16,7 +16,7 @@ def insist(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise CommandError(f"This password is not taken. {' '.join(error.messages)}") from None
+        raise CommandError(f"This password is not accepted. {' '.join(error.messages)}") from None
 
 
 # What it asks a typed password by; a ValidationError it would offer to ignore.

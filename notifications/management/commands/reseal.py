@@ -18,18 +18,22 @@ from notifications.staff.subjects import Subject
 
 
 class Command(BaseCommand):
-    help = "Seal all anew with the first key of CREDENTIALS_KEY; the others may go then."
+    help = "Encrypt all secrets with the first key of CREDENTIALS_KEY; the others can then go."
 
     def handle(self, **_: Any) -> None:
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
         done = f"{accounts} service accounts and {factors} second factors"
         counts: dict[str, Any] = {"service_accounts": accounts, "second_factors": factors}
-        audit.record("carillon", "resealed", Subject("serviceaccount"), project=None, **counts)
+        audit.record("carillon", "re-encrypted", Subject("serviceaccount"), project=None, **counts)
         if lost or lost_factors:
             raise CommandError(_remedy(done, lost, lost_factors))
-        self.stdout.write(f"{done} are sealed with {sealing.key_id()} now, the others were.")
-        self.stdout.write("Keys behind the first may go. On several machines: from all at once.")
+        self.stdout.write(
+            f"{done} are encrypted with {sealing.key_id()} now; the others already were."
+        )
+        self.stdout.write(
+            "The keys behind the first can be removed. With several machines: from all at once."
+        )
 
 
 def _seal_accounts() -> tuple[int, list[str]]:
@@ -49,7 +53,7 @@ def _sealed_anew(account: ServiceAccount) -> bool:
 
 
 def _remedy(done: str, lost: list[str], lost_factors: list[str]) -> str:
-    said = [f"{done} are sealed anew."]
+    said = [f"{done} were encrypted again."]
     if lost:
         said.append(f"No key opens the service account of {', '.join(lost)} here.")
     if lost_factors:
@@ -57,7 +61,7 @@ def _remedy(done: str, lost: list[str], lost_factors: list[str]) -> str:
     return " ".join(
         (
             *said,
-            "Put the key behind the first that they were sealed with. Where it is lost:",
+            "Add the key they were encrypted with behind the first. If it is lost:",
             "manage.py set_firebase_credentials, and Team → Forget the second factor.",
             "Keep the keys behind the first until then.",
         )

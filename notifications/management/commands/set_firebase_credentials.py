@@ -18,8 +18,8 @@ from notifications.staff import audit
 
 class Command(BaseCommand):
     help = (
-        "Give a project the service account it sends with, and ask FCM whether it works. Replaces "
-        "an earlier one. Without FILE: ask FCM about the key the project has."
+        "Set the service account a project sends with, and check with FCM whether it works. "
+        "Replaces an earlier one. Without FILE: check the key the project has."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
