@@ -66,7 +66,7 @@ def check_key(project: Project) -> KeyCheck:
     except BadCredentials as error:
         return KeyCheck(False, str(error))
     except TokenUnavailable as error:
-        said = gettext("No token could be had, so the key is not proven: %(why)s.")
+        said = gettext("No token could be obtained, so the key could not be checked: %(why)s.")
         return KeyCheck(False, f"{said % {'why': error}} {THE_WAY}")
     except (aiohttp.ClientError, OSError, TookTooLong, TimeoutError) as error:
         # Its text, not its repr: that one shows the request's headers, and so the token.
@@ -152,12 +152,12 @@ def in_plain_words(reply: Reply, project: Project) -> KeyCheck:
             "There is no Firebase project “{project}”, or FCM does not know it. Correct the "
             "Firebase project ID.")),
         (reply.http == 429,
-         gettext("FCM is too busy with this project to tell. Try again in a minute.")),
-        (reply.http >= 500, gettext("FCM has trouble of its own. Try again in a minute.")),
+         gettext("FCM is too busy with this project to check. Try again in a minute.")),
+        (reply.http >= 500, gettext("FCM has a problem of its own. Try again in a minute.")),
     ):  # fmt: skip
         if fits:
             return KeyCheck(False, str(words).format(project=name) + reply.said)
-    said = gettext("FCM gave an answer we do not know, HTTP %(status)s.")
+    said = gettext("FCM gave an unexpected answer, HTTP %(status)s.")
     return KeyCheck(False, said % {"status": reply.http} + reply.said)
 
 

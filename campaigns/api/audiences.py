@@ -14,6 +14,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from campaigns.api.lists import CALLED
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
@@ -23,8 +24,9 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
-from notifications.api.ground.row import RowView
+from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
+from notifications.api.named import ExternalId, contact_named, nobody
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 from notifications.postgres.budget import TooSlow, within
@@ -49,9 +51,9 @@ EXAMPLE = OpenApiExample(
 
 
 class BrokenSerializer(serializers.Serializer[Any]):
-    """Rules that are kept but do not work any more. PUT others, and this goes."""
+    """Stored rules that no longer work. Replace them with a PUT."""
 
-    rules = serializers.JSONField(help_text="As they are kept.")
+    rules = serializers.JSONField(help_text="As they are stored.")
     problems = serializers.ListField(child=serializers.CharField())
 
 
@@ -65,11 +67,11 @@ class AudienceSerializer(StrictSerializer):
     kind = serializers.ChoiceField(choices=Audience.Kind.choices, read_only=True)
     rules = RulesField(required=False)
     contacts = CountedList(
-        child=serializers.CharField(max_length=200, trim_whitespace=False),
+        child=ExternalId(max_length=200),
         required=False,
         write_only=True,
         max_length=MAX_LISTED,
-        help_text="External ids: makes a static list of these people.",
+        help_text="External ids. Creates a static list of these people.",
     )
     broken = BrokenSerializer(read_only=True)
     created_at = serializers.DateTimeField(read_only=True)
@@ -113,7 +115,7 @@ class ExplanationSerializer(serializers.Serializer[Any]):
     """Why a person is in or out."""
 
     contact = serializers.CharField()
-    selected = serializers.BooleanField(help_text="What a launch at this moment would do.")
+    selected = serializers.BooleanField(help_text="Whether a launch now would select them.")
     devices = serializers.IntegerField(help_text="How many of their devices are selected.")
     rules = ExplainedField()
 
@@ -144,31 +146,15 @@ class Audiences(ApiView):
         return Response(AudienceSerializer(audience).data, status=201)
 
 
-class AudienceById(RowView[Audience]):
-    model, serializer = Audience, AudienceSerializer
-
-    @extend_schema(responses=AudienceSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        """One audience. Of a static list the name only: people are not listed."""
-        return Response(self.shown(self.find(Audience, pk)))
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
-    def put(self, request: Request, pk: int) -> Response:
-        """Replace its name and rules, or the people on the list. Launched runs keep theirs."""
-        return self.replaced(pk)
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=AudienceSerializer, responses=AudienceSerializer)
-    def patch(self, request: Request, pk: int) -> Response:
-        """What is left out stays; rules, or the people on the list, are replaced whole."""
-        return self.merged(pk)
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
-        """Only while nothing uses it."""
-        return self.removed(pk)
+class AudienceById(WritableRowView[Audience]):
+    model, serializer_class = Audience, AudienceSerializer
+    words = {
+        "get": "One audience. For a static list only its name: its people are not listed.",
+        "put": "Replace its name and rules, or the people on the list. Launched runs keep theirs.",
+        "patch": "Change the given fields. Fields you leave out keep their value; rules, and the "
+        "people on a list, are replaced as a whole.",
+        "delete": "Delete an audience that nothing uses.",
+    }
 
     def write(self, row: Audience, given: dict[str, Any]) -> Audience:
         return _write(row, given)
@@ -179,15 +165,15 @@ def _write(audience: Audience, given: dict[str, Any]) -> Audience:
     with transaction.atomic():
         if audience.kind == Audience.Kind.LIST:
             _refuse(given, "rules", "This audience is a static list; give contacts.")
-            save(audience)
+            save(audience, called=CALLED)
             if "contacts" in given:
                 _write_members(audience, given["contacts"])
         else:
-            _refuse(given, "contacts", "This audience has rules; make a new one for a list.")
+            _refuse(given, "contacts", "This audience has rules; create a new one for a list.")
             if "rules" not in given:
                 raise serializers.ValidationError({"rules": "Give rules, or contacts for a list."})
             audience.rules = given["rules"]
-            save(audience)
+            save(audience, called=CALLED)
     return audience
 
 
@@ -226,7 +212,7 @@ class AudienceEstimate(ApiView):
     @extend_schema(request=QuestionSerializer, responses=EstimateSerializer)
     @slow
     def post(self, request: Request) -> Response:
-        """How many people and devices these rules select at this moment."""
+        """How many people and devices these rules select now."""
         tree = self.given(QuestionSerializer)["rules"]
         validate_rules(tree, project_id=self.project.pk)
         began = time.monotonic()
@@ -264,31 +250,18 @@ class AudienceExplain(ApiView):
     def get(self, request: Request, pk: int) -> Response:
         """Why a person is in or out: each rule with whether it holds, and the value seen."""
         tree = self.find(Audience, pk).effective_rules
-        contact = contact_named(self, request.query_params.get("contact", ""))
+        contact = contact_named(self, request.query_params.get("contact"))
         try:
             with _in_time(), within(seconds=EXPLAINING_SECONDS):
                 explained = why.explain(contact, tree)
                 devices = why.selected_devices(contact, tree)
         except Contact.DoesNotExist as error:  # erased since they were found
-            raise _nobody() from error
+            raise nobody() from error
         return Response(
             {
                 "contact": contact.external_id,
                 "selected": explained["holds"],
-                "devices": sum(chosen for _device, chosen in devices),
+                "devices": sum(judged.selected for judged in devices),
                 "rules": explained,
             }
         )
-
-
-def contact_named(view: ApiView, external_id: str) -> Contact:
-    """The person a request names, or a refusal of its field `contact`."""
-    known = Contact.objects.filter(project=view.project, external_id=external_id)
-    contact = None if "\x00" in external_id else known.first()
-    if contact is None:
-        raise _nobody()
-    return contact
-
-
-def _nobody() -> serializers.ValidationError:
-    return serializers.ValidationError({"contact": "There is no such person in this project."})

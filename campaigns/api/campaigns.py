@@ -1,4 +1,4 @@
-"""Campaigns: what is intended, edited freely, and the door that launches it."""
+"""Campaigns: drafts that can be edited freely, and their launch."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from campaigns.texts.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
+from notifications.api.ground.problems import Problem
 from notifications.api.ground.query import takes
-from notifications.api.ground.row import RowView
+from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
+from notifications.people.consent.category import Category
 from notifications.people.project import OfProject
 
 Chosen = TypeVar("Chosen", bound=OfProject)
 
-# What a campaign has when nothing is said; a PUT that leaves something out returns to it.
+# The defaults; a field that a PUT leaves out gets its default.
 DEFAULTS = {name: getattr(Campaign(), name) for name in POLICY}
 
 
@@ -55,6 +56,10 @@ EXAMPLE = OpenApiExample(
 def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
     """As its column takes it."""
     column: Any = Campaign._meta.get_field(setting.field)
+    if column.is_relation:
+        return serializers.IntegerField(
+            min_value=1, required=False, allow_null=True, help_text=setting.hint
+        )
     kind, given = serializers.ModelSerializer().build_standard_field(setting.field, column)
     given.pop("label", None)
     given["help_text"] = setting.hint
@@ -65,7 +70,7 @@ def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
 
 
 class CampaignSerializer(StrictSerializer):
-    """Who, what and when."""
+    """Who gets what, and when."""
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
@@ -85,11 +90,18 @@ class CampaignSerializer(StrictSerializer):
     def validate_template(self, pk: int) -> Template:
         return self._mine(Template, pk)
 
+    def validate_category(self, pk: int | None) -> Category | None:
+        return None if pk is None else self._mine(Category, pk)
+
     def to_representation(self, campaign: Campaign) -> dict[str, Any]:
-        names = ("name", "audience_id", "template_id", *DEFAULTS)
+        said = {name: getattr(campaign, name) for name in DEFAULTS if name != "category"}
         return {
             "id": campaign.pk,
-            **{name.removesuffix("_id"): getattr(campaign, name) for name in names},
+            "name": campaign.name,
+            "audience": campaign.audience_id,
+            "template": campaign.template_id,
+            "category": campaign.category_id,
+            **said,
             "schedule": schedules.shown(campaign),
             "created_at": campaign.created_at,
             "updated_at": campaign.updated_at,
@@ -118,36 +130,21 @@ class Campaigns(ApiView):
     )
     @idempotent
     def post(self, request: Request) -> Response:
-        """Save a draft. Nothing is sent before it is launched."""
+        """Create a campaign. Nothing is sent until it is launched."""
         campaign = _write(Campaign(project=self.project), self.given(CampaignSerializer))
         return Response(CampaignSerializer(campaign).data, status=201)
 
 
-class CampaignById(RowView[Campaign]):
-    model, serializer = Campaign, CampaignSerializer
-
-    @extend_schema(responses=CampaignSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        """One campaign."""
-        return Response(self.shown(self.find(Campaign, pk)))
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
-    def put(self, request: Request, pk: int) -> Response:
-        """Replace it. A run that was launched keeps what it was launched with."""
-        return self.replaced(pk)
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=CampaignSerializer, responses=CampaignSerializer)
-    def patch(self, request: Request, pk: int) -> Response:
-        """What is left out stays; a schedule is replaced whole."""
-        return self.merged(pk)
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
-        """Only while it was never launched: its runs are the record of what people received."""
-        return self.removed(pk)
+class CampaignById(WritableRowView[Campaign]):
+    model, serializer_class = Campaign, CampaignSerializer
+    words = {
+        "get": "One campaign.",
+        "put": "Replace a campaign. Runs already launched keep what they were launched with.",
+        "patch": "Change the given fields. Fields you leave out keep their value; a schedule is "
+        "replaced as a whole.",
+        "delete": "Delete a campaign that was never launched. Others are kept: their runs record "
+        "what people received.",
+    }
 
     def write(self, row: Campaign, given: dict[str, Any]) -> Campaign:
         return _write(row, given)
@@ -172,7 +169,7 @@ class CampaignLaunch(ApiView):
     @extend_schema(request=Nothing, responses={202: RunSerializer})
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """Freeze it into a run and start, or wait for its time."""
+        """Launch a campaign: it becomes a run, which starts now or at its scheduled time."""
         self.given(Nothing)
         campaign = self.find(Campaign, pk)
         try:
@@ -182,7 +179,7 @@ class CampaignLaunch(ApiView):
         except Campaign.NotReady as error:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                "It cannot be launched as it stands; see errors.",
+                "It cannot be launched yet; see errors.",
                 kind="not-ready",
                 errors=schedules.placed(error.problems),
             ) from error
@@ -202,8 +199,8 @@ class CampaignStop(ApiView):
     @extend_schema(request=Nothing, responses=RunSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """End its series: the run that waits is cancelled, and none follows. One that is already
-        sending goes on. The answer is its last run; the campaign may be launched again.
+        """Stop a recurring campaign: its waiting run is cancelled, and no other follows. A run that
+        is already sending goes on. Returns the last run. The campaign can be launched again.
         """
         self.given(Nothing)
         try:

@@ -1,4 +1,4 @@
-"""The launch report for programs: what a launch at this moment would do, and nothing is sent."""
+"""The launch report for programs: what a launch now would do. Nothing is sent."""
 
 from __future__ import annotations
 
@@ -25,32 +25,38 @@ from notifications.pace.gate import Limit
 
 
 class CheckedWhoSerializer(serializers.Serializer[Any]):
-    """Whom it would reach. The counts are null when nobody could count them: `problems` or
-    `warnings` say why."""
+    """Whom it would reach. A count is null if it could not be made: `problems` or `warnings` say
+    why."""
 
     audience = serializers.IntegerField()
-    rules = serializers.CharField(help_text="In words; empty when they are broken.")
+    rules = serializers.CharField(help_text="In words; empty if they do not work.")
     people = serializers.IntegerField(allow_null=True)
     unreachable = serializers.IntegerField(
-        allow_null=True, help_text="People without any device that can receive: none of `devices`."
+        allow_null=True, help_text="People without an active device; not part of `devices`."
     )
     devices = serializers.IntegerField(allow_null=True, help_text="Recipients of the run.")
+    skipped = serializers.IntegerField(
+        allow_null=True,
+        help_text="How many of `devices` lack a value that the text needs; each counts once, "
+        "however many it lacks. null: not counted.",
+    )
+    sent_to = serializers.IntegerField(allow_null=True, help_text="`devices` minus `skipped`.")
     platforms = serializers.DictField(
         child=serializers.IntegerField(), help_text="Devices by platform."
     )
-    exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
+    exact = serializers.BooleanField(help_text="False: estimated from a sample, to answer in time.")
 
 
 class LossSerializer(serializers.Serializer[Any]):
-    """Devices that would get nothing, and why. Two of them may name the same device."""
+    """Devices that would get nothing, and why. A device may count under several reasons."""
 
     status = serializers.ChoiceField(choices=Delivery.Status.choices)
     reason = serializers.ChoiceField(choices=Reason.choices)
-    devices = serializers.IntegerField(allow_null=True, help_text="null: nobody could count them.")
-    of = serializers.IntegerField(allow_null=True, help_text="So many devices were looked at.")
+    devices = serializers.IntegerField(allow_null=True, help_text="null: not counted.")
+    of = serializers.IntegerField(allow_null=True, help_text="How many devices were checked.")
     exact = serializers.BooleanField(
-        help_text="False: not all were looked at. With `of` as large as `who.devices` it was "
-        "counted on a sample; with a smaller one, people with the longest values were tried."
+        help_text="False: not all were checked. If `of` equals `who.devices`, the count is "
+        "estimated from a sample; if it is smaller, only people with the longest values were tried."
     )
     contact = serializers.CharField(help_text="External id of one of the people, or empty.")
     variable = serializers.CharField(help_text="The value that is missing, or empty.")
@@ -62,44 +68,46 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
 
     starts_at = serializers.DateTimeField()
     coming = serializers.ListField(
-        child=serializers.DateTimeField(), help_text="Of a recurring one: its next times."
+        child=serializers.DateTimeField(), help_text="The next times of a recurring campaign."
     )
-    seconds = serializers.FloatField(allow_null=True, help_text="null: nobody could be counted.")
+    seconds = serializers.FloatField(
+        allow_null=True, help_text="How long sending takes. null: the devices were not counted."
+    )
     finishes_at = serializers.DateTimeField(allow_null=True)
-    rate_per_second = serializers.FloatField(help_text="Once the start is over.")
+    rate_per_second = serializers.FloatField(help_text="After the slow start.")
     limit = serializers.ChoiceField(
-        choices=[(limit.value, limit.name) for limit in Limit], help_text="Why it is no higher."
+        choices=[(limit.value, limit.name) for limit in Limit], help_text="What limits the rate."
     )
-    message = serializers.CharField(help_text="The same in words.")
+    message = serializers.CharField(help_text="The limit in words.")
 
 
 class WarningSerializer(serializers.Serializer[Any]):
-    """What is odd: worth a look, and no obstacle."""
+    """Something unusual that does not prevent a launch."""
 
     code = serializers.ChoiceField(choices=[(code.value, code.name) for code in Code])
     message = serializers.CharField()
 
 
 class SampleSerializer(serializers.Serializer[Any]):
-    """One of the people. What exactly they read, templates/{id}/preview shows."""
+    """One of the people. `templates/{id}/preview` shows exactly what they would read."""
 
     contact = serializers.CharField(help_text="External id.")
     platform = serializers.CharField()
     locale = serializers.CharField()
     sendable = serializers.BooleanField()
-    detail = serializers.CharField(help_text="Why not; else empty.")
-    bytes = serializers.IntegerField(help_text="Of the 4,096 that FCM takes.")
+    detail = serializers.CharField(help_text="Why not; empty if sendable.")
+    bytes = serializers.IntegerField(help_text="Size of the message; FCM takes 4,096 at most.")
 
 
 class CheckSerializer(serializers.Serializer[Any]):
-    """What a launch at this moment would do."""
+    """What a launch now would do."""
 
     campaign = serializers.IntegerField()
     checked_at = serializers.DateTimeField()
-    launchable = serializers.BooleanField(help_text="Whether a launch would be taken.")
-    run = serializers.IntegerField(allow_null=True, help_text="That it was launched as already.")
+    launchable = serializers.BooleanField(help_text="Whether a launch would be accepted.")
+    run = serializers.IntegerField(allow_null=True, help_text="The run it was already launched as.")
     problems = ProblemErrorSerializer(
-        many=True, help_text="Why a launch would be refused: its `errors`, word for word."
+        many=True, help_text="Why a launch would be refused: the `errors` it would return."
     )
     who = CheckedWhoSerializer()
     skipped = LossSerializer(many=True)
@@ -112,8 +120,8 @@ class CampaignCheck(ApiView):
     @extend_schema(responses=CheckSerializer)
     @slow
     def get(self, request: Request, pk: int) -> Response:
-        """Whom it would reach, who would be skipped and why, how long it takes, what is odd. It
-        only looks, for some seconds if there are millions of people; no launch needs it."""
+        """Whom a launch would reach, who would be skipped and why, and how long it would take.
+        Changes nothing. Takes some seconds with millions of people; a launch does not need it."""
         report = LaunchReport(self.find(Campaign, pk), timezone.now())
         return Response(CheckSerializer(_shown(report)).data)
 
@@ -141,6 +149,8 @@ def _who(report: LaunchReport) -> dict[str, Any]:
         "people": reach.people if reach else None,
         "unreachable": reach.unreachable_people if reach else None,
         "devices": reach.devices if reach else None,
+        "skipped": report.skipped.devices if reach else None,
+        "sent_to": report.sent_to,
         "platforms": reach.platforms if reach else {},
         "exact": reach is not None and reach.exact,
     }

@@ -6,47 +6,105 @@ from typing import Any
 
 from django.http import HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.results import recipients
+from campaigns.results import recipients, sent
 from campaigns.results.recipients import Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from notifications.api.ground import pages
+from notifications.api.ground.patience import slow
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
+from notifications.api.named import contact_named
 
 FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
 ]
+ARRIVED = {
+    "seq": 7,
+    "platform": "ios",
+    "status": "accepted",
+    "reason": "",
+    "detail": "",
+    "message_id": "projects/demo/messages/0:1700000000",
+    "resent": False,
+    "at": "2026-05-31T09:30:00Z",
+}
+OF_A_RUN = OpenApiExample(
+    "One recipient", {"results": [{**ARRIVED, "contact": "ada"}], "next": None}, response_only=True
+)
+OF_A_PERSON = OpenApiExample(
+    "One message", {"results": [{**ARRIVED, "run": 1}], "next": None}, response_only=True
+)
 
 
 class DeliverySerializer(serializers.Serializer[Any]):
-    """What became of one recipient."""
+    """The result for one recipient."""
 
     seq = serializers.IntegerField(help_text="The recipient's number in the run.")
-    contact = serializers.CharField(help_text="External id; empty when erased since.")
+    contact = serializers.CharField(help_text="External id; empty if the person was erased.")
     platform = serializers.CharField()
     status = serializers.ChoiceField(choices=Delivery.Status.choices)
-    reason = serializers.CharField(help_text="A code; empty when accepted.")
+    reason = serializers.CharField(help_text="A code; empty if accepted.")
     detail = serializers.CharField()
-    message_id = serializers.CharField(help_text="FCM's name of the message.")
-    resent = serializers.BooleanField(help_text="The phone may have got two.")
+    message_id = serializers.CharField(help_text="The name FCM gave the message.")
+    resent = serializers.BooleanField(help_text="The phone may have received it twice.")
     at = serializers.DateTimeField()
+
+
+class SentSerializer(serializers.Serializer[Any]):
+    """The result for one device of the person."""
+
+    run = serializers.IntegerField()
+    seq = serializers.IntegerField(help_text="The recipient's number in the run.")
+    platform = serializers.CharField(help_text="Empty if the device was removed.")
+    status = serializers.ChoiceField(choices=Delivery.Status.choices)
+    reason = serializers.CharField(help_text="A code; empty if accepted.")
+    detail = serializers.CharField()
+    message_id = serializers.CharField(help_text="The name FCM gave the message.")
+    resent = serializers.BooleanField(help_text="The phone may have received it twice.")
+    at = serializers.DateTimeField()
+
+
+class DeliveriesOfOne(ApiView):
+    @takes(
+        OpenApiParameter("contact", str, required=True, description="External id."),
+        *pages.PARAMETERS,
+    )
+    @extend_schema(
+        operation_id="deliveries_list",
+        responses=pages.schema_of(SentSerializer),
+        examples=[OF_A_PERSON],
+    )
+    @slow
+    def get(self, request: Request) -> Response:
+        """One person's deliveries in all runs, newest first. Each page searches 1,000 runs, so it
+        may be short or empty and still have a `next`."""
+        contact = contact_named(self, request.query_params.get("contact"))
+        after, limit = pages.where(request)
+        found = sent.page_of(contact, after=after, limit=limit)
+        platforms = dict(contact.devices.values_list("pk", "platform"))
+        items = [
+            {**sent.told(row), "platform": platforms.get(row.device_id, "")} for row in found.rows
+        ]
+        return pages.page(request, items, last=found.last)
 
 
 class Deliveries(ApiView):
     @takes(*pages.PARAMETERS, *FILTERS)
     @extend_schema(
-        operation_id="runs_deliveries_list", responses=pages.schema_of(DeliverySerializer)
+        operation_id="runs_deliveries_list",
+        responses=pages.schema_of(DeliverySerializer),
+        examples=[OF_A_RUN],
     )
     def get(self, request: Request, pk: int) -> Response:
-        """What became of each recipient, in the order of their numbers."""
+        """Each recipient's result, in the order of their numbers."""
         run, asked = self.find(Run, pk), _filters(request)
         after, limit = pages.where(request)
         rows = recipients.page(run, asked, after=after or 0, limit=limit + 1)
@@ -58,7 +116,7 @@ class DeliveriesCsv(ApiView):
     @takes(*FILTERS)
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:
-        """The same as a file, streamed: a million rows take no memory."""
+        """Each recipient's result as a CSV file, streamed."""
         run, asked = self.find(Run, pk), _filters(request)
         return StreamingHttpResponse(
             recipients.csv_lines(run, asked),

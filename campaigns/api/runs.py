@@ -46,12 +46,12 @@ class CauseSerializer(serializers.Serializer[Any]):
 
 
 class RunSummarySerializer(serializers.Serializer[Run]):
-    """One launch, as lists show it."""
+    """A run, as in lists."""
 
     id = serializers.IntegerField()
     campaign = serializers.IntegerField()
     state = serializers.ChoiceField(choices=Run.State.choices)
-    reason = serializers.CharField(allow_null=True, help_text="Why it waits for a person.")
+    reason = serializers.CharField(allow_null=True, help_text="Why the run waits for a person.")
     cause = CauseSerializer(allow_null=True)
     totals = TotalsSerializer()
     scheduled_at = serializers.DateTimeField()
@@ -64,32 +64,49 @@ class RunSummarySerializer(serializers.Serializer[Run]):
 
 
 class PaceSerializer(serializers.Serializer[Any]):
-    """What the gate allows, and why. The rate that is reached may be lower."""
+    """The rate that is allowed now, and why. The actual rate may be lower."""
 
     limit = serializers.ChoiceField(choices=[(limit.value, limit.name) for limit in Limit])
     text = serializers.CharField()
-    rate_per_second = serializers.FloatField(help_text="At most so many messages a second.")
+    rate_per_second = serializers.FloatField(help_text="Messages per second, at most.")
     until = serializers.DateTimeField(
-        allow_null=True, help_text="When this limit ends, or FCM is tried again."
+        allow_null=True, help_text="When this limit ends, or when FCM is tried again."
+    )
+
+
+class SnapshotSerializer(serializers.Serializer[Any]):
+    """The people this run was for."""
+
+    rules = serializers.DictField(help_text="As they were at the launch.")
+    people = serializers.IntegerField(allow_null=True)
+    evaluated_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="When the last of them was chosen; the first was chosen at `started_at`.",
+    )
+    recipients_hash = serializers.CharField(
+        help_text="A fingerprint: two runs with the same hash had the same people and devices. "
+        "Empty until all are chosen."
     )
 
 
 class RunSerializer(RunSummarySerializer):
-    """One launch, with its reasons and its pace."""
+    """A run with its reasons and its pace."""
 
     reasons = serializers.DictField(
-        child=serializers.IntegerField(), help_text="How many by code, most first."
+        child=serializers.IntegerField(),
+        help_text="How many recipients by reason code, most first.",
     )
-    rate_per_second = serializers.FloatField(help_text="Messages a second, at this moment.")
+    rate_per_second = serializers.FloatField(help_text="Messages per second now.")
     rate_limit_per_second = serializers.IntegerField(
         allow_null=True,
-        help_text="What this run was set to; null: what the project's quota allows.",
+        help_text="The limit set for this run; null: the project's quota applies.",
     )
-    pace = PaceSerializer(allow_null=True, help_text="While it is sending.")
+    pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
+    snapshot = SnapshotSerializer()
     verbs = serializers.ListField(
         child=serializers.ChoiceField(choices=PATHS),
-        help_text="What can be done with it now, by a key with the scope: `POST runs/{id}/{verb}`.",
+        help_text="What can be done with the run now: `POST runs/{id}/{verb}` (scope `launch`).",
     )
 
     def to_representation(self, run: Run) -> dict[str, Any]:
@@ -101,12 +118,18 @@ class RunSerializer(RunSummarySerializer):
             "rate_limit_per_second": run.rate_per_second,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
+            "snapshot": _snapshot(run),
             "verbs": possible(run),
         }
 
 
 def possible(run: Run) -> list[str]:
     return [verb.path for verb in verbs.possible(run, timezone.now())]
+
+
+def _snapshot(run: Run) -> dict[str, Any]:
+    names = ("rules", "people", "evaluated_at", "recipients_hash")
+    return {name: getattr(run, name) for name in names}
 
 
 def _pace(run: Run) -> dict[str, Any]:
@@ -145,7 +168,10 @@ def run_url(request: Request, run: Run) -> str:
 
 
 class Runs(ApiView):
-    @takes(*pages.PARAMETERS, OpenApiParameter("campaign", int, description="Its id."))
+    @takes(
+        *pages.PARAMETERS,
+        OpenApiParameter("campaign", int, description="Only runs of this campaign (its id)."),
+    )
     @extend_schema(operation_id="runs_list", responses=pages.schema_of(RunSummarySerializer))
     def get(self, request: Request) -> Response:
         """Every run, newest first."""
@@ -164,5 +190,5 @@ def _id(text: str) -> int:
 class RunById(ApiView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        """One run, as it stands at this moment."""
+        """One run in its current state."""
         return Response(RunSerializer(self.find(Run, pk)).data)

@@ -28,7 +28,7 @@ PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 
 
 class ScheduleSerializer(StrictSerializer):
-    """When: at once, at a time, or again and again."""
+    """When to send: now, at a time, or repeatedly."""
 
     may_lack = frozenset(NEVER)
 
@@ -45,11 +45,13 @@ class ScheduleSerializer(StrictSerializer):
     repeat = serializers.ChoiceField(
         choices=Campaign.Repeat.choices,
         required=False,
-        help_text="Of recurring: daily, weekly or monthly, at the time of the first one (`at`).",
+        help_text="For recurring: daily, weekly or monthly, at the time of the first run (`at`).",
         error_messages={"invalid_choice": "Use daily, weekly or monthly."},
     )
     until = serializers.CharField(
-        required=False, allow_null=True, help_text="Of recurring: its end, like `at`."
+        required=False,
+        allow_null=True,
+        help_text="For recurring: when it ends, in the same format as `at`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +76,7 @@ class ScheduleSerializer(StrictSerializer):
 
 
 def shown(campaign: Campaign) -> dict[str, Any]:
-    """What would be written to have it so."""
+    """The schedule as a program would write it."""
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
@@ -95,11 +97,11 @@ def moment_of(name: str, text: str, zone: str | None) -> datetime:
     if moment.tzinfo is not None:
         return moment.astimezone(UTC)
     if zone is None:
-        _refuse(name, "Without an offset nobody knows when that is: add one, or a timezone.")
+        _refuse(name, "This time has no UTC offset: add one, or give a timezone.")
     # The first of two, when a clock is set back: fold is 0.
     at = moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     if at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != moment:
-        _refuse(name, f"There is no such time in {zone}: clocks are set forward over it.")
+        _refuse(name, f"There is no such time in {zone}: the clocks are turned forward then.")
     return at
 
 

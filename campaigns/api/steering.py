@@ -26,7 +26,7 @@ from notifications.values.zones import validate_zone
 
 
 class RateSerializer(StrictSerializer):
-    """How fast from now on."""
+    """The new sending rate."""
 
     rate_per_second = serializers.IntegerField(
         min_value=1,
@@ -37,7 +37,7 @@ class RateSerializer(StrictSerializer):
 
 
 class MoveSerializer(StrictSerializer):
-    """When instead."""
+    """The new time."""
 
     at = serializers.CharField(
         help_text="RFC 3339 with an offset, or a local time together with timezone."
@@ -50,7 +50,7 @@ class MoveSerializer(StrictSerializer):
         return {"at": schedules.moment_of("at", attrs["at"], attrs.get("timezone"))}
 
 
-MEANWHILE = "It was moved or started meanwhile. Get the run, then decide anew."
+MEANWHILE = "It was moved or started in the meantime. Get the run again, then decide."
 ASKS = {CHANGE_RATE.name: RateSerializer, MOVE.name: MoveSerializer}
 
 
@@ -59,7 +59,7 @@ class RunVerb(ApiView):
 
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """What the verb's own reference says."""
+        """Replaced by the verb's own reference."""
         asked = self.given(ASKS.get(self.verb.name, Nothing))
         run = self.find(Run, pk)
         try:
@@ -86,6 +86,6 @@ def door(verb: Verb) -> type[RunVerb]:
 def _refused(run: Run, error: Run.InvalidMove) -> Problem:
     """Its words and its verbs are of the row as whoever refused had read it: not read again."""
     now = possible(run)
-    rest = f"Possible now: {', '.join(now)}." if now else "Nothing can be done with it any more."
+    rest = f"Possible now: {', '.join(now)}." if now else "Nothing more can be done with it."
     said = MEANWHILE if isinstance(error, MovedMeanwhile) else error
     return Problem(HTTPStatus.CONFLICT, f"{said} {rest}", kind="invalid-move", verbs=now)

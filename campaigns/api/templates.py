@@ -12,7 +12,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.audiences import contact_named
 from campaigns.texts import revision
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from campaigns.texts.template import Template
@@ -21,8 +20,9 @@ from notifications.api.ground.fields import JsonObject, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
-from notifications.api.ground.row import RowView
+from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
+from notifications.api.named import contact_named
 from notifications.fcm import payload
 from notifications.gateway import Message
 from notifications.people.contact import Contact
@@ -65,21 +65,21 @@ class LanguageSerializer(serializers.Serializer[Any]):
 
 @extend_schema_field(serializers.DictField(child=serializers.CharField(allow_blank=True)))
 class Texts(JsonObject):
-    """Texts by name, as they came."""
+    """Texts by name."""
 
 
 @extend_schema_field(serializers.DictField(child=LanguageSerializer()))
 class Languages(JsonObject):
-    """Texts by language, as they came."""
+    """Texts by language."""
 
 
 @extend_schema_field(serializers.DictField(child=JsonObject()))
 class Options(JsonObject):
-    """Options by platform, as they came."""
+    """Options by platform."""
 
 
 class TemplateSerializer(StrictSerializer):
-    """A text with variables, and the same in other languages."""
+    """A text with variables, and its translations."""
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
@@ -88,20 +88,24 @@ class TemplateSerializer(StrictSerializer):
     )
     body = serializers.CharField(max_length=4_000, trim_whitespace=False)
     image = Text(max_length=2_000, help_text="An https address.")
-    link = Text(max_length=2_000, help_text="Opened on tap: https://… or your app's own scheme.")
+    link = Text(
+        max_length=2_000, help_text="Opened when tapped: https://… or your app's own scheme."
+    )
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
-    data = Texts(required=False, help_text="For the app.")  # type: ignore[assignment]
+    data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
     options = Options(
         required=False,
         help_text='Per platform: {"android": {"channel_id": "offers"}, "ios": {"badge": 1}}.',
     )
-    locales = Languages(required=False, help_text="By language tag; what is left out is as above.")
+    locales = Languages(
+        required=False, help_text="By language tag; what is left out is taken from the main text."
+    )
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
 
 class ReaderSerializer(StrictSerializer):
-    """Whose values fill the variables."""
+    """The person whose values fill the variables."""
 
     contact = serializers.CharField(max_length=200, trim_whitespace=False)
 
@@ -109,7 +113,7 @@ class ReaderSerializer(StrictSerializer):
 class PreviewSerializer(serializers.Serializer[Any]):
     """What one person would receive."""
 
-    message = JsonObject(help_text="As FCM's messages:send takes it.")
+    message = JsonObject(help_text="In the format of FCM's messages:send.")
 
 
 class Templates(ApiView):
@@ -127,7 +131,7 @@ class Templates(ApiView):
     )
     @idempotent
     def post(self, request: Request) -> Response:
-        """Save a text under a name."""
+        """Create a template."""
         template = Template(project=self.project, **self.given(TemplateSerializer))
         with transaction.atomic():
             save(template)
@@ -135,31 +139,16 @@ class Templates(ApiView):
         return Response(TemplateSerializer(template).data, status=201)
 
 
-class TemplateById(RowView[Template]):
-    model, serializer = Template, TemplateSerializer
-
-    @extend_schema(responses=TemplateSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        """One template."""
-        return Response(self.shown(self.find(Template, pk)))
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
-    def put(self, request: Request, pk: int) -> Response:
-        """Replace it. Launched runs keep the text they were launched with."""
-        return self.replaced(pk, image="", link="", data={}, options={}, locales={})
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(request=TemplateSerializer, responses=TemplateSerializer)
-    def patch(self, request: Request, pk: int) -> Response:
-        """What is left out stays; data, options and locales are each replaced whole."""
-        return self.merged(pk)
-
-    @refuses(HTTPStatus.CONFLICT)
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
-        """Only while no campaign uses it."""
-        return self.removed(pk)
+class TemplateById(WritableRowView[Template]):
+    model, serializer_class = Template, TemplateSerializer
+    words = {
+        "get": "One template.",
+        "put": "Replace a template. Runs already launched keep their text.",
+        "patch": "Change the given fields. Fields you leave out keep their value; data, options "
+        "and locales are each replaced as a whole.",
+        "delete": "Delete a template that no campaign uses.",
+    }
+    otherwise = {"image": "", "link": "", "data": {}, "options": {}, "locales": {}}
 
     def write(self, row: Template, given: dict[str, Any]) -> None:
         revision.open_for_change(row.pk)
@@ -173,14 +162,15 @@ class TemplatePreview(ApiView):
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(request=ReaderSerializer, responses=PreviewSerializer)
     def post(self, request: Request, pk: int) -> Response:
-        """The message for the device this person used last, and nothing is sent."""
+        """The message this person would get on the device they used last. Nothing is sent."""
         template = self.find(Template, pk)
         contact = contact_named(self, self.given(ReaderSerializer)["contact"])
         message = _rendered(template, _reader(contact))
         return Response({"message": payload.as_fcm(self._for_this_key(message))})
 
     def _for_this_key(self, message: Message) -> Message:
-        """Who may not read people gets no address to push to, but enough to tell two apart."""
+        """A key that may not read people gets only the end of the address, enough to tell two
+        apart."""
         if Scope.CONTACTS in self.key.scopes:
             return message
         return replace(message, address=f"…{message.address[-6:]}")

@@ -9,10 +9,11 @@ from drf_spectacular.helpers import lazy_serializer
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, MANY, OPERATORS
 from notifications.api.ground.fields import JsonObject
 
-FIELD = f"attributes.<name>, {', '.join(FIELDS)}."
+FIELD = f"attributes.<name>, {', '.join([*FIELDS, *KINDS])}."
 LISTS = ", ".join(op for op in OPERATORS if op in MANY)
 VALUE = f"A list for {LISTS}; none for exists and not_exists."
 
@@ -40,7 +41,7 @@ class Rules(serializers.Serializer[Any]):
 
 
 class ExplainedRules(Rules):
-    """The same tree, each node with whether it holds for the person."""
+    """The same tree; each node says whether it matches the person."""
 
     itself = "campaigns.api.trees.ExplainedRules"
 
@@ -48,15 +49,17 @@ class ExplainedRules(Rules):
         return {
             **super().get_fields(),
             "holds": serializers.BooleanField(),
-            "seen": serializers.JSONField(required=False, help_text="Of a leaf: the value seen."),
+            "seen": serializers.JSONField(
+                required=False, help_text="For a single rule: the person's value."
+            ),
         }
 
 
 @extend_schema_field(Rules)
 class RulesField(JsonObject):
-    """A tree as it came."""
+    """A tree of rules."""
 
 
 @extend_schema_field(ExplainedRules)
 class ExplainedField(JsonObject):
-    """A tree as it was judged."""
+    """A tree of rules with the result of each."""

@@ -2,7 +2,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from campaigns.api import audiences, campaigns, check, deliveries, runs, steering, templates
+from campaigns.api import (
+    audiences,
+    breakdown,
+    campaigns,
+    check,
+    deliveries,
+    lists,
+    runs,
+    steering,
+    templates,
+)
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -10,6 +20,10 @@ urlpatterns = [
     path("audiences/estimate", audiences.AudienceEstimate.as_view()),
     path("audiences/<int:pk>", audiences.AudienceById.as_view(), name="api-audience"),
     path("audiences/<int:pk>/explain", audiences.AudienceExplain.as_view()),
+    path("deliveries", deliveries.DeliveriesOfOne.as_view()),
+    path("lists", lists.Lists.as_view()),
+    path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
+    path("lists/<int:pk>/members", lists.ListMembers.as_view()),
     path("templates", templates.Templates.as_view()),
     path("templates/<int:pk>", templates.TemplateById.as_view(), name="api-template"),
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
@@ -20,6 +34,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
+    path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),

@@ -1,13 +1,14 @@
-"""People: many at once, or one by the app's own id of them."""
+"""People: many at once, or one by external id."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from datetime import datetime
+from functools import cache, partial
 from typing import Any
 
 import orjson
+from django.core.exceptions import ValidationError as Invalid
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
@@ -20,25 +21,35 @@ from rest_framework.response import Response
 from notifications.api.ground import pages, tags
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
+from notifications.api.ground.patience import patient, slow
 from notifications.api.ground.problems import flattened
 from notifications.api.ground.query import takes
 from notifications.api.ground.rendering import ExactParser
 from notifications.api.ground.view import ApiView
-from notifications.api.reading import read_person
+from notifications.api.reading import read_person, refuse_types
 from notifications.api.shapes import ContactSerializer, PersonSerializer
-from notifications.people.contact import Contact
+from notifications.api.words import Slugs
+from notifications.people.asked import looking
+from notifications.people.asked.looking import Wanted
+from notifications.people.attributes import types_of
+from notifications.people.consent.category import slugs_of
+from notifications.people.consent.saying import say
+from notifications.people.contact import Contact, validate_attributes
 from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow
 from notifications.staff import audit
-from notifications.staff.subjects import HIDDEN, Subject
+from notifications.staff.changes import HIDDEN
+from notifications.staff.subjects import Subject
 from notifications.values import exact
 
 CONTACTS_AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
 NO_OBJECT = "Must be an object."
-LOOKING_SECONDS = 3.0
+LONGEST_ASKED = 2_000
+TOO_LONG = f"At most {LONGEST_ASKED:,} characters."
+NO_VALUES = 'Must be a JSON object of values, e.g. {"plan": "gold"}.'
+TOO_FEW = "Finding these people takes too long. Also give the start of their id, in q."
 EXAMPLE = OpenApiExample(
     "Ada and her phone",
     {
@@ -59,11 +70,11 @@ NOTHING_KNOWN: dict[str, Any] = {"attributes": {}, "locale": "", "timezone": ""}
 
 
 class ContactRowsSerializer(StrictSerializer):
-    # Each row is judged by itself later: a bad one is refused, not the call that brought it.
+    # Each row is checked by itself later: a bad row is rejected, not the whole call.
     contacts = CountedList(max_length=CONTACTS_AT_ONCE)
 
 
-class ContactsSerializer(serializers.Serializer[Any]):
+class ContactsSerializer(StrictSerializer):
     """People to write."""
 
     contacts = CountedList(child=ContactSerializer(), max_length=CONTACTS_AT_ONCE)
@@ -78,14 +89,41 @@ class RejectedRow(serializers.Serializer[Any]):
 
 
 class ContactsTaken(serializers.Serializer[Any]):
-    """What became of those who were sent."""
+    """How many people were created and updated, and which rows were rejected."""
 
     created = serializers.IntegerField()
     updated = serializers.IntegerField()
     rejected = RejectedRow(many=True)
 
 
+class AttributesAsked(serializers.Field[Any, Any, Any, Any]):
+    """A JSON object: people who have exactly these values."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if len(data) > LONGEST_ASKED:
+            raise serializers.ValidationError(TOO_LONG)
+        try:
+            asked = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise serializers.ValidationError(NO_VALUES) from error
+        if not isinstance(asked, dict) or not asked:
+            raise serializers.ValidationError(NO_VALUES)
+        try:
+            validate_attributes(asked)
+        except Invalid as error:
+            raise serializers.ValidationError(error.messages) from error
+        return asked
+
+
 class ContactFilters(serializers.Serializer[Any]):
+    q = serializers.CharField(max_length=200, required=False, trim_whitespace=False)
+    attributes = AttributesAsked(required=False)
+    platform = serializers.ChoiceField(
+        choices=Device.Platform.choices,
+        required=False,
+        error_messages={"invalid_choice": f"Use one of {', '.join(Device.Platform.values)}."},
+    )
+    subscribed = serializers.BooleanField(required=False)
     external_id_prefix = serializers.CharField(
         max_length=200, required=False, trim_whitespace=False
     )
@@ -95,59 +133,67 @@ class ContactFilters(serializers.Serializer[Any]):
 class Contacts(ApiView):
     @takes(
         *pages.PARAMETERS,
-        OpenApiParameter("external_id_prefix", str, description="How their id starts."),
-        OpenApiParameter("updated_since", datetime, description="RFC 3339, inclusive."),
+        OpenApiParameter(
+            "q", str, description="The start of the external id, upper or lower case."
+        ),
+        OpenApiParameter(
+            "external_id_prefix", str, description="The start of the external id, case-sensitive."
+        ),
+        OpenApiParameter(
+            "attributes",
+            str,
+            description='A JSON object of values they must have: {"plan": "gold"}.',
+        ),
+        OpenApiParameter(
+            "platform",
+            str,
+            enum=Device.Platform.values,
+            description="People with an active device on this platform.",
+        ),
+        OpenApiParameter(
+            "subscribed", bool, description="Subscribed people only, or unsubscribed only."
+        ),
+        OpenApiParameter(
+            "updated_since",
+            datetime,
+            description="People changed at or after this time (RFC 3339).",
+        ),
     )
     @extend_schema(operation_id="contacts_list", responses=pages.schema_of(ContactSerializer))
     def get(self, request: Request) -> Response:
-        """Everybody, newest first."""
+        """All people, or those who match the filters, newest first."""
         asked = self.given(ContactFilters, request.query_params.dict())
+        try:
+            return self._found(asked) if asked else self._page(asked)
+        except TooSlow as error:
+            raise serializers.ValidationError(dict.fromkeys(asked, TOO_FEW)) from error
+
+    @slow
+    def _found(self, asked: dict[str, Any]) -> Response:
+        return looking.found(lambda: self._page(asked))
+
+    def _page(self, asked: dict[str, Any]) -> Response:
+        people = looking.among(Contact.objects.filter(project=self.project), Wanted(**asked))
         in_order = Prefetch("devices", Device.objects.order_by("pk"))
-        people = _among(Contact.objects.filter(project=self.project), **asked)
-        with _not_for_ever() if "updated_since" in asked else nullcontext():
-            return pages.page_by_id(
-                request, people.prefetch_related(in_order), ContactSerializer().to_representation
-            )
-
-
-def _among(
-    people: QuerySet[Contact],
-    external_id_prefix: str | None = None,
-    updated_since: datetime | None = None,
-) -> QuerySet[Contact]:
-    if external_id_prefix is not None:
-        # There is an index of the starts, whatever their case.
-        people = people.filter(
-            external_id__istartswith=external_id_prefix, external_id__startswith=external_id_prefix
-        )
-    if updated_since is not None:
-        people = people.filter(updated_at__gte=updated_since)
-    return people
-
-
-@contextmanager
-def _not_for_ever() -> Iterator[None]:
-    """Of when somebody changed there is no index: it would slow down every write of a person."""
-    try:
-        with within(seconds=LOOKING_SECONDS):
-            yield
-    except TooSlow as error:
-        found = "Too few were changed since then to be found in time. Give external_id_prefix, too."
-        raise serializers.ValidationError({"updated_since": found}) from error
+        as_item = ContactSerializer().to_representation
+        return pages.page_by_id(self.request, people.prefetch_related(in_order), as_item)
 
 
 class ContactsBulk(ApiView):
+    rows_of = "contacts"
     parser_classes = [ExactParser]
 
     @extend_schema(request=ContactsSerializer, responses=ContactsTaken, examples=[EXAMPLE])
     @patient
     @idempotent
     def post(self, request: Request) -> Response:
-        """Write up to 1,000 people and their devices; addresses move to their new owner. A row
-        that does not fit is refused, and the others are written."""
-        people, rejected = _read(self.given(ContactRowsSerializer)["contacts"])
+        """Create or update up to 1,000 people and their devices. A device known under another
+        person moves to the new one. Invalid rows are rejected, and the others are written."""
+        rows, types = self.given(ContactRowsSerializer)["contacts"], types_of(self.project.pk)
+        slugs = cache(partial(slugs_of, self.project))
+        people, rejected = _read(rows, slugs, types, began=self.began)
         with transaction.atomic():
-            upserted = upsert(self.project, people, now=timezone.now())
+            upserted = upsert(self.project, people, by=self.actor, now=timezone.now())
             created = len(upserted.created)
             told: dict[str, Any] = {"created": created, "updated": len(upserted.ids) - created}
             if upserted.ids:  # one entry of them all, not a thousand
@@ -156,11 +202,13 @@ class ContactsBulk(ApiView):
         return Response({**told, "rejected": rejected})
 
 
-def _read(rows: list[Any]) -> tuple[list[Person], list[dict[str, Any]]]:
+def _read(
+    rows: list[Any], categories: Slugs, types: Mapping[str, str], *, began: datetime
+) -> tuple[list[Person], list[dict[str, Any]]]:
     people, rejected = [], []
     for index, row in enumerate(rows):
         try:
-            people.append(read_person(row))
+            people.append(read_person(row, categories, types, began=began))
         except serializers.ValidationError as error:
             rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
     return people, rejected
@@ -173,7 +221,7 @@ class ContactByExternalId(ApiView):
 
     @extend_schema(responses=ContactSerializer)
     def get(self, request: Request, external_id: str) -> Response:
-        """One person, by the app's own id."""
+        """One person, by external id."""
         return Response(ContactSerializer(self._contact(external_id)).data)
 
     @extend_schema(
@@ -181,14 +229,16 @@ class ContactByExternalId(ApiView):
     )
     @patient
     def put(self, request: Request, external_id: str) -> Response:
-        """Replace what is known of a person. Given `devices`, all others of theirs are retired."""
+        """Create or replace a person. If you send `devices`, their other devices are retired."""
         if request.stream is None:  # an empty object is a person of whom nothing is known
             raise serializers.ValidationError({"": NO_OBJECT})
-        person = read_person({**NOTHING_KNOWN, **self._told_of(external_id)})
+        told = {**NOTHING_KNOWN, **self._told_of(external_id)}
+        person = self._read(told, types_of(self.project.pk))
         with transaction.atomic():
             known = self._locked(external_id).first()
             self._refuse_stale(known)
-            created = replace_one(self.project, person, now=timezone.now()).created
+            now = timezone.now()
+            created = replace_one(self.project, person, by=self.actor, now=now).created
             if known is None and not created:  # by somebody else, meanwhile
                 self._refuse_stale(self._contact(external_id))
             contact = self._contact(external_id)
@@ -199,16 +249,21 @@ class ContactByExternalId(ApiView):
     @extend_schema(request=PersonSerializer, responses=ContactSerializer)
     @patient
     def patch(self, request: Request, external_id: str) -> Response:
-        """Change what is given; what is left out stays. Attributes are merged as JSON Merge Patch
-        (RFC 7396) says: null removes one. Given `devices`, all others of theirs are retired."""
+        """Change the given fields. Fields you leave out keep their value. Attributes are
+        merged as JSON Merge Patch (RFC 7396): null removes one. If you send `devices`, their other
+        devices are retired."""
         told = self._told_of(external_id)
+        # Only the given values are checked, not those stored before the type was declared.
+        refuse_types(types_of(self.project.pk), told.get("attributes"))
         with transaction.atomic():
             contact = self._held(external_id)
             if "attributes" in told:
                 told["attributes"] = merged(contact.attributes, told["attributes"])
-            person = read_person(told)
+            person, at = self._read(told, {}), timezone.now()
             if _changes(contact, person):
-                replace_one(self.project, person, now=timezone.now())
+                replace_one(self.project, person, by=self.actor, now=at)
+            else:
+                say(self.project, person.said, source="api", by=self.actor, now=at)
             now = self._contact(external_id)
             self._record(contact, now)
             shown = ContactSerializer(now).data
@@ -226,23 +281,31 @@ class ContactByExternalId(ApiView):
         return Response(status=204)
 
     def _record(self, before: Contact | None, now: Contact) -> None:
-        """Which fields, and not what is in them. Devices come and go with an app: in no trail."""
+        """Records which fields changed, not their values. Devices come and go with an app, and are
+        not recorded."""
+        was, told = _told(before), _told(now)
         changes: dict[str, list[Any]] = {
             name: [HIDDEN, HIDDEN]
-            for name in (TOLD if before else ())
-            if _as_written(getattr(before, name)) != _as_written(getattr(now, name))
+            for name in was
+            if _as_written(was[name]) != _as_written(told[name])
         }
         if before is None or changes:
             action = "changed" if before else "created"
             audit.record(self.actor, action, now, project=self.project, changes=changes)
 
+    def _read(self, told: dict[str, Any], types: Mapping[str, str]) -> Person:
+        slugs = partial(slugs_of, self.project)
+        return read_person(told, slugs, types, began=self.began)
+
     def _told_of(self, external_id: str) -> dict[str, Any]:
-        """The body may be what GET showed: then its id must be the one of the address."""
+        """The body may be what GET returned; its id must then be the one in the address."""
         body = self.request.data
         if not isinstance(body, dict):
             raise serializers.ValidationError({"": NO_OBJECT})
         if body.get("external_id", external_id) != external_id:
-            raise serializers.ValidationError({"external_id": "The address names another."})
+            raise serializers.ValidationError(
+                {"external_id": "Must be the external id in the address."}
+            )
         return {**body, "external_id": external_id}
 
     def _held(self, external_id: str) -> Contact:
@@ -266,8 +329,17 @@ class ContactByExternalId(ApiView):
         return rows.none() if "\x00" in external_id else rows.filter(external_id=external_id)
 
 
+def _told(contact: Contact | None) -> dict[str, Any]:
+    """What a program can set on a person; of their choices the answers, not the times."""
+    if contact is None:
+        return {}
+    chosen = {slug: said["wanted"] for slug, said in contact.preferences.items()}
+    told = {name: getattr(contact, name) for name in (*TOLD, "subscribed")}
+    return {**told, "preferences": chosen}
+
+
 def _changes(contact: Contact, person: Person) -> bool:
-    """Whether there is anything new in what is told. Devices always are: they were seen now."""
+    """Whether the body changes anything. Devices always may: others may be gone."""
     told = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
     known = {name: getattr(contact, name) for name in told}
     return person.devices is not None or _as_written(told) != _as_written(known)

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
-from unicodedata import category
 
 from django.core.exceptions import ValidationError as Invalid
+from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
+from notifications.api import words
 from notifications.api.ground.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
-from notifications.people.contact import Contact, validate_attributes
+from notifications.people.attributes import check_attribute_name, refuse_other_types
+from notifications.people.contact import LONGEST_ID, validate_attributes, validate_external_id
 from notifications.people.device import Device, validate_address
+from notifications.people.events.writing import Event, validate_properties
 from notifications.people.registry import Address, Person
+from notifications.values.flaws import Flawed
 from notifications.values.languages import validate_locale
 from notifications.values.zones import validate_zone
 
@@ -27,10 +32,24 @@ Reader = Callable[[Any], Any]
 MAX_PROBLEMS = 20  # of one row: the rest would only repeat them
 
 
-def read_person(row: Any) -> Person:
-    """Raises ValidationError with what is wrong, by field."""
+def read_person(
+    row: Any, categories: words.Slugs, types: Mapping[str, str], *, began: datetime
+) -> Person:
+    """Raises ValidationError with what is wrong, by field. `categories`: those of the project;
+    `types`: those it has declared for attributes; `began`: when the request came."""
     given = _read(row, PERSON, required=("external_id",))
-    return Person(**given)
+    refuse_types(types, given.get("attributes"))
+    told = words.taken_from(given, row)
+    said = words.read(given["external_id"], told, categories, began=began)
+    return Person(**given, said=said)
+
+
+def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
+    if isinstance(attributes, dict):
+        try:
+            refuse_other_types(types, attributes)
+        except Invalid as error:
+            raise ValidationError({"attributes": error.messages}) from error
 
 
 def read_device(row: Any) -> Address:
@@ -40,16 +59,24 @@ def read_device(row: Any) -> Address:
 
 def read_registration(body: Any) -> tuple[str, Address]:
     """A device together with the external id of its owner."""
-    given = _read(body, {"contact": _external_id, **DEVICE}, required=("contact", "platform"))
+    given = _read(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
     return given.pop("contact"), _address(given)
 
 
+def read_event(row: Any, *, now: datetime) -> Event:
+    """Without a time it is now. Whether we keep events of that time, `writing.py` says."""
+    given = _read(row, EVENT, required=("contact", "name"))
+    return Event(**{"at": now, **given})
+
+
 def _read(row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...]) -> dict[str, Any]:
+    if isinstance(row, Flawed):
+        raise ValidationError(dict(row))
     if not isinstance(row, dict):
         raise ValidationError({"": "Must be an object."})
     given: dict[str, Any] = {}
     problems: dict[str, Any] = {
-        name: "This field is required." for name in required if name not in row
+        name: "Is missing; give it." for name in required if name not in row
     }
     for name, value in row.items():
         if len(problems) >= MAX_PROBLEMS:
@@ -80,25 +107,12 @@ def _text(value: Any, most: int) -> str:
     return value
 
 
-def _external_id(value: Any) -> str:
-    # Most apps count their people.
-    text = _text(str(value) if type(value) is int else value, LONGEST_ID)
-    if not text:
-        raise Invalid("Must not be empty.")
-    if problem := _unreachable(text):
-        raise Invalid(problem)
+def external_id(value: Any) -> str:
+    if type(value) in (int, float):
+        raise Invalid(f'Must be a text: give "{str(value)[:LONGEST_ID]}", in quotes.')
+    text = _text(value, LONGEST_ID)
+    validate_external_id(text)
     return text
-
-
-def _unreachable(external_id: str) -> str:
-    """Why no address below contacts/ could name this person; empty when one can."""
-    if any(category(letter) == "Cc" for letter in external_id):
-        return "Holds a control character, such as a line break; remove it."
-    if external_id == "bulk":
-        return "contacts/bulk is an address of its own; use another id."
-    if {".", ".."} & set(external_id.split("/")):
-        return "Neither . nor .. can be a part of an address; use another id."
-    return ""
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -156,28 +170,71 @@ def _version(value: Any) -> str:
     return _text(value, 50)
 
 
+def _event_name(value: Any) -> str:
+    name = _text(value, 64)
+    check_attribute_name(name)
+    return name
+
+
+def _moment(value: Any) -> datetime:
+    said = "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            raise Invalid(said)
+        return moment.astimezone(UTC)  # PostgreSQL refuses some offsets that Python takes
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Invalid(said) from error
+
+
+def _seen_at(value: Any) -> datetime | None:
+    """As GET shows it, or when the phone was seen since."""
+    if value is None:
+        return None
+    moment, now = _moment(value), timezone.now()
+    if moment > now + words.AHEAD:
+        raise Invalid("Is in the future. Give when the phone was seen.")
+    if moment < words.OLDEST:
+        raise Invalid("Is before 1970. Give when the phone was seen.")
+    return min(moment, now)
+
+
+def _properties(value: Any) -> dict[str, Any]:
+    validate_properties(value)
+    return dict(value)
+
+
 def _address(given: dict[str, Any]) -> Address:
     if ("token" in given) == ("fid" in given):
         raise ValidationError({"": "Give either token or fid."})
     kind = "token" if "token" in given else "fid"
-    return Address(kind, given[kind], given["platform"], given.get("app_version", ""))
+    version, seen_at = given.get("app_version", ""), given.get("last_seen_at")
+    return Address(kind, given[kind], given["platform"], version, seen_at=seen_at)
 
 
-LONGEST_ID = Contact._meta.get_field("external_id").max_length or 0
 PLATFORMS = Device.Platform.values
 PERSON: dict[str, Reader] = {
-    "external_id": _external_id,
+    "external_id": external_id,
     "attributes": _attributes,
     "locale": _locale,
     "timezone": _timezone,
     "devices": _devices,
+    **words.READERS,
 }
 DEVICE: dict[str, Reader] = {
     "token": _one_address,
     "fid": _one_address,
     "platform": _platform,
     "app_version": _version,
+    "last_seen_at": _seen_at,
+}
+EVENT: dict[str, Reader] = {
+    "contact": external_id,
+    "name": _event_name,
+    "at": _moment,
+    "properties": _properties,
 }
 SHOWN_ONLY = {
-    "created_at", "updated_at", "registered_at", "last_seen_at", "retired_at", "retired_reason",
+    "created_at", "updated_at", "registered_at", "retired_at", "retired_reason",
+    "registered_from", "subscribed_from",
 }  # fmt: skip

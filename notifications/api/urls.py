@@ -1,15 +1,39 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
+from notifications.api.consent import (
+    Categories,
+    CategoryById,
+    SuppressionByExternalId,
+    Suppressions,
+)
 from notifications.api.contacts import ContactByExternalId, Contacts, ContactsBulk
 from notifications.api.devices import DeviceByAddress, Devices
+from notifications.api.events import Events
+from notifications.api.export import Export
+
+
+class Anything(StringConverter):
+    """A line break too: what an id may not hold is refused by its field, not as an address."""
+
+    regex = "(?s:.+)"
+
+
+register_converter(Anything, "anything")
 
 urlpatterns = [
     path("contacts", Contacts.as_view()),
     path("contacts/bulk", ContactsBulk.as_view()),
     # The app's own ids may hold anything, a slash too.
-    path("contacts/<path:external_id>", ContactByExternalId.as_view(), name="api-contact"),
+    path("contacts/<anything:external_id>", ContactByExternalId.as_view(), name="api-contact"),
+    path("categories", Categories.as_view()),
+    path("categories/<int:pk>", CategoryById.as_view(), name="api-category"),
+    path("suppressions", Suppressions.as_view()),
+    path("suppressions/<path:external_id>", SuppressionByExternalId.as_view()),
     path("devices", Devices.as_view()),
+    path("export", Export.as_view()),
     path("devices/<path:address>", DeviceByAddress.as_view()),
+    path("events", Events.as_view()),
 ]

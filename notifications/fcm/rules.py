@@ -77,10 +77,10 @@ def https(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return gettext("is no address; write one such as https://example.com/a.png.")
+        return gettext("is not an address; write one such as https://example.com/a.png.")
     if parts.scheme != "https":
         return gettext("must be an https:// address: phones refuse anything else.")
-    return "" if parts.netloc else gettext("names no site; write https://example.com/…")
+    return "" if parts.netloc else gettext("has no host name; write https://example.com/…")
 
 
 def image(address: str) -> str:
@@ -112,7 +112,7 @@ def no_user(source: str) -> str:
     found = BEFORE_THE_PATH.match(compact)
     if found is None or "@" not in found[1]:
         return ""
-    return gettext("names a user before “@”; write https://example.com/… without.")
+    return gettext("has a user name before “@”; write https://example.com/… without it.")
 
 
 def data_key(key: str) -> str:
@@ -142,11 +142,7 @@ def ttl(duration: str) -> str:
 def number(value: Any) -> str:
     if type(value) not in (int, float):
         return gettext("must be a number without quotes.")
-    return (
-        ""
-        if abs(value) <= EXACT_INTEGER
-        else gettext("loses digits on the way; send it as a text.")
-    )
+    return "" if abs(value) <= EXACT_INTEGER else gettext("would lose digits; send it as a text.")
 
 
 def share(value: Any) -> str:

@@ -107,7 +107,7 @@ def problems_of_texts(message: Mapping[str, Any]) -> list[FieldProblem]:
 def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     yield from _target(message)
     if "name" in message:
-        yield FieldProblem("message.name", gettext("is FCM's to give; remove it."))
+        yield FieldProblem("message.name", gettext("is set by FCM; remove it."))
     if "android" in message and ("androidV2" in message or "android_v2" in message):
         yield FieldProblem(
             "message.androidV2", gettext("and android exclude each other; remove one.")
@@ -122,10 +122,10 @@ def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
 def _target(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     given = [name for name in TARGETS if name in message]
     if len(given) > 1:
-        said = gettext("has %(names)s; it goes to exactly one of them.")
+        said = gettext("has %(names)s; set exactly one of them.")
         yield FieldProblem("message", said % {"names": ", ".join(given)})
     elif not given or not message[given[0]]:
-        said = gettext("goes nowhere: set exactly one of token, fid, topic, condition.")
+        said = gettext("has no target: set exactly one of token, fid, topic, condition.")
         yield FieldProblem("message", said)
     elif given == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])

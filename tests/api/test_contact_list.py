@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from notifications.api import contacts
+from notifications.people.asked import looking
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
@@ -76,6 +77,70 @@ def test_people_are_found_by_when_they_changed(alice: Caller, ours: Project) -> 
     assert ids(alice, "?updated_since=2026-05-31T00:00Z&external_id_prefix=o") == ["old"]
 
 
+def test_people_are_found_by_values_that_they_have(alice: Caller, ours: Project) -> None:
+    make_contact(ours, external_id="a", attributes={"plan": "gold", "n": 1, "likes": ["tea"]})
+    make_contact(ours, external_id="b", attributes={"plan": "gold", "n": "1"})
+    make_contact(ours, external_id="c", attributes={"plan": "free"})
+    assert ids(alice, '?attributes={"plan": "gold"}&limit=1') == ["b", "a"]
+    assert ids(alice, '?attributes={"plan": "gold", "n": 1}') == ["a"]
+    assert ids(alice, '?attributes={"likes": ["tea"]}') == ["a"]
+    assert ids(alice, '?attributes={"plan": "Gold"}') == []
+
+
+def test_people_are_found_by_a_device_that_can_receive(alice: Caller, ours: Project) -> None:
+    a, b, c = (make_contact(ours, external_id=name) for name in ("a", "b", "c"))
+    for contact in (a, a, b):
+        make_device(contact, platform="ios")
+    make_device(c, platform="ios", retired_at=NOON, retired_reason="removed")
+    make_device(c, platform="web")
+    assert ids(alice, "?platform=ios") == ["b", "a"]
+    assert ids(alice, '?platform=web&q=C&attributes={"first_name": "Ada"}') == ["c"]
+
+
+def test_people_are_found_by_whether_they_want_to_hear_from_us(
+    alice: Caller, ours: Project
+) -> None:
+    make_contact(ours, external_id="yes")
+    make_contact(ours, external_id="no", subscribed=False)
+    assert ids(alice, "?subscribed=false") == ["no"]
+    assert ids(alice, "?subscribed=true") == ["yes"]
+
+
+def test_people_are_found_by_the_start_of_their_id_in_any_case(
+    alice: Caller, ours: Project
+) -> None:
+    for name in ("shop-1", "SHOP-3", "other", "s%"):
+        make_contact(ours, external_id=name)
+    assert ids(alice, "?q=Shop") == ["SHOP-3", "shop-1"]
+    assert ids(alice, "?q=s%25") == ["s%"]
+
+
+def test_few_among_many_are_found_by_the_index_when_reading_the_newest_takes_too_long(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_contact(ours, external_id="a", attributes={"plan": "gold"})
+    monkeypatch.setattr(looking, "NEWEST_SECONDS", 0.01)
+    plans: list[str] = []
+
+    def first_slow(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "@>" not in sql:
+            return execute(sql, params, many, context)
+        if not plans:
+            plans.append("from the newest on")
+            return execute("SELECT pg_sleep(1)", None, False, context)
+        with connection.cursor() as cursor:
+            cursor.cursor.execute(f"EXPLAIN {sql}", params)
+            plans.extend(row[0] for row in cursor.fetchall())
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(first_slow):
+        assert ids(alice, '?attributes={"plan": "gold"}') == ["a"]
+    assert any("Bitmap Index Scan" in line for line in plans)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW enable_seqscan")
+        assert cursor.fetchone() == ("on",)
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -85,6 +150,15 @@ def test_people_are_found_by_when_they_changed(alice: Caller, ours: Project) -> 
         ("external_id_prefix=%00", "external_id_prefix"),
         ("external_id_prefix=", "external_id_prefix"),
         (f"external_id_prefix={'x' * 201}", "external_id_prefix"),
+        ("q=", "q"),
+        ("q=%00", "q"),
+        ("attributes=gold", "attributes"),
+        ("attributes={}", "attributes"),
+        ('attributes=["gold"]', "attributes"),
+        ('attributes={"a b": 1}', "attributes"),
+        ('attributes={"a": "%5Cu0000"}', "attributes"),
+        ("platform=palm", "platform"),
+        ("subscribed=perhaps", "subscribed"),
         ("limit=501", "limit"),
         ("cursor=1", "cursor"),
         ("external_id=u1", "external_id"),
@@ -102,7 +176,8 @@ def test_a_search_that_holds_the_door_for_too_long_is_given_up_with_a_way_out(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_contact(ours)
-    monkeypatch.setattr(contacts, "LOOKING_SECONDS", 0.01)
+    monkeypatch.setattr(looking, "LOOKING_SECONDS", 0.01)
+    monkeypatch.setattr(looking, "NEWEST_SECONDS", 0.01)
 
     def slow(execute: object, sql: str, params: object, many: bool, context: object) -> object:
         assert callable(execute)
@@ -114,3 +189,19 @@ def test_a_search_that_holds_the_door_for_too_long_is_given_up_with_a_way_out(
         response = alice.get("contacts?updated_since=2026-05-31T12:00:00Z")
     assert response.status_code == 400
     assert fields_at_fault(response) == ["updated_since"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ('{"1st": 1}', "1st: "),
+        ('{"plan": "' + "x" * 2_000 + '"}', "At most 2,000 characters."),
+        ("[]", "Must be a JSON object of values"),
+    ],
+)
+def test_values_that_cannot_be_asked_are_refused_with_what_is_wrong(
+    alice: Caller, asked: str, said: str
+) -> None:
+    refused = alice.get(f"contacts?attributes={asked}")
+    assert fields_at_fault(refused) == ["attributes"]
+    assert refused.json()["errors"][0]["message"].startswith(said)

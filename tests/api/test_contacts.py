@@ -125,7 +125,7 @@ def test_an_id_that_no_address_reaches_is_refused_at_every_door(
     registration = {"contact": external_id, "token": "t:1", "platform": "ios"}
     assert fields_at_fault(alice.post("devices", registration)) == ["contact"]
     put = alice.put(f"contacts/{quote(external_id, safe='')}", {})
-    other_address = {"bulk": 405, "two\nlines": 404}
+    other_address = {"bulk": 405}
     assert put.status_code == other_address.get(external_id, 400)
     assert not Contact.objects.exists()
 
@@ -256,3 +256,9 @@ def test_an_address_that_was_taken_back_can_register_again(alice: Caller, ours: 
 @pytest.mark.parametrize("address", ["nobody", "a%00b", "%F0%9F%98%80", "x" * 5_000])
 def test_an_address_nobody_has_cannot_be_taken_back(alice: Caller, address: str) -> None:
     assert alice.delete(f"devices/{address}").status_code == 404
+
+
+def test_an_id_with_a_line_break_is_refused_by_its_field(alice: Caller) -> None:
+    refused = alice.put("contacts/x%0D%0Ay", {"attributes": {}})
+    assert (refused.status_code, fields_at_fault(refused)) == (400, ["external_id"])
+    assert alice.get("contacts/x%0D%0Ay").status_code == 404

@@ -30,7 +30,9 @@ def test_everybody_who_writes_the_same_people_at_once_is_served() -> None:
 
     assert crowd.wrong == [], crowd.said
     erased = crowd.said["DELETE", 204]
-    assert AuditEntry.objects.filter(action="erased").count() == erased > 0
+    assert (
+        AuditEntry.objects.filter(action="erased", actor__startswith="key:").count() == erased > 0
+    )
     assert crowd.bring_everybody() == 200
     assert Contact.objects.filter(project=project).count() == len(PEOPLE)
     devices = Device.objects.filter(project=project, retired_at=None)

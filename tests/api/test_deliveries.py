@@ -127,7 +127,7 @@ def test_a_person_erased_since_leaves_a_row_without_a_name(alice: Caller, ours: 
     run = closed_run(ours)
     Contact.objects.all().delete()
     (row,) = alice.get(f"runs/{run.pk}/deliveries").json()["results"]
-    assert (row["contact"], row["platform"], row["status"]) == ("", "", "accepted")
+    assert (row["contact"], row["platform"], row["status"]) == ("", "android", "accepted")
 
 
 def test_a_run_without_a_snapshot_has_no_deliveries(alice: Caller, ours: Project) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, OPERATORS
 from notifications.people.project import Project
 from tests.api.caller import Caller
@@ -152,8 +153,24 @@ TIME_LEAF = st.fixed_dictionaries(
         "value": MOMENTS,
     }
 )
+VALUE_PARTS: dict[str, list[Any]] = {
+    "outcome": ["planned", "accepted", "not_reached", "opened"], "reason": ["expired"],
+    "run": ["last", 1], "campaign": [1], "variable": ["city"], "name": ["bought"],
+    "within": ["P30D", "P99999W"], "at_least": [1, 2], "percent": [10, 1e-9], "most": [5],
+    "seed": ["a"], "where": [[{"property": "price", "op": "gte", "value": 1}]], "runs": [[1]],
+}  # fmt: skip
+HAPPENED_LEAF = st.fixed_dictionaries(
+    {
+        "field": st.sampled_from([*KINDS]),
+        "op": st.sampled_from(sorted({op for kind in KINDS.values() for op in kind.ops})),
+        "value": st.fixed_dictionaries(
+            {}, optional={name: st.sampled_from(some) | JSON for name, some in VALUE_PARTS.items()}
+        )
+        | JSON,
+    }
+)
 TREE = st.recursive(
-    LEAF | TIME_LEAF,
+    LEAF | TIME_LEAF | HAPPENED_LEAF,
     lambda inner: (
         st.fixed_dictionaries({"all": st.lists(inner, max_size=3)})
         | st.fixed_dictionaries({"any": st.lists(inner, max_size=3)})

@@ -192,4 +192,4 @@ def test_a_problem_has_the_members_of_the_standard(alice: Caller) -> None:
     problem = json.loads(alice.post("audiences", {}).content)
     assert set(problem) == {"type", "title", "status", "detail", "errors"}
     assert problem["title"] == "Bad Request"
-    assert {"field": "name", "message": "This field is required."} in problem["errors"]
+    assert {"field": "name", "message": "Is missing; give it."} in problem["errors"]

@@ -26,7 +26,10 @@ def ids(ours: Project) -> dict[str, int | str]:
 @pytest.mark.parametrize(
     ("path", "known"),
     [
-        ("contacts", "cursor, limit, external_id_prefix, updated_since"),
+        (
+            "contacts",
+            "cursor, limit, q, external_id_prefix, attributes, platform, subscribed, updated_since",
+        ),
         ("contacts/{person}", "none"),
         ("audiences", "cursor, limit"),
         ("audiences/{audience}", "none"),

@@ -69,7 +69,7 @@ def test_a_move_that_loses_says_to_a_program_what_a_program_can_do(
     refused = alice.post(f"runs/{run.pk}/move", {"at": LATER})
     assert refused.status_code == 409
     assert refused.json()["detail"] == (
-        "It was moved or started meanwhile. Get the run, then decide anew. "
+        "It was moved or started in the meantime. Get the run again, then decide. "
         "Possible now: pause, change-rate, cancel."
     )
     assert refused.json()["verbs"] == ["pause", "change-rate", "cancel"]
@@ -82,8 +82,8 @@ def test_a_move_that_loses_says_to_a_program_what_a_program_can_do(
 @pytest.mark.parametrize(
     ("verb", "said"),
     [
-        ("send-again", "This run was cancelled: it sends to nobody again."),
-        ("keep-unknown", "This run was cancelled: its unknown stay as they are."),
+        ("send-again", "This run was cancelled: it cannot send again."),
+        ("keep-unknown", "This run was cancelled: its unknown outcomes stay unknown."),
     ],
 )
 def test_of_the_unknown_of_a_cancelled_run_the_reason_is_that_it_was_cancelled(

@@ -16,13 +16,13 @@ from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.api.caller import Caller
+from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_people, make_run
 
 MEMBERS = {
     "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",
     "rate_limit_per_second",
-    "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "verbs",
+    "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "snapshot", "verbs",
 }  # fmt: skip
 
 
@@ -137,6 +137,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
     assert [run["id"] for run in listed] == [new.pk, old.pk]
     assert listed[0]["totals"]["planned"] == 2
     assert set(listed[0]) == MEMBERS - {
+        "snapshot",
         "reasons",
         "rate_per_second",
         "rate_limit_per_second",
@@ -158,3 +159,44 @@ def test_a_finished_run_is_listed_with_its_final_totals(alice: Caller, ours: Pro
     assert totals == alice.get(f"runs/{run.pk}").json()["totals"]
     assert totals["skipped"] == 2
     assert Run.objects.get().skipped == 2
+
+
+def test_a_run_says_whom_it_was_for_and_when_they_were_chosen(alice: Caller, ours: Project) -> None:
+    make_people(ours, 3)
+    run = make_run(ours)
+
+    snapshot = alice.get(f"runs/{run.pk}").json()["snapshot"]
+
+    assert (snapshot["rules"], snapshot["people"]) == (run.rules, 3)
+    assert snapshot["recipients_hash"] == run.recipients_hash != ""
+    assert snapshot["evaluated_at"].endswith("Z")
+
+
+def test_a_breakdown_is_counted_once_the_run_has_ended(alice: Caller, ours: Project) -> None:
+    make_people(ours, 3)
+    run = make_run(ours)
+    path = f"runs/{run.pk}/breakdown?by=platform"
+    nothing = {"by": "platform", "counted": False, "items": [], "others": None}
+    assert alice.get(path).json() == nothing
+
+    run.cancel()
+    for _ in range(3):
+        engine.advance(run.pk, now=timezone.now())
+
+    counts = {"recipients": 3, "accepted": 0, "rejected": 0, "skipped": 3, "unknown": 0}
+    android = {"value": "android", **counts}
+    assert alice.get(path).json() == {**nothing, "counted": True, "items": [android]}
+
+
+@pytest.mark.parametrize("by", ["", "?by=shoe_size", "?by=platform&by=locale"])
+def test_a_breakdown_by_what_is_not_kept_is_refused_with_what_is(
+    alice: Caller, ours: Project, by: str
+) -> None:
+    run = make_run(ours)
+    reply = alice.get(f"runs/{run.pk}/breakdown{by}")
+    assert reply.status_code == 400 and fields_at_fault(reply) == ["by"]
+
+
+def test_the_breakdown_of_another_project_is_not_found(charlie: Caller, ours: Project) -> None:
+    run = make_run(ours)
+    assert charlie.get(f"runs/{run.pk}/breakdown?by=platform").status_code == 404

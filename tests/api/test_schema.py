@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from django.core.management import call_command
@@ -17,11 +18,15 @@ from django.urls import URLPattern
 import campaigns.api.urls
 import notifications.api.urls
 from notifications.people.project import Project
+from tests.api import promised
 from tests.api.caller import Caller
-from tests.given.builders import make_audience, make_template
+from tests.given.builders import make_audience, make_contact, make_template
 
 Schema = dict[str, Any]
-WRITTEN = {"ContactRequest", "AudienceRequest", "TemplateRequest", "CampaignRequest"}
+WRITTEN = {
+    *("ContactRequest", "AudienceRequest", "TemplateRequest", "CampaignRequest"),
+    *("CategoryRequest", "EventRequest", "SuppressRequest"),
+}
 
 
 @pytest.fixture
@@ -156,6 +161,9 @@ def test_what_is_only_read_is_nothing_a_program_must_write(schema: Schema) -> No
         "AudienceRequest": {"name"},
         "TemplateRequest": {"name", "title", "body"},
         "CampaignRequest": {"name", "audience", "template"},
+        "CategoryRequest": {"name", "slug"},
+        "EventRequest": {"contact", "name"},
+        "SuppressRequest": {"external_ids"},
     }
     assert shapes["Audience"]["properties"]["id"]["readOnly"]
 
@@ -172,6 +180,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Audience": {"rules", "broken"},
         "Device": {"token", "fid"},
         "ExplainedRules": {*inner, "seen"},
+        "List": {"people"},
         "Language": {"title", "body", "image", "link", "data"},
         "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
@@ -195,8 +204,9 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
 def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
-        "AudienceKind", "CauseCode", "DeliveryStatus", "DoubtCode", "OnUnknown", "Operator",
-        "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb", "ScheduleKind",
+        "AudienceKind", "CategoryKind", "CauseCode", "DeliveryStatus", "DoubtCode", "OnUnknown",
+        "Operator", "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb",
+        "ScheduleKind",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
@@ -215,6 +225,68 @@ def test_every_example_can_be_sent_as_it_stands(
             if "audience" in value:  # those of the example are somebody else's
                 value |= {"audience": make_audience(ours).pk, "template": make_template(ours).pk}
             method, _, path = name.partition(" ")
+            path = path.replace("{id}", str(make_audience(ours, kind="list", rules={}).pk))
             assert alice(method, path, value).status_code in (200, 201), name
             sent += 1
-    assert sent == len(WRITTEN)
+    assert sent == len(WRITTEN) + len({"devices", "a list", "who is on it", "who is not"})
+
+
+SHOWN_BY_EXAMPLE = {
+    "GET categories 200", "POST categories 201", "GET suppressions 200", "POST suppressions 200",
+    "POST lists 201", "POST lists/{id}/members 200", "DELETE lists/{id}/members 200",
+    "POST events 200", "GET deliveries 200", "GET runs/{id}/deliveries 200", "GET export 200",
+    "POST devices 200",
+}  # fmt: skip
+
+
+def test_every_example_is_what_its_own_schema_says() -> None:
+    """As OpenAPI 3.1, whose schemas are JSON Schema."""
+    schema, shown = promised.schema(), set()
+    for name, operation in operations(schema):
+        told = {"body": operation.get("requestBody", {}), **operation["responses"]}
+        for status, part in told.items():
+            for content in part.get("content", {}).values():
+                whole = {"components": schema["components"], **content["schema"]}
+                for example in content.get("examples", {}).values():
+                    jsonschema.Draft202012Validator(whole).validate(example["value"])
+                    shown.add(f"{name} {status}")
+    assert {one for one in shown if not one.endswith("body")} == SHOWN_BY_EXAMPLE
+
+
+def test_what_refuses_unknown_fields_says_so(schema: Schema) -> None:
+    """People and devices take what GET showed of them, beside what is written."""
+    shapes = schema["components"]["schemas"]
+    strict = {name for name in shapes if shapes[name].get("additionalProperties") is False}
+    bodies = {name for name in shapes if name.endswith("Request") and name not in strict}
+    assert bodies - {"BrokenRequest", "LanguageRequest", "RulesRequest"} == {
+        *("ContactRequest", "DeviceRequest", "RegistrationRequest"),
+        *("PatchedPersonRequest", "PersonRequest"),
+    }
+    assert {name for name in strict if not name.endswith("Request")} == set()
+
+
+def test_texts_say_how_long_they_may_be(schema: Schema) -> None:
+    shapes = schema["components"]["schemas"]
+    named = [
+        ("CategoryRequest", "name", 1, 100), ("CategoryRequest", "slug", 1, 50),
+        ("ListRequest", "name", 1, 100), ("ContactRequest", "external_id", 1, 200),
+        ("ContactRequest", "locale", None, 35), ("DeviceRequest", "token", 1, 2_048),
+        ("EventRequest", "name", 1, 64), ("EventRequest", "contact", 1, 200),
+        ("SuppressRequest", "reason", None, 200), ("RegistrationRequest", "contact", 1, 200),
+    ]  # fmt: skip
+    for shape, name, least, most in named:
+        field = shapes[shape]["properties"][name]
+        assert (field.get("minLength"), field.get("maxLength")) == (least, most), (shape, name)
+
+
+def test_the_example_of_an_export_has_the_sections_of_a_real_one(
+    schema: Schema, alice: Caller, ours: Project
+) -> None:
+    make_contact(ours, external_id="ada")
+    real = json.loads(alice.get("export?contact=ada").getvalue())
+    told = schema["paths"]["/api/v1/export"]["get"]["responses"]["200"]["content"]
+    (example,) = told["application/json"]["examples"].values()
+    assert {name: sorted(part) for name, part in real.items() if isinstance(part, dict)} == {
+        name: sorted(part) for name, part in example["value"].items() if isinstance(part, dict)
+    }
+    assert set(example["value"]) == set(real)

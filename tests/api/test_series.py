@@ -105,6 +105,6 @@ def test_a_series_of_another_project_is_not_there(charlie: Caller, daily: Campai
 def test_the_reference_tells_the_two_verbs_apart(client: Client) -> None:
     paths = json.loads(client.get("/api/schema/", {"format": "json"}).content)["paths"]
     stop = paths["/api/v1/campaigns/{id}/stop"]["post"]
-    assert "none follows" in stop["description"] and "200" in stop["responses"]
+    assert "no other follows" in stop["description"] and "200" in stop["responses"]
     cancel = paths["/api/v1/runs/{id}/cancel"]["post"]
     assert "the next one" in cancel["description"]

@@ -41,8 +41,8 @@ RECORDED = {
     "move": "moved",
     "cancel": "cancelled",
     "restore-devices": "restored devices",
-    "send-again": "sent again to the unknown of",
-    "keep-unknown": "let be the unknown of",
+    "send-again": "sent again to the unknown recipients of",
+    "keep-unknown": "kept the unknown outcomes of",
 }
 
 
@@ -178,7 +178,7 @@ def test_a_moved_run_and_its_campaign_have_the_new_time(alice: Caller, ours: Pro
     ("at", "said"),
     [
         ("soon", "RFC 3339"),
-        ("2031-06-01T09:00", "Without an offset"),
+        ("2031-06-01T09:00", "no UTC offset"),
         ("2020-06-01T09:00Z", "This time has passed"),
         (NOON.isoformat(), "due at this time already"),
     ],

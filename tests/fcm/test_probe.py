@@ -102,7 +102,7 @@ def test_an_unreachable_token_endpoint_and_an_unreachable_fcm_are_told_apart(
     assert "FCM could not be reached" in key_check.check_key(project).words
     settings.FCM_TOKEN_URI = f"{nowhere}/token"
     store(project, {**fcm.service_account, "token_uri": f"{nowhere}/token"})
-    assert "No token could be had" in key_check.check_key(project).words
+    assert "No token could be obtained" in key_check.check_key(project).words
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_an_unreachable_token_endpoint_and_an_unreachable_fcm_are_told_apart(
         (404, answer(404, "Requested entity was not found."), "no Firebase project “shop”"),
         (429, answer(429, "Quota exceeded", error_info("RATE_LIMIT_EXCEEDED")), "in a minute"),
         (503, b"", "in a minute"),
-        (400, answer(400, "Invalid JSON payload received."), "an answer we do not know"),
-        (302, b"", "an answer we do not know"),
+        (400, answer(400, "Invalid JSON payload received."), "an unexpected answer"),
+        (302, b"", "an unexpected answer"),
     ],
 )  # fmt: skip
 def test_an_answer_that_does_not_prove_the_key_says_what_to_do(

@@ -72,7 +72,7 @@ def problems(**message: Any) -> list[str]:
         ({"data": {"a\x00": "b"}}, "message.data.a\x00", "NUL"),
         # Values that depend on one another.
         ({"fid": "x"}, "message", "exactly one"),
-        ({"token": ""}, "message", "goes nowhere"),
+        ({"token": ""}, "message", "has no target"),
         ({"name": "projects/p/messages/1"}, "message.name", "remove it"),
         ({"android": {}, "android_v2": {}}, "message.androidV2", "exclude each other"),
         ({"android": {"notification": {"title_loc_args": ["x"]}}},

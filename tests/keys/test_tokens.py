@@ -18,7 +18,7 @@ from time_machine import travel
 from notifications.gateway import BadCredentials
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import MOST_REJECTIONS, AccessTokens
-from tests.given.forgetting import flush_all
+from tests.given.forgetting import flush_ours
 from tests.servers.fcm import Fcm
 from tests.servers.relay import Relay
 from tests.servers.sender import Sender
@@ -113,7 +113,7 @@ def test_a_token_that_ends_while_two_processes_send_is_replaced_before_anybody_n
 def test_a_flushed_redis_costs_at_most_the_refresh_that_was_due(fcm: Fcm, start: Start) -> None:
     first, second = start(), start()
     ask_all([first, second], "token")
-    flush_all()
+    flush_ours()
     fcm.revoke()
 
     assert ask_all([first, second], "send 20") == [{"accepted": 20}] * 2

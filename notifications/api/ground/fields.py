@@ -1,4 +1,5 @@
-"""Serializers that refuse what they do not know, and fields for free-form JSON."""
+"""Serializers that refuse what they do not know, fields for free-form JSON, and what is said of
+values that do not fit."""
 
 from __future__ import annotations
 
@@ -10,10 +11,47 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 MOST_NAMED = 20
+# Each says what to give. Put where every field takes its words from when it is declared: an answer
+# must not speak of “this field” and dictionaries to somebody who sent JSON.
+SAID: dict[type[serializers.Field[Any, Any, Any, Any]], dict[str, str]] = {
+    serializers.Field: {
+        "required": "Is missing; give it.",
+        "null": "Must not be null; give a value, or leave it out.",
+    },
+    serializers.CharField: {
+        "invalid": "Must be a text.",
+        "blank": "Must not be empty.",
+        "max_length": "At most {max_length} characters.",
+        "min_length": "At least {min_length} characters.",
+    },
+    serializers.SlugField: {"invalid": "Use letters without accents, digits, - and _ only."},
+    serializers.IntegerField: {
+        "invalid": "Must be a whole number.",
+        "max_value": "At most {max_value}.",
+        "min_value": "At least {min_value}.",
+        "max_string_length": "This number is too large.",
+    },
+    serializers.BooleanField: {"invalid": "Must be true or false."},
+    serializers.DateTimeField: {
+        "invalid": "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z.",
+        "date": "Must be a time, not a date: e.g. 2026-05-31T09:30:00Z.",
+        "overflow": "This time is out of range.",
+    },
+    serializers.ListField: {
+        "not_a_list": "Must be a list.",
+        "empty": "Give at least one.",
+        "min_length": "At least {min_length}.",
+        "max_length": "At most {max_length}.",
+    },
+    serializers.Serializer: {"invalid": "Must be an object."},
+    serializers.ListSerializer: {"not_a_list": "Must be a list.", "empty": "Give at least one."},
+}
+for declared, words in SAID.items():
+    declared.default_error_messages = {**declared.default_error_messages, **words}
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses unknown fields by name: a misspelt one would otherwise be lost in silence."""
+    """Refuses unknown fields by name: a misspelt one would otherwise be ignored silently."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -28,8 +66,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class CountedList(serializers.ListField):
-    """Counts before it looks, where DRF's own looks at each of a million first, and then says that
-    they are too many. Of many that do not fit it names the first."""
+    """Checks the count first; DRF's own field checks each of a million items before it says that
+    they are too many. Names only the first of many invalid items."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         most = self.max_length
@@ -58,7 +96,8 @@ class Nothing(StrictSerializer):
 
 @extend_schema_field(OpenApiTypes.OBJECT)
 class JsonObject(serializers.Field[Any, Any, Any, Any]):
-    """An object as it came. What it means is for the model to judge; PostgreSQL must take it."""
+    """An object, unchanged. Its meaning is checked by the model; here only that PostgreSQL can
+    store it."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):

@@ -26,7 +26,7 @@ PARAMETER = OpenApiParameter(
     "Idempotency-Key",
     str,
     OpenApiParameter.HEADER,
-    description="Sent again with the same body, it returns the first answer. Kept 30 days.",
+    description="A request with the same key and body returns the first answer. Kept 30 days.",
 )
 
 View = TypeVar("View", bound=ApiView)
@@ -54,12 +54,12 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
         try:
             answer = once(view.project, key, _text_of(request), work, now=timezone.now())
         except IdempotencyKey.InFlight as error:
-            still = "The first request with this Idempotency-Key is still being worked on."
+            still = "The first request with this Idempotency-Key is still running."
             raise Problem(
                 HTTPStatus.CONFLICT, still, kind="in-flight", retry_after=SECONDS
             ) from error
         except IdempotencyKey.OtherRequest as error:
-            other = "This Idempotency-Key came with another request before; use a new one."
+            other = "This Idempotency-Key was used for another request; use a new one."
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, other, kind="key-reused") from error
         return _response(answer)
 

@@ -20,11 +20,11 @@ PER_PAGE = 50
 MOST_PER_PAGE = 500
 
 PARAMETERS = [
-    OpenApiParameter("cursor", str, description="From `next` of the page before."),
+    OpenApiParameter("cursor", str, description="Taken from `next` of the page before."),
     OpenApiParameter(
         "limit",
         {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PER_PAGE},
-        description="Rows a page.",
+        description="Rows per page.",
     ),
 ]
 
@@ -74,7 +74,7 @@ def _cursor(request: Request) -> int | None:
         return int(_signer(request).unsign(given))
     except BadSignature as error:
         raise serializers.ValidationError(
-            {"cursor": "This is no cursor of this list. Use `next` as it was given."}
+            {"cursor": "This cursor does not belong to this list. Use `next` unchanged."}
         ) from error
 
 

@@ -1,10 +1,11 @@
-"""A request that collides with another one is tried again; the caller need not hear of it. One that
-may take long is refused while too many like it are being answered.
+"""Requests that collide in the database are tried again without the caller noticing. Slow requests
+are refused while too many are running.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, ParamSpec
@@ -18,11 +19,11 @@ from notifications.postgres.outage import patiently
 
 P = ParamSpec("P")
 BUSY_SECONDS = 5  # as long as the longest of them takes
-BUSY = "Other questions that take long are being answered. Ask again in some seconds."
+BUSY = "Too many slow requests are running. Try again in a few seconds."
 
 
 def patient(method: Callable[P, Response]) -> Callable[P, Response]:
-    """A method whose one transaction, when PostgreSQL undoes it for another's sake, begins anew."""
+    """Repeats a method if PostgreSQL aborted its transaction in favour of another one."""
 
     @wraps(method)
     def again(*args: P.args, **kwargs: P.kwargs) -> Response:
@@ -32,17 +33,22 @@ def patient(method: Callable[P, Response]) -> Callable[P, Response]:
 
 
 def slow(method: Callable[..., Response]) -> Callable[..., Response]:
-    """A method that may look at many people for seconds: never so many at once that the web server
-    has no thread left for anybody else."""
+    """For methods that may take seconds: limits how many run at once, so that threads are left for
+    other requests."""
 
     @wraps(method)
     def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:
-        try:
-            with one_of_few(view.project.pk):
-                return method(view, *args, **kwargs)
-        except Busy as error:
-            raise Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE, BUSY, kind="busy", retry_after=BUSY_SECONDS
-            ) from error
+        with refusing_when_busy(), one_of_few(view.project.pk):
+            return method(view, *args, **kwargs)
 
     return in_turn
+
+
+@contextmanager
+def refusing_when_busy() -> Iterator[None]:
+    try:
+        yield
+    except Busy as error:
+        raise Problem(
+            HTTPStatus.SERVICE_UNAVAILABLE, BUSY, kind="busy", retry_after=BUSY_SECONDS
+        ) from error

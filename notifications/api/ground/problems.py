@@ -26,35 +26,39 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
-INVALID = "Some values do not fit; see errors."
+INVALID = "Some values are not valid; see errors."
+# Of a validator that Django's forms use, too, in words of its own.
+SAID_OF_CODES = {"null_characters_not_allowed": "Holds a NUL character; remove it."}
 # What DRF and Django call an error that belongs to no single field.
 OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 
 
 class ProblemErrorSerializer(serializers.Serializer[Any]):
-    """One value that does not fit."""
+    """One invalid value."""
 
-    field = serializers.CharField(help_text="Its place: contacts[3].devices[0].token.")
+    field = serializers.CharField(help_text="Where it is, e.g. contacts[3].devices[0].token.")
     message = serializers.CharField()
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Why nothing was done, as RFC 9457 says it."""
+    """Why the request was refused (RFC 9457)."""
 
     may_lack = frozenset({"verbs", "run", "run_url", "reason"})
 
-    type = serializers.CharField(help_text="urn:carillon:… to tell apart, or about:blank.")
+    type = serializers.CharField(
+        help_text="urn:carillon:…, which names the kind of problem, or about:blank."
+    )
     title = serializers.CharField()
     status = serializers.IntegerField()
     detail = serializers.CharField()
     errors = ProblemErrorSerializer(many=True)  # type: ignore[assignment]  # the metaclass takes it
     verbs = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Of invalid-move: what can be done with the run now.",
+        help_text="With invalid-move: what can be done with the run now.",
     )
-    run = serializers.IntegerField(help_text="Of already-launched: the run that it became.")
-    run_url = serializers.URLField(help_text="Of already-launched: where that run stands.")
-    reason = serializers.CharField(help_text="Of a preview: why this person would get nothing.")
+    run = serializers.IntegerField(help_text="With already-launched: the id of its run.")
+    run_url = serializers.URLField(help_text="With already-launched: the address of that run.")
+    reason = serializers.CharField(help_text="In a preview: why this person would get nothing.")
 
 
 class Problem(exceptions.APIException):
@@ -112,6 +116,9 @@ def _headers_of(problem: exceptions.APIException) -> dict[str, str]:
 def _as_api_exception(error: Exception) -> exceptions.APIException:
     if isinstance(error, exceptions.UnsupportedMediaType):
         return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
+    if isinstance(error, exceptions.MethodNotAllowed):
+        said = "There is no such method at this address; `Allow` names those there are."
+        return Problem(HTTPStatus.METHOD_NOT_ALLOWED, said)
     if isinstance(error, exceptions.APIException):
         return error
     if isinstance(error, Http404):
@@ -160,7 +167,8 @@ def flattened(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
             nested = isinstance(inner, Mapping | list)
             yield from flattened(inner, _place(path, index) if nested else path)
     else:
-        yield {"field": path, "message": str(detail)}
+        words = SAID_OF_CODES.get(getattr(detail, "code", ""))
+        yield {"field": path, "message": words or str(detail)}
 
 
 def _place(path: str, name: str | int) -> str:
@@ -193,7 +201,7 @@ def not_taken(error: Exception) -> Problem:
     if isinstance(error, RequestDataTooBig):
         most = f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes in a body."
         return Problem(HTTPStatus.BAD_REQUEST, most)
-    return Problem(HTTPStatus.BAD_REQUEST, "This host name, or the request, is not taken here.")
+    return Problem(HTTPStatus.BAD_REQUEST, "This host name or request is not accepted here.")
 
 
 def ours() -> Problem:

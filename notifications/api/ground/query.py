@@ -1,4 +1,4 @@
-"""What an endpoint takes behind the question mark: said once, for the schema and for the door."""
+"""The query parameters of an endpoint, declared once for the schema and the check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def takes(*parameters: OpenApiParameter) -> Callable[[Method], Method]:
-    """The parameters of a method. One that says nothing takes none."""
+    """The parameters of a method; without this, it takes none."""
 
     def with_them(method: Method) -> Method:
         method.taken = [parameter.name for parameter in parameters]  # type: ignore[attr-defined]
@@ -25,7 +25,7 @@ def takes(*parameters: OpenApiParameter) -> Callable[[Method], Method]:
 
 
 def refuse_unknown(request: Request, method: Callable[..., Any]) -> None:
-    """A misspelt filter would otherwise filter nothing, in silence."""
+    """A misspelt filter would otherwise be ignored silently."""
     taken: list[str] = getattr(method, "taken", [])
     known = ", ".join(taken) or "none"
     problems = {

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import IO, Any
 
 import orjson
 from django.conf import settings
 from django.http import Http404
-from rest_framework.exceptions import APIException, NotAcceptable, ParseError
+from rest_framework.exceptions import APIException, NotAcceptable, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation, DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from notifications.values import exact
+from notifications.values import exact, flaws
 from notifications.values.nesting import MAX_DEPTH, too_deep
 
+MOST_NAMED = 20
+ROWS_AT_ONCE = 1_000  # more take no endpoint that judges them one by one
 MAX_VALUES = 300_000  # 1,000 people and 100 attributes of each are a third of them
 
 
@@ -55,7 +57,7 @@ class OrjsonParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
-        return _read(stream.read(), orjson.loads)
+        return _read(stream.read(), orjson.loads, _rows_of(parser_context), exactly=False)
 
 
 class ExactParser(OrjsonParser):
@@ -64,18 +66,61 @@ class ExactParser(OrjsonParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
-        return _read(stream.read(), exact.loads)
+        return _read(stream.read(), exact.loads, _rows_of(parser_context), exactly=True)
 
 
-def _read(body: bytes, loads: Callable[[bytes], Any]) -> Any:
+def _rows_of(parser_context: Any) -> str:
+    return getattr((parser_context or {}).get("view"), "rows_of", "")
+
+
+def _read(body: bytes, loads: Callable[[bytes], Any], rows_of: str, *, exactly: bool) -> Any:
     _refuse_many(body)
+    value: Any = None
+    why = None
     try:
         value = loads(body)
     except json.JSONDecodeError as error:
-        raise ParseError(f"The body is not JSON: {error}") from error
-    if too_deep(value):
-        raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        why = error
+    if why is None:
+        if too_deep(value):
+            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        if not flaws.may_name_twice(body, value):
+            return value
+    try:
+        read, found = flaws.find(body, exactly=exactly)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"The body is not JSON: {why or error}") from error
+    if _refused(read, found, rows_of):
+        return read
+    if why:
+        raise ParseError(f"The body is not JSON: {why}") from why
     return value
+
+
+def _refused(value: Any, found: Iterator[flaws.Flaw], rows_of: str) -> bool:
+    """Whether there are flaws, all in rows of `rows_of`: each of these is left to be refused with
+    the others that do not fit. Raises ValidationError with the fields of those elsewhere."""
+    rows: Any = value.get(rows_of) if isinstance(value, dict) and rows_of else None
+    if isinstance(rows, list) and len(rows) > ROWS_AT_ONCE:
+        return True  # they are refused by their count, whatever is in them
+    in_rows, others = False, dict[str, str]()
+    for flaw in found:
+        if isinstance(rows, list) and flaw.where[0] == rows_of and len(flaw.where) > 1:
+            _put(rows, flaw)
+            in_rows = True
+        elif len(others) < MOST_NAMED:
+            others[flaw.within(0)] = flaw.message
+    if others:
+        raise ValidationError(others)
+    return in_rows
+
+
+def _put(rows: list[Any], flaw: flaws.Flaw) -> None:
+    index: Any = flaw.where[1]
+    if not isinstance(rows[index], flaws.Flawed):
+        rows[index] = flaws.Flawed()
+    if len(rows[index]) < MOST_NAMED:
+        rows[index][flaw.within(2)] = flaw.message
 
 
 def _refuse_many(body: bytes) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import orjson
 from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from notifications.api.ground import tags
 from notifications.api.ground.patience import patient
+from notifications.api.ground.problems import refuses
 from notifications.api.ground.rendering import as_json
 from notifications.api.ground.view import ApiView, delete
 from notifications.people.project import OfProject
@@ -21,12 +24,27 @@ Row = TypeVar("Row", bound=OfProject)
 
 
 class RowView(ApiView, Generic[Row]):
+    """A row that is read and deleted."""
+
     tagged = True
     model: type[Row]
-    serializer: type[Serializer[Any]]
+    serializer_class: type[Serializer[Any]]  # where drf-spectacular looks for it, too
+
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(self.shown(self.find(self.model, pk)))
+
+    @refuses(HTTPStatus.CONFLICT)
+    @extend_schema(responses={204: None})
+    @patient
+    def delete(self, request: Request, pk: int) -> Response:
+        with transaction.atomic():
+            row = self.held(pk)
+            audit.record(self.actor, "deleted", row, project=self.project)
+            delete(row)
+        return Response(status=HTTPStatus.NO_CONTENT)
 
     def shown(self, row: Row) -> Any:
-        return self.serializer(row).data
+        return self.serializer_class(row).data
 
     def held(self, pk: int) -> Row:
         """The row, locked until the transaction ends. Raises Problem unless it is what If-Match
@@ -35,38 +53,36 @@ class RowView(ApiView, Generic[Row]):
         tags.refuse_stale(self.request, self.shown(row))
         return row
 
-    def write(self, row: Row, given: dict[str, Any]) -> object:
-        """Put what was given on the row, and save it."""
-        raise NotImplementedError
 
+class WritableRowView(RowView[Row]):
+    """A row that may be replaced, whole or in part, too."""
+
+    otherwise: ClassVar[dict[str, Any]] = {}  # what becomes of a field that a PUT leaves out
+
+    @refuses(HTTPStatus.CONFLICT)
     @patient
-    def replaced(self, pk: int, **otherwise: Any) -> Response:
-        """What a PUT does; `otherwise`: what becomes of a field that it leaves out."""
-        given = {**otherwise, **self.given(self.serializer)}
+    def put(self, request: Request, pk: int) -> Response:
+        given = {**self.otherwise, **self.given(self.serializer_class)}
         with transaction.atomic():
             row = self.held(pk)
             self.write(row, given)
         return Response(self.shown(row))
 
+    @refuses(HTTPStatus.CONFLICT)
     @patient
-    def merged(self, pk: int) -> Response:
-        """What a PATCH does."""
+    def patch(self, request: Request, pk: int) -> Response:
         body = self.request.data  # read before a row is held: a caller may be slow
         with transaction.atomic():
             row = self.held(pk)
             self.write(row, self.changed(row, body))
         return Response(self.shown(row))
 
-    @patient
-    def removed(self, pk: int) -> Response:
-        with transaction.atomic():
-            row = self.held(pk)
-            audit.record(self.actor, "deleted", row, project=self.project)
-            delete(row)
-        return Response(status=HTTPStatus.NO_CONTENT)
+    def write(self, row: Row, given: dict[str, Any]) -> object:
+        """Put what was given on the row, and save it."""
+        raise NotImplementedError
 
     def changed(self, row: Row, body: Any) -> dict[str, Any]:
         """The body of a PATCH laid over what is there, and judged as the body of a PUT is."""
         if isinstance(body, dict):
             body = {**orjson.loads(as_json(self.shown(row))), **body}
-        return self.given(self.serializer, body)
+        return self.given(self.serializer_class, body)

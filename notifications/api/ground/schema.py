@@ -11,23 +11,24 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from notifications.api.ground.authentication import ApiKeyAuthentication
+from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.problems import CONTENT_TYPE, ProblemSerializer
 
 WITH_A_BODY = {"POST", "PUT", "PATCH"}
 CHANGES_ONE = {"PUT", "PATCH", "DELETE"}
 REFUSALS = {
-    HTTPStatus.BAD_REQUEST: "Some values do not fit; `errors` names them.",
+    HTTPStatus.BAD_REQUEST: "Some values are not valid; `errors` names them.",
     HTTPStatus.UNAUTHORIZED: "The API key is missing, unknown, expired or revoked.",
     HTTPStatus.FORBIDDEN: "The API key lacks the scope.",
     HTTPStatus.NOT_FOUND: "There is no such thing in this project.",
-    HTTPStatus.REQUEST_TIMEOUT: "The body had not all arrived in time. Nothing was changed.",
-    HTTPStatus.CONFLICT: "What is there stands in the way; `type` says what it is.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive completely in time. Nothing was changed.",
+    HTTPStatus.CONFLICT: "It conflicts with something that exists; `type` says with what.",
     HTTPStatus.LENGTH_REQUIRED: "The body came without a Content-Length.",
-    HTTPStatus.PRECONDITION_FAILED: "It is not what If-Match or If-None-Match expects.",
+    HTTPStatus.PRECONDITION_FAILED: "Its ETag is not the one If-Match or If-None-Match asks for.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large; send it in parts.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done as things stand; `type` says why.",
-    HTTPStatus.TOO_MANY_REQUESTS: "Too many calls of this key or address. Nothing was done.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done at the moment; `type` says why.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many calls with this key or address. Nothing was done.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Busy, or the database is restarting. Nothing was changed.",
 }
 ALWAYS = {
@@ -57,18 +58,25 @@ def _out(name: str, description: str, *codes: int) -> OpenApiParameter:
     )
 
 
-IF_MATCH = _in("If-Match", "The ETag that was seen: whatever changed since is left as it is.")
-IF_NONE_MATCH = _in("If-None-Match", "The ETag that is known: the same is not sent again.")
-IF_NEW = _in("If-None-Match", "`*`: only if there is none yet.")
-ETAG = "A mark of what is shown, for If-Match and If-None-Match."
-LOCATION = "Where it stands."
+IF_MATCH = _in(
+    "If-Match", "The ETag you saw: if the resource has changed since, the answer is 412."
+)
+IF_NONE_MATCH = _in(
+    "If-None-Match", "The ETag you have: if nothing has changed, the answer is 304."
+)
+IF_NEW = _in("If-None-Match", "`*`: only if it does not exist yet.")
+ETAG = "The version of the resource, for If-Match and If-None-Match."
+LOCATION = "The address of what was created."
 RATES = [
     _out(
         "RateLimit-Policy",
-        'What may come at once, and within how many seconds: `"key";q=1000;w=2`.',
+        'How many calls are allowed in how many seconds: `"key";q=1000;w=2`.',
     ),
-    _out("RateLimit", 'How many are left, and in how many seconds all of them: `"key";r=998;t=1`.'),
-    _out("Retry-After", "In how many seconds to try again.", 429, 503),
+    _out(
+        "RateLimit",
+        'How many calls are left, and in how many seconds all are again: `"key";r=998;t=1`.',
+    ),
+    _out("Retry-After", "Try again after this many seconds.", 429, 503),
 ]
 
 
@@ -78,8 +86,9 @@ class Schema(AutoSchema):
     view: Any  # an ApiView
 
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular asks for it
-        """Its own words; those of a class are for who reads the code."""
-        return inspect.getdoc(getattr(self.view, self.method.lower())) or ""
+        """The method's own words; those of a class are for who reads the code."""
+        name = self.method.lower()
+        return self.view.words.get(name) or inspect.getdoc(getattr(self.view, name)) or ""
 
     def get_override_parameters(self) -> list[Any]:
         return [*super().get_override_parameters(), *self._conditions(), *self._headers()]
@@ -87,6 +96,9 @@ class Schema(AutoSchema):
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:
         """What is shown is shown whole, but for what the serializer says it may lack."""
         schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
+        strict = isinstance(serializer, StrictSerializer) and schema.get("properties")
+        if direction == "request" and strict:
+            schema["additionalProperties"] = False
         if direction == "response":
             whole = set(schema["properties"]) - getattr(serializer, "may_lack", set())
             schema.pop("required", None)
@@ -122,7 +134,7 @@ class Schema(AutoSchema):
         found = ALWAYS | getattr(method, "refused", set())
         if "{" in self.path and not self._may_make():
             found |= {HTTPStatus.NOT_FOUND}
-        if self.method in WITH_A_BODY:
+        if self.method in WITH_A_BODY or self._says_whom:
             found |= OF_A_BODY
         if self.view.tagged and self.method in CHANGES_ONE:
             found |= {HTTPStatus.PRECONDITION_FAILED}
@@ -131,8 +143,15 @@ class Schema(AutoSchema):
         return found
 
     def _get_request_body(self, direction: Any = "request") -> Any:
+        method, self.method = self.method, "POST" if self._says_whom else self.method
         body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        self.method = method
         return {**body, "required": True} if body and self.method == "PUT" else body
+
+    @property
+    def _says_whom(self) -> bool:
+        """A DELETE with a body, of which drf-spectacular knows nothing."""
+        return self.method == "DELETE" and bool(self.view.deletes_named)
 
     def _may_make(self) -> bool:
         """A PUT that writes what was not there."""

@@ -1,4 +1,4 @@
-"""ETags: a mark of what was shown, so that nobody overwrites what they have not seen."""
+"""ETags: the version that was read, so that nobody overwrites a newer one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tag_of(shown: Any) -> str:
 
 
 def mark(request: Request, response: Response) -> None:
-    """Put the tag on what is shown; to who has it already, only the tag is sent."""
+    """Add the tag to an answer; if the caller has this version already, send only the tag."""
     tag = tag_of(response.data)
     response["ETag"] = tag
     known = parse_etags(request.headers.get("If-None-Match", ""))
@@ -29,7 +29,8 @@ def mark(request: Request, response: Response) -> None:
 
 
 def refuse_stale(request: Request, shown: Any) -> None:
-    """Hold a change to its conditions. Call it under the row's lock, or two could pass at once.
+    """Check If-Match and If-None-Match. Call it under the row's lock, or two changes could pass at
+    once.
 
     `shown` is what a GET would show at this moment: None when there is nothing yet.
     """
@@ -38,9 +39,11 @@ def refuse_stale(request: Request, shown: Any) -> None:
     if wanted and not (
         tag and (wanted == ["*"] or tag in wanted)
     ):  # a weak one proves nothing here
-        raise _stale("This is not what If-Match says you saw. Read it again, and change that.")
+        raise _stale(
+            "It has changed since you read it (If-Match). Read it again, then repeat your change."
+        )
     if tag and _names(unwanted, tag):
-        raise _stale("It is there already, which If-None-Match rules out.")
+        raise _stale("It exists already, which If-None-Match excludes.")
 
 
 def _names(tags: list[str], tag: str) -> bool:
@@ -51,7 +54,9 @@ def _tags(request: Request, header: str) -> list[str]:
     given = request.headers.get(header)
     tags = parse_etags(given or "")
     if given is not None and not tags:
-        raise ValidationError({header: 'Give a tag as ETag showed it, in its quotes, or "*".'})
+        raise ValidationError(
+            {header: 'Give a tag exactly as ETag showed it, with its quotes, or "*".'}
+        )
     return tags
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model, ProtectedError
 from django.urls import reverse
+from django.utils import timezone
 from psycopg.errors import UniqueViolation
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
@@ -23,7 +24,7 @@ from notifications.api.ground.query import refuse_unknown
 from notifications.api.ground.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
 from notifications.requests import origin
-from notifications.staff import audit, subjects
+from notifications.staff import audit, changes
 from notifications.staff.access import ApiKey
 
 Row = TypeVar("Row", bound=OfProject)
@@ -37,8 +38,12 @@ class ApiView(APIView):
     # Where that stands which it makes: the name of an address, and the member that completes it.
     place: tuple[str, str] | None = None
     tagged = False  # what is read here has a tag, too
+    rows_of = ""  # the member of its body whose rows are judged one by one
+    deletes_named = False  # its DELETE has a body, which says what goes
+    words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.began = timezone.now()  # once, however often `patient` tries
         super().initial(request, *args, **kwargs)
         refuse_unreadable(request)
         method = getattr(self, (request.method or "").lower(), None)
@@ -77,9 +82,10 @@ class ApiView(APIView):
 
     def given(self, serializer: type[Serializer[Any]], body: Any = empty) -> dict[str, Any]:
         """The body as the serializer understands it; raises with every field at fault."""
-        read = serializer(
-            data=self.request.data if body is empty else body, context={"project": self.project}
-        )
+        data = self.request.data if body is empty else body
+        if data is None:  # of which DRF says “No data provided”
+            raise ValidationError("Must be an object.")
+        read = serializer(data=data, context={"project": self.project})
         read.is_valid(raise_exception=True)
         return dict(read.validated_data)
 
@@ -94,16 +100,17 @@ class ApiView(APIView):
         return row
 
 
-def save(row: Model) -> None:
+def save(row: Model, *, called: Any = "") -> None:
     """Check and write a row, and who did; it is then as it is kept. Raises ValidationError, or
-    Problem when another row is in the way."""
+    Problem when another row is in the way. `called`: what such rows are, where two kinds of them
+    share their names."""
     row.full_clean(validate_constraints=False)
     model = type(row)
     kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
     if kept is not None and _same(_content(kept), _content(row)):
         row.refresh_from_db()
         return
-    before = subjects.values_of(kept)
+    before = changes.values_of(kept)
     try:
         with transaction.atomic():
             row.save()
@@ -114,7 +121,7 @@ def save(row: Model) -> None:
         if not isinstance(error.__cause__, UniqueViolation):
             gone = "Something it refers to was deleted meanwhile."
             raise Problem(HTTPStatus.CONFLICT, gone, kind="gone") from error
-        taken = f"Another {row._meta.verbose_name} has this name."
+        taken = f"Another {called or row._meta.verbose_name} has this name. Choose another name."
         raise Problem(
             HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
         ) from error
@@ -135,8 +142,8 @@ def _same(one: Any, other: Any) -> bool:
     return isinstance(one, str) == isinstance(other, str) and str(one) == str(other)
 
 
-def _record(row: Model, before: subjects.Values) -> None:
-    changed = subjects.between(before, row)
+def _record(row: Model, before: changes.Values) -> None:
+    changed = changes.between(before, row)
     if before and not changed:
         return
     audit.record(

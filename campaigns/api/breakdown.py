@@ -1,0 +1,72 @@
+"""How a run went on each platform, in each language, time zone and app version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns.results import breakdown
+from campaigns.results.breakdown import Kind
+from campaigns.runs.run import Run
+from campaigns.runs.sums import CUT_BY
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import ApiView
+
+BY = OpenApiParameter(
+    "by", str, enum=CUT_BY, required=True, description="What to group the recipients by."
+)
+
+
+class KindSerializer(serializers.Serializer[Any]):
+    """The results of the recipients with one value."""
+
+    value = serializers.CharField(
+        help_text="As it was when the recipients were chosen; empty: unknown."
+    )
+    recipients = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    unknown = serializers.IntegerField()
+
+
+class BreakdownSerializer(serializers.Serializer[Any]):
+    """The results of a run, grouped by one property of its recipients."""
+
+    by = serializers.CharField()
+    counted = serializers.BooleanField(
+        help_text="False until the run has ended and all recipients are counted."
+    )
+    items = KindSerializer(many=True, help_text="The 50 largest groups, largest first.")
+    others = KindSerializer(allow_null=True, help_text="All smaller groups together.")
+
+
+class RunBreakdown(ApiView):
+    @takes(BY)
+    @extend_schema(responses=BreakdownSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        """Results of a finished run by platform, locale, time zone or app version."""
+        run, by = self.find(Run, pk), _by(request)
+        kept = breakdown.kept_of(run)
+        if kept is None:
+            return Response({"by": by, "counted": False, "items": [], "others": None})
+        cut = breakdown.cut(kept, by)
+        items = [_item(kind) for kind in cut.kinds]
+        others = _item(cut.others) if cut.others else None
+        return Response({"by": by, "counted": True, "items": items, "others": others})
+
+
+def _by(request: Request) -> str:
+    by = request.query_params.get("by", "")
+    if by not in CUT_BY:
+        raise serializers.ValidationError({"by": f"Use one of {', '.join(CUT_BY)}."})
+    return by
+
+
+def _item(kind: Kind) -> dict[str, Any]:
+    names = ("value", "recipients", "accepted", "rejected", "skipped", "unknown")
+    return {name: getattr(kind, name) for name in names}

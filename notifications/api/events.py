@@ -1,0 +1,108 @@
+"""Events: what people did, many at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from notifications.api.contacts import RejectedRow
+from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.patience import patient
+from notifications.api.ground.problems import flattened
+from notifications.api.ground.rendering import ExactParser
+from notifications.api.ground.view import ApiView
+from notifications.api.reading import read_event
+from notifications.people.events.writing import Event, Span, span_of, write
+
+EVENTS_AT_ONCE = 1_000
+NOBODY = "There is no such person in this project; write them first."
+EXAMPLE = OpenApiExample(
+    "Ada bought shoes",
+    {
+        "events": [
+            {
+                "contact": "ada",
+                "name": "bought",
+                "at": "2026-05-31T09:30:00Z",
+                "properties": {"category": "shoes", "price": 79.9},
+            }
+        ]
+    },
+    request_only=True,
+)
+TAKEN = OpenApiExample(
+    "One of two was taken",
+    {"written": 1, "rejected": [{"index": 1, "field": "contact", "message": NOBODY}]},
+    response_only=True,
+)
+
+
+class EventRowsSerializer(StrictSerializer):
+    # Each row is judged by itself later: a bad one is refused, not the call that brought it.
+    events = CountedList(max_length=EVENTS_AT_ONCE)
+
+
+class EventSerializer(StrictSerializer):
+    """Something a person did. Without `at`, it happened now."""
+
+    contact = serializers.CharField(max_length=200, help_text="The person's external id.")
+    name = serializers.CharField(max_length=64, help_text="E.g. bought or finished_level.")
+    at = serializers.DateTimeField(required=False)
+    properties = JsonObject(required=False)
+
+
+class EventsSerializer(StrictSerializer):
+    """Events to write."""
+
+    events = CountedList(child=EventSerializer(), max_length=EVENTS_AT_ONCE)
+
+
+class EventsTaken(serializers.Serializer[Any]):
+    """How many events were written, and which rows were rejected."""
+
+    written = serializers.IntegerField()
+    rejected = RejectedRow(many=True)
+
+
+class Events(ApiView):
+    rows_of = "events"
+    parser_classes = [ExactParser]
+
+    @extend_schema(request=EventsSerializer, responses=EventsTaken, examples=[EXAMPLE, TAKEN])
+    @patient
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Write up to 1,000 events. Invalid events, and those of unknown people, are rejected; the
+        others are written. Events sent twice count twice: use an Idempotency-Key."""
+        rows = self.given(EventRowsSerializer)["events"]
+        now = timezone.now()
+        events, rejected = _read(rows, span_of(self.project.pk, now=now), now)
+        unknown = write(self.project.pk, list(events.values()))
+        nobody = [index for index, event in events.items() if event.contact in unknown]
+        rejected += [{"index": n, "field": "contact", "message": NOBODY} for n in nobody]
+        in_order = sorted(rejected, key=lambda row: row["index"])
+        return Response({"written": len(events) - len(nobody), "rejected": in_order})
+
+
+def _read(
+    rows: list[Any], span: Span, now: datetime
+) -> tuple[dict[int, Event], list[dict[str, Any]]]:
+    """The valid events by their place in the call, and the problems of the others."""
+    events: dict[int, Event] = {}
+    rejected: list[dict[str, Any]] = []
+    for index, row in enumerate(rows):
+        try:
+            event = read_event(row, now=now)
+            if problem := span.problem(event.at):
+                raise serializers.ValidationError({"at": problem})
+            events[index] = event
+        except serializers.ValidationError as error:
+            rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
+    return events, rejected

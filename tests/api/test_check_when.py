@@ -1,0 +1,76 @@
+"""The launch report says when a launch at this moment would begin, and whether there was one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control
+from campaigns.engine import engine
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.api.caller import Caller
+from tests.api.checking import checked
+from tests.given.builders import (
+    make_campaign,
+    make_people,
+    make_project,
+)
+
+FUTURE = datetime(2035, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def ours(db: None) -> Project:
+    """Nothing is odd about it: it has a key to send with."""
+    return make_project(uses_default_credentials=True)
+
+
+def test_a_scheduled_campaign_starts_at_its_time(alice: Caller, ours: Project) -> None:
+    make_people(ours, 20)
+    campaign = make_campaign(ours, schedule_kind="at", at=FUTURE, rate_per_second=10)
+    when = checked(alice, campaign)["when"]
+    assert (when["starts_at"], when["finishes_at"]) == (
+        "2035-01-01T00:00:00Z", "2035-01-01T00:00:02Z",
+    )  # fmt: skip
+
+
+def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(
+        ours, schedule_kind="recurring", repeat="weekly", at=FUTURE,
+        until=datetime(2035, 1, 9, tzinfo=UTC),
+    )  # fmt: skip
+    when = checked(alice, campaign)["when"]
+    assert when["coming"] == ["2035-01-01T00:00:00Z", "2035-01-08T00:00:00Z"]
+    assert when["starts_at"] == when["coming"][0]
+
+
+def test_a_launched_series_begins_with_the_run_that_waits_where_it_was_moved(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(ours, schedule_kind="recurring", repeat="weekly", at=FUTURE)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    Run.objects.filter(pk=run.pk).update(scheduled_at=datetime(2035, 1, 3, tzinfo=UTC))
+    when = checked(alice, campaign)["when"]
+    assert when["starts_at"] == "2035-01-03T00:00:00Z"
+    assert when["coming"] == [
+        "2035-01-03T00:00:00Z", "2035-01-08T00:00:00Z", "2035-01-15T00:00:00Z",
+    ]  # fmt: skip
+
+
+def test_a_campaign_that_was_launched_names_its_run(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(ours)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    told = checked(alice, campaign)
+    assert (told["launchable"], told["run"]) == (False, run.pk)
+    [problem] = told["problems"]
+    assert problem["field"] == "campaign"
+    assert f"already launched as run {run.pk}" in problem["message"]
+    assert told["who"]["devices"] == 2
+    engine.advance(run.pk, now=timezone.now())
+    assert checked(alice, campaign)["run"] == run.pk
