@@ -11,6 +11,7 @@ from campaigns.runs.ledger import Recipient as Recipient
 from campaigns.runs.ledger import Retry as Retry
 from campaigns.runs.ledger import Window as Window
 from campaigns.runs.run import Run as Run
+from campaigns.runs.sums import Breakdown as Breakdown
 from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.wave import Wave as Wave
 from campaigns.texts.revision import TemplateRevision as TemplateRevision

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
+from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import connection, models, transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.audiences import rules
+from campaigns.audiences.happened.naming import looked_up
+from campaigns.audiences.reach import Reach
+from campaigns.audiences.settled.settling import launched, settled
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 from notifications.people.project import OfProject
+from notifications.values import seen
+from notifications.values.copies import name_of_copy
 
 
 class Audience(OfProject):
-    """Who shall hear of it?"""
+    """The people a campaign goes to: rules, or a list."""
 
     class Kind(models.TextChoices):
         RULES = "rules", _("Rules")
@@ -35,6 +42,14 @@ class Audience(OfProject):
         null=True,
         editable=False,
         help_text="What the rules said before an upgrade rewrote them, until somebody saves.",
+    )
+    # The last count, and its rules: {people, devices, exact, at, of}. A list page never counts:
+    # that may take seconds for each row.
+    size = models.JSONField(null=True, editable=False)
+    filling = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="Of a list that is being filled: whom its rules find, and how far it is.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -53,42 +68,69 @@ class Audience(OfProject):
 
     def clean(self) -> None:
         if self.kind == self.Kind.RULES and self.project_id:
-            validate_rules(self.rules, project_id=self.project_id)
+            validate_rules(self.rules, project_id=self.project_id, of=self.pk)
+        if self.filling is not None:
+            if "problem" in self.filling:
+                raise ValidationError(_("It was not filled. Open the list: it says why."))
+            raise ValidationError(_("It is still being filled. Try again in a moment."))
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Whoever saves it has seen what an upgrade made of its rules."""
+        """Saving it confirms the rules as an upgrade rewrote them."""
         self.rules_before = None
         super().save(*args, **kwargs)
 
     @property
     def effective_rules(self) -> dict[str, Any]:
-        """What a run freezes: a list is the rule “is on this list”."""
+        """Its rules; for a list, the rule “is on this list”."""
         if self.kind == self.Kind.LIST:
             return {"field": "list", "op": "eq", "value": self.pk}
         kept: dict[str, Any] = self.rules
         return kept
 
+    def keep_size(self, found: Reach, rules: dict[str, Any], now: datetime) -> None:
+        """Keep the count of these rules; it is no longer shown if the rules have changed in the
+        meantime."""
+        counted = {"people": found.people, "devices": found.devices, "exact": found.exact}
+        self.size = {**counted, "at": now.isoformat(), "of": seen.mark(rules)}
+        Audience.objects.filter(pk=self.pk).update(size=self.size)
+
+    @property
+    def known_size(self) -> dict[str, Any] | None:
+        fits = self.size and self.size.get("of") == seen.mark(self.effective_rules)
+        return self.size if fits else None
+
+    def frozen_rules(self) -> dict[str, Any]:
+        """The rules a launch freezes, independent of later changes in other rows. Raises
+        ValidationError."""
+        return launched(self.project_id, self.effective_rules, of=self.pk)
+
     def used_by(self) -> list[models.Model]:
-        """What needs it: campaigns, and of a list the rules that name it, of audiences and runs."""
-        return [*self.campaigns.all(), *self.named_by(), *self._asked_by()]
+        """What uses it: campaigns, audiences whose rules name it, and for a list also runs."""
+        return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._asked_by()]
 
     def named_by(self) -> list[Audience]:
-        """Audiences whose rules name this list."""
-        if self.kind != self.Kind.LIST:
-            return []
+        """Audiences whose rules name this one."""
         others = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
-        return [other for other in others if self.pk in rules.lists_named(other.rules)]
+        me = ("audience", self.pk)
+        return [other for other in others if me in rules.named_in(other.rules)]
+
+    def _filling(self) -> list[Audience]:
+        """Lists that are being filled by rules that name this one."""
+        others = Audience.objects.filter(project=self.project_id).exclude(filling=None)
+        me = ("audience", self.pk)
+        return [one for one in others if me in rules.named_in((one.filling or {}).get("rules"))]
 
     def _asked_by(self) -> list[Run]:
-        """What was launched with its name in the rules, whatever the audience says by now."""
+        """Runs launched with this list in their rules, whatever the audience says now. Audiences
+        with rules are copied into the run, so no run refers to them."""
         if self.kind != self.Kind.LIST:
             return []
         runs = series.going_on(self.project_id)
         return [run for run in runs if self.pk in rules.lists_named(run.rules)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Raises ProtectedError while anything needs it. No foreign key looks into rules, and
-        without a list everybody whom it left out is in."""
+        """Raises ProtectedError while anything needs it. No foreign key covers rules, and without
+        the list, everybody whom it excluded would be included."""
         with transaction.atomic():
             Audience.objects.select_for_update().filter(pk=self.pk).first()  # see `hold_lists`
             if users := self.used_by():
@@ -99,13 +141,14 @@ class Audience(OfProject):
     def duplicate(self) -> Audience:
         """With everybody on it, if it is a list."""
         with transaction.atomic():
-            # Whoever copies it at the same moment finds the next name free.
-            Audience.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+            # Another copy at the same moment gets the next free name.
+            now = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy = Audience.objects.create(
                 project_id=self.project_id,
                 name=self._free_name(),
                 kind=self.kind,
                 rules=self.rules,
+                filling=now.filling,  # the sweep has the copy filled to its end as well
             )
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -118,9 +161,8 @@ class Audience(OfProject):
         return copy
 
     def _free_name(self) -> str:
-        taken = set(Audience.objects.filter(project=self.project_id).values_list("name", flat=True))
-        names = (f"{self.name[:85]} (copy{f' {n}' if n > 1 else ''})" for n in itertools.count(1))
-        return next(name for name in names if name not in taken)
+        taken = Audience.objects.filter(project=self.project_id).values_list("name", flat=True)
+        return name_of_copy(self.name, set(taken))
 
 
 class Member(models.Model):
@@ -138,9 +180,26 @@ class Member(models.Model):
         return f"{self.contact} on {self.audience}"
 
 
-def validate_rules(tree: Any, *, project_id: int) -> None:
+def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None:
+    """`of`: the audience whose rules they are to be, if it is saved already."""
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
+    named = set(rules.named_in(tree))
+    if gone := named - set(looked_up(project_id, named)):
+        raise ValidationError({"rules": rules.no_such(tree, gone)})
+    meant = launched(project_id, tree, of=of)
+    settled(project_id, meant)
+    _refuse_half_lists(meant)
+
+
+def _refuse_half_lists(tree: dict[str, Any]) -> None:
+    """A list that is not complete would exclude too few people."""
+    named = Audience.objects.filter(pk__in=rules.lists_named(tree)).exclude(filling=None)
+    if half := named.first():
+        said = gettext("the list “%(name)s” is still being filled. Try again in a moment.")
+        if "problem" in (half.filling or {}):
+            said = gettext("the list “%(name)s” was not filled. Open it: it says why.")
+        raise ValidationError({"rules": said % {"name": half}})
 
 
 def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:

@@ -1,4 +1,4 @@
-"""How large a tree of rules may be, found out before anything in it is judged."""
+"""How large a tree of rules may be, checked before its contents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 
+from campaigns.audiences.happened.kinds import COSTLY
 from campaigns.audiences.problem import Problem
 
 MAX_DEPTH = 6
 MAX_LEAVES = 100
 MAX_NODES = 500  # leaves, and the groups and “not”s around them
 MAX_TEXT_IN_ALL = 250_000
+MAX_COSTLY = 10  # rules on what happened: each is a look through tables of millions of rows
 FURTHER = 1_000  # nodes beyond those are counted, to say how many there are
 
 
@@ -25,12 +27,13 @@ class Bounds(NamedTuple):
 
 
 AS_WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
-# Migration 0012 put two rules, and a group around them, where one had stood.
-AS_KEPT = Bounds(MAX_DEPTH + 1, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
+# Migration 0012 put two rules, and a group around them, where one had stood; a launch puts the
+# rules of an audience where a rule had named it.
+AS_KEPT = Bounds(2 * MAX_DEPTH, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
 
 
 def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
-    """No more of it is looked at than it takes to say no."""
+    """Reads only as much of the tree as it takes to refuse it."""
     nodes = list(islice(walk(tree), bounds.nodes + FURTHER))
     asked = [node for node in nodes if is_leaf(node)]
     more = "+" if len(nodes) == bounds.nodes + FURTHER else ""
@@ -38,6 +41,10 @@ def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
         said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
                        "compare with a list of values.")  # fmt: skip
         return [_refusal(said, bounds.leaves, len(asked), more)]
+    if (costly := sum(node["field"] in COSTLY for node in asked)) > MAX_COSTLY:
+        said = gettext("at most %(most)s rules on runs, campaigns and events; there are %(count)s. "
+                       "Remove some.")  # fmt: skip
+        return [_refusal(said, MAX_COSTLY, costly)]
     if len(nodes) > bounds.nodes:
         said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
                        "hold nothing or only one rule.")  # fmt: skip
@@ -61,7 +68,7 @@ def _characters(leaf: dict[str, Any]) -> int:
 def walk(tree: Any) -> Iterator[Any]:
     """Each node, in reading order. Of any tree: it neither recurses nor trusts what it meets.
 
-    Nothing is copied: whoever stops early has not paid for the rest.
+    Nothing is copied, so stopping early saves the rest.
     """
     way = [iter([tree])]
     while way:

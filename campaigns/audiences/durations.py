@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
+
+from django.utils.translation import gettext
 
 DURATION = re.compile(
-    r"P(?=.)(?:(?P<weeks>\d{1,5})W)?(?:(?P<days>\d{1,5})D)?"
-    r"(?:T(?=.)(?:(?P<hours>\d{1,6})H)?(?:(?P<minutes>\d{1,8})M)?(?:(?P<seconds>\d{1,9})S)?)?"
+    r"P(?=.)(?:(?P<weeks>[0-9]{1,5})W)?(?:(?P<days>[0-9]{1,5})D)?"
+    r"(?:T(?=.)(?:(?P<hours>[0-9]{1,6})H)?(?:(?P<minutes>[0-9]{1,8})M)?(?:(?P<seconds>[0-9]{1,9})S)?)?"
 )
+
+
+LIKE_ONE = re.compile(
+    r"P(?=.)(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?"
+)
+LONGEST = 100  # of the text, to be looked at
 
 
 def parse_duration(text: str) -> timedelta | None:
@@ -20,3 +29,14 @@ def parse_duration(text: str) -> timedelta | None:
     if not found:
         return None
     return timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n})
+
+
+def duration_problem(value: Any) -> str:
+    """What is wrong with it, as the end of a sentence; empty when it is in order."""
+    if not isinstance(value, str):
+        return gettext("must be an ISO 8601 duration, e.g. P30D or PT12H.")
+    if parse_duration(value) is not None:
+        return ""
+    if len(value) > LONGEST or LIKE_ONE.fullmatch(value):
+        return gettext("too long; at most P99999D, or 5 digits of weeks and 6 of hours.")
+    return gettext("must be an ISO 8601 duration, e.g. P30D or PT12H.")

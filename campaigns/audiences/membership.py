@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.audience import Audience, Member
+from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 
@@ -26,7 +29,7 @@ class Mode(models.TextChoices):
 
 @dataclass(frozen=True)
 class Change:
-    """What saving did."""
+    """How many people were added and removed."""
 
     added: int
     removed: int
@@ -40,7 +43,7 @@ class Change:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The ids with the line each first stands on; blank lines and repetitions do not matter."""
+    """The ids, each with its first line; blank lines and repetitions are ignored."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if external_id := line.strip().strip(",;").strip():
@@ -62,7 +65,7 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
         known.update(rows.values_list("external_id", "pk"))
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
-        said = _("Line %(line)s: “%(id)s” is nobody here.")
+        said = _("Line %(line)s: no person “%(id)s” in this project.")
         named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:LINES_NAMED]]
         if (more := len(unknown) - LINES_NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
@@ -73,7 +76,8 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
 
 
 def change(audience: Audience, mode: str, people: list[int]) -> Change:
-    """All of it, or nothing. Who was erased since they were looked up is left out."""
+    """Replace the members, completely or not at all. People erased since the look-up are left
+    out."""
     on_it = Member.objects.filter(audience=audience)
     removed = 0
     with transaction.atomic():
@@ -90,3 +94,30 @@ def change(audience: Audience, mode: str, people: list[int]) -> Change:
             ignore_conflicts=True,
         )
         return Change(on_it.count() - before, removed)
+
+
+PUT_ON = """
+INSERT INTO campaigns_member (audience_id, contact_id) SELECT %s, id FROM unnest(%s::bigint[]) id
+ON CONFLICT DO NOTHING
+"""
+
+
+def put_on(audience: Audience, people: Iterable[int]) -> Change:
+    """Who is there, in the transaction of the caller, who holds the list. It counts nobody else:
+    the list may hold millions."""
+    with connection.cursor() as cursor:
+        cursor.execute(PUT_ON, [audience.pk, list(stay(people))])
+        return Change(added=cursor.rowcount, removed=0)
+
+
+def take_off(audience: Audience, people: Iterable[int]) -> Change:
+    """As `put_on`."""
+    on_it = Member.objects.filter(audience=audience, contact__in=stay(people))
+    return Change(added=0, removed=on_it.delete()[0])
+
+
+@section("lists")
+def lists_of(contact: Contact) -> list[dict[str, Any]]:
+    """The static lists a person is on."""
+    on = Audience.objects.filter(members__contact=contact).order_by("pk")
+    return [{"id": pk, "name": name} for pk, name in on.values_list("pk", "name")]

@@ -1,4 +1,4 @@
-"""Problem: what is wrong with a tree of rules, and where. Whoever shows it takes nothing apart."""
+"""Problem: what is wrong with a tree of rules, and where. It can be shown without parsing it."""
 
 from __future__ import annotations
 

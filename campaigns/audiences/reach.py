@@ -1,4 +1,4 @@
-"""How many is that? The people whom rules select, and the devices on which they can be reached.
+"""Reach: how many people rules select, and on how many devices they can be reached.
 
 The web server has few threads: rules over millions of people must not hold one for long.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -15,11 +16,19 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql, compile_tree
+from campaigns.audiences.bounds import leaves
+from campaigns.audiences.happened import past
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.seen import policy
+from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
+from campaigns.audiences.settled.settling import settled
+from notifications.people.consent import standing
 from notifications.people.device import Device
+from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 
 EXACT_SECONDS = 2.5  # of a web thread; a launch report has twice that for all it says
+LOOKS = 2  # into runs: as many as double what a person costs
 
 Counted = TypeVar("Counted")
 
@@ -57,14 +66,14 @@ PLATFORMS = tuple(Device.Platform)
 
 
 def count(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None = None) -> Reach:
-    """Everybody, counted; or a part of them, extrapolated."""
-    where = compile_tree(tree)
+    """Counts everybody, or extrapolates from a sample."""
+    where = compile_tree(_drawn(project_id, tree, part))
     statement = REACH.format(
         sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in PLATFORMS),
         counts=", ".join(
             f"count(*) FILTER (WHERE d.platform = '{name}') AS {name}" for name in PLATFORMS
         ),
-        source=part.source if part else PEOPLE_AND_DEVICES,
+        source=part.source if part else people_and_devices(project_id),
         where=where.sql,
     )
     with connection.cursor() as cursor:
@@ -76,77 +85,207 @@ def count(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None
 
 
 def quick(project_id: int, tree: dict[str, Any]) -> Reach:
-    """Exact when that is quick, else an estimate: nobody waits for a number while typing."""
+    """Exact if that is quick, else an estimate: nobody should wait for a number while typing."""
     return _in_time(
-        lambda part: count(project_id, tree, part=part), seconds=estimating.SAMPLE_SECONDS
+        lambda part: count(project_id, tree, part=part),
+        seconds=estimating.SAMPLE_SECONDS,
+        of=project_id,
+        fewer=_fewer(project_id, tree),
     )
+
+
+def _fewer(project_id: int, tree: dict[str, Any]) -> int:
+    """How many times smaller the sample is if each person is looked up in many runs."""
+    asked = [leaf for leaf in leaves(settled(project_id, tree)) if leaf["field"] == past.FIELD]
+    return 1 + sum(past.looks(leaf["value"]) for leaf in asked) // LOOKS
 
 
 def exact(project_id: int, tree: dict[str, Any]) -> Reach:
-    """Before a launch, the real number is worth some seconds."""
-    return _in_time(lambda part: count(project_id, tree, part=part), seconds=EXACT_SECONDS)
-
-
-@dataclass(frozen=True)
-class Lack:
-    """Devices of people without a value, and one of these people."""
-
-    name: str
-    devices: int
-    example: str
-    exact: bool = True
-
-
-def lacking(
-    project_id: int, tree: dict[str, Any], values: Mapping[str, Sql], found: Reach
-) -> list[Lack]:
-    """Of each value, if anybody lacks it; an empty text is none. Where the people could only be
-    estimated, nobody waits as long a second time."""
-    if not values:
-        return []
+    """The exact count: before a launch it is worth some seconds."""
     return _in_time(
-        lambda part: _lacking(project_id, tree, values, part=part),
-        seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
+        lambda part: count(project_id, tree, part=part),
+        seconds=EXACT_SECONDS,
+        of=project_id,
+        fewer=_fewer(project_id, tree),
     )
 
 
-def _lacking(
+def _drawn(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
+    meant = settled(project_id, tree, singly=part is not None, whole=part is None)
+    if part is None:
+        return drawn(project_id, meant)
+    return drawn(project_id, meant, source=part.source, times=part.times)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Devices of people of one language, on one platform, for which the same conditions hold."""
+
+    locale: str
+    platform: str
+    holds: list[bool]  # in the order of the conditions
+    devices: int
+    example: str  # the external id of one of the people
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Every device for which any of the conditions holds is in exactly one of the groups."""
+
+    groups: list[Alike]
+    exact: bool = True
+
+
+# A group for each combination, so that who fulfils two conditions is still one device. Whether
+# somebody is out is asked once for each; the conditions know the answer as `out`.
+ALIKE = """
+SELECT locale, platform, holds, count(*), min(external_id)
+FROM (
+    SELECT c.locale, d.platform, c.external_id, ARRAY[{conditions}] AS holds
+    FROM {source} {standing}
+    CROSS JOIN LATERAL (SELECT {out} AS out OFFSET 0) standing
+    WHERE c.project_id = %s AND d.id IS NOT NULL AND {where}
+) judged
+WHERE TRUE = ANY(holds) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT %s
+"""
+MOST_GROUPS = 10_000  # a project whose every person has a language of their own costs no more
+
+
+def judged(
     project_id: int,
     tree: dict[str, Any],
-    values: Mapping[str, Sql],
+    conditions: list[Sql],
+    found: Reach,
+    asks: Mapping[str, Any],
+    *,
+    seconds: float = EXACT_SECONDS,
+) -> Judged:
+    """For which devices do the conditions hold? Each is true or false, never NULL. Where the people
+    could only be estimated, nobody waits as long a second time."""
+    return _in_time(
+        lambda part: _judged(project_id, tree, conditions, asks, part=part),
+        seconds=seconds if found.exact else estimating.SAMPLE_SECONDS,
+        of=project_id,
+        fewer=_fewer(project_id, tree),
+    )
+
+
+def _judged(
+    project_id: int,
+    tree: dict[str, Any],
+    conditions: list[Sql],
+    asks: Mapping[str, Any],
     *,
     part: estimating.Part | None,
-) -> list[Lack]:
-    where = compile_tree(tree)
-    without = [f"FILTER (WHERE COALESCE({value.sql}, '') = '')" for value in values.values()]
-    columns = ", ".join(f"count(*) {them}, min(c.external_id) {them}" for them in without)
-    asked = [param for value in values.values() for param in (*value.params, *value.params)]
+) -> Judged:
+    where = compile_tree(_drawn(project_id, tree, part))
+    statement = ALIKE.format(
+        conditions=", ".join(condition.sql for condition in conditions),
+        source=part.source if part else people_and_devices(project_id),
+        standing=standing.JOIN,
+        out=standing.out("%s", "%s"),
+        where=where.sql,
+    )
+    asked = [param for condition in conditions for param in condition.params]
+    asked += [asks["marketing"], asks["category"]]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*asked, project_id, *where.params, MOST_GROUPS])
+        rows = cursor.fetchall()
+    groups = [
+        Alike(locale, platform, holds, part.all(devices) if part else devices, example)
+        for locale, platform, holds, devices, example in rows
+    ]
+    return Judged(groups, exact=part is None and len(rows) < MOST_GROUPS)
+
+
+@dataclass(frozen=True)
+class Zones:
+    """Devices by the time zone of their person; none is an empty name."""
+
+    devices: dict[str, int]
+    exact: bool = True
+
+
+def zones(project_id: int, tree: dict[str, Any], *, seconds: float) -> Zones:
+    return _in_time(
+        lambda part: _zones(project_id, tree, part=part),
+        seconds=seconds,
+        of=project_id,
+        fewer=_fewer(project_id, tree),
+    )
+
+
+def _zones(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None) -> Zones:
+    source = part.source if part else people_and_devices(project_id)
+    where = compile_tree(_drawn(project_id, tree, part))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {columns} FROM {part.source if part else PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}",
-            [*asked, project_id, *where.params],
+            f"SELECT c.timezone, count(*) FROM {source}"
+            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql} GROUP BY 1",
+            [project_id, *where.params],
         )
-        row = cursor.fetchone()
-    return [
-        Lack(name, part.all(devices) if part else devices, example, exact=part is None)
-        for name, devices, example in zip(values, row[::2], row[1::2], strict=True)
-        if devices
-    ]
+        found = {zone: part.all(count) if part else count for zone, count in cursor.fetchall()}
+    return Zones(found, exact=part is None)
 
 
-def _in_time(ask: Callable[[estimating.Part | None], Counted], *, seconds: float) -> Counted:
-    """Raises Uncountable, after a second more, when not even a part can be counted."""
+@dataclass(frozen=True)
+class Unseen:
+    """Devices that fit, and are left out because nobody has seen them for so many days."""
+
+    devices: int
+    days: int
+    exact: bool = True
+
+
+def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None:
+    """None if the project leaves no devices out."""
+    days = Project.objects.values_list("leave_out_unseen_days", flat=True).get(pk=project_id)
+    since = policy.seen_since(project_id)
+    if days is None or since is None:
+        return None
+    devices, exact = _in_time(
+        lambda part: _unseen(project_id, tree, since, part=part),
+        seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
+        of=None,  # they are just those that the policy of the project leaves out
+        fewer=_fewer(project_id, tree),
+    )
+    return Unseen(devices, days, exact)
+
+
+def _unseen(
+    project_id: int, tree: dict[str, Any], since: datetime, *, part: estimating.Part | None
+) -> tuple[int, bool]:
+    where = compile_tree(_drawn(project_id, tree, part))
+    source = part.source if part else joined(None)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM {source} WHERE c.project_id = %s AND d.id IS NOT NULL"
+            f" AND NOT ({policy.fresh(since)}) AND {where.sql}",
+            [project_id, *where.params],
+        )
+        count: int = cursor.fetchone()[0]
+    return (part.all(count), False) if part else (count, True)
+
+
+def _in_time(
+    ask: Callable[[estimating.Part | None], Counted],
+    *,
+    seconds: float,
+    of: int | None,
+    fewer: int,
+) -> Counted:
+    """Raises Uncountable, after one more second, if not even a sample can be counted."""
     try:
         with within(seconds=seconds):
             return ask(None)
     except TooSlow:
         with uncountable(), within(seconds=estimating.PART_SECONDS):
-            return ask(estimating.part())
+            since = policy.seen_since(of) if of else None
+            return ask(estimating.part(fewer, since))
 
 
 class Uncountable(ValidationError):
-    """These rules hold PostgreSQL up for longer than anybody waits."""
+    """Counting with these rules takes too long."""
 
 
 @contextmanager
@@ -155,6 +294,6 @@ def uncountable() -> Iterator[None]:
         yield
     except TooSlow as error:
         raise Uncountable(
-            _("It takes too long to look with these rules. Use fewer of them, or shorter lists "
-              "of values.")
+            _("These rules take too long to evaluate. Use fewer rules, or shorter lists of "
+            "values.")
         ) from error  # fmt: skip

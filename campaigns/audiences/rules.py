@@ -7,19 +7,32 @@ come from closed lists, and depth and size are bounded (`bounds.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, TypeGuard
 
 from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
-from campaigns.audiences.bounds import AS_KEPT, AS_WRITTEN, MAX_DEPTH, Bounds, leaves, too_much
-from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.bounds import (
+    AS_KEPT,
+    AS_WRITTEN,
+    MAX_DEPTH,
+    Bounds,
+    is_leaf,
+    leaves,
+    too_much,
+)
+from campaigns.audiences.durations import duration_problem
+from campaigns.audiences.happened import most
+from campaigns.audiences.happened.kind import Named
+from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.problem import Path, Problem
-from notifications.people.contact import validate_attribute_name
+from notifications.people.attributes import validate_attribute_name
+from notifications.people.device import Device, seen_at
 from notifications.values.text import unstorable
 
 MAX_VALUES = 1_000
@@ -27,11 +40,12 @@ MAX_TEXT = 500
 PROBLEMS_SAID = 20
 VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 
-OPERATORS = (
+ATTRIBUTE_OPS = (
     *("eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "contains", "starts_with"),
     *("has", "has_any", "has_none"),
     *("exists", "not_exists", "before", "after", "within_last"),
 )
+OPERATORS = tuple(dict.fromkeys([*ATTRIBUTE_OPS, *chain(*(kind.ops for kind in KINDS.values()))]))
 MANY = {"in", "not_in", "has_any", "has_none"}  # take a list of values
 
 
@@ -42,6 +56,7 @@ class Field:
     column: str
     kind: str  # text, time, version or list
     ops: frozenset[str]
+    of_device: bool = False
 
 
 SAME = {"eq", "ne", "in", "not_in"}
@@ -49,17 +64,22 @@ THERE = {"exists", "not_exists"}
 TEXT_OPS = frozenset(SAME | THERE | {"contains", "starts_with"})
 TIME_OPS = frozenset(THERE | {"before", "after", "within_last"})
 VERSION_OPS = frozenset(SAME | THERE | {"gt", "gte", "lt", "lte", "starts_with"})
+# Of any device that is theirs, a retired one too: it was used by them all the same.
+PERSON_SEEN = (
+    f"(SELECT max({seen_at('theirs')}) FROM notifications_device theirs"
+    " WHERE theirs.contact_id = c.id)"
+)
 FIELDS = {
     "external_id": Field("c.external_id", "text", TEXT_OPS),
     "locale": Field("c.locale", "text", TEXT_OPS),
     "timezone": Field("c.timezone", "text", TEXT_OPS),
     "created_at": Field("c.created_at", "time", TIME_OPS),
-    "platform": Field("d.platform", "text", TEXT_OPS),
-    "app_version": Field("d.app_version", "version", VERSION_OPS),
-    "last_seen_at": Field("d.last_seen_at", "time", TIME_OPS),
+    "person_seen_at": Field(PERSON_SEEN, "time", TIME_OPS),
+    "platform": Field("d.platform", "text", TEXT_OPS, of_device=True),
+    "app_version": Field("d.app_version", "version", VERSION_OPS, of_device=True),
+    "last_seen_at": Field(f"({seen_at('d')})", "time", TIME_OPS, of_device=True),
     "list": Field("", "list", frozenset(SAME)),
 }
-ATTRIBUTE_OPS = frozenset(OPERATORS)
 
 
 def everyone() -> dict[str, Any]:
@@ -70,7 +90,7 @@ def everyone() -> dict[str, Any]:
 
 
 class Broken(ValidationError):
-    """Rules that are kept, and are none: of before a limit, or written past every door."""
+    """Stored rules that are not valid: from before a limit, or written around all checks."""
 
 
 def validate(tree: Any, *, lists: Container[int]) -> None:
@@ -78,22 +98,34 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
 
     `lists` holds the ids of the project's static lists.
     """
-    if found := problems(tree) or _unknown_lists(tree, lists):
+    if found := problems(tree) or _strange(tree, lists) or _found_out(tree):
         raise ValidationError({"rules": found[:PROBLEMS_SAID]})
 
 
 def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[Problem]:
-    """What is wrong with a tree, whoever wrote it and whenever. Sizes come before contents."""
+    """The problems of a tree, whoever wrote it. Sizes are checked before contents."""
     found = too_much(tree, bounds)
     if not found:
         _check(tree, (), bounds.depth, found)
-    return found
+    return found or _misplaced(tree)
 
 
 def refuse_broken(tree: Any) -> None:
     """Raise Broken for a tree that nothing but `walk` may look into."""
     if found := problems(tree, AS_KEPT):
         raise Broken({"rules": found[:PROBLEMS_SAID]})
+
+
+def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Each rule of a checked tree, and where it stands."""
+    if is_leaf(tree):
+        yield path, tree
+    elif "not" in tree:
+        yield from _paths(tree["not"], (*path, "not"))
+    else:
+        word = "all" if "all" in tree else "any"
+        for index, inner in enumerate(tree[word]):
+            yield from _paths(inner, (*path, word, index))
 
 
 def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
@@ -114,6 +146,9 @@ def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
             _check(inner, (*path, word, index), levels - 1, found)
     elif set(node) == {"not"}:
         _check(node["not"], (*path, "not"), levels - 1, found)
+    elif not set(node) - {"all", "any", "not"} and node:
+        said = gettext("use one of all, any and not in an object; put one inside the other.")
+        found.append(Problem(said, path))
     else:
         found += [problem for problem in [_leaf_problem(node, path)] if problem]
 
@@ -124,7 +159,7 @@ def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
         return Problem(said % {"key": str(min(extra))[:50]}, path)
     name, op = leaf.get("field"), leaf.get("op")
     if not isinstance(name, str) or (problem := _field_problem(name)):
-        known = ", ".join(["attributes.<name>", *FIELDS])
+        known = ", ".join(["attributes.<name>", *FIELDS, *KINDS])
         said = gettext("%(problem)s. Known: %(known)s.")
         words = {
             "problem": problem if isinstance(name, str) else gettext("missing"),
@@ -132,17 +167,22 @@ def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
         }
         return Problem(said % words, path, "field")
     asked = field_of(name)
-    if not isinstance(op, str) or op not in asked.ops:
+    if not isinstance(op, str):
+        said = gettext("must be a text, one of %(allowed)s.")
         allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
-        said = gettext("“%(op)s” does not fit %(field)s. Use one of %(allowed)s.")
-        words = {"op": str(op)[:50], "field": name, "allowed": allowed}
+        return Problem(said % {"allowed": allowed}, path, "op")
+    if op not in asked.ops:
+        allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
+        said = gettext("“%(op)s” cannot be used with %(field)s. Use one of %(allowed)s.")
+        words = {"op": op[:50], "field": name, "allowed": allowed}
         return Problem(said % words, path, "op")
-    problem = _value_problem(asked, op, leaf.get("value"))
+    value, kind = leaf.get("value"), KINDS.get(name)
+    problem = kind.problem(op, value) if kind else _value_problem(asked, op, value)
     return Problem(problem, path, "value") if problem else None
 
 
 def _field_problem(name: str) -> str:
-    if name in FIELDS:
+    if name in FIELDS or name in KINDS:
         return ""
     prefix, _, attribute = name.partition(".")
     if prefix != "attributes":
@@ -160,7 +200,9 @@ def is_field(name: str) -> bool:
 
 def field_of(name: str) -> Field:
     """The field of a checked leaf. An attribute's values carry their own type."""
-    return FIELDS.get(name) or Field("c.attributes", "attribute", ATTRIBUTE_OPS)
+    if kind := KINDS.get(name):
+        return Field("", "happened", frozenset(kind.ops))
+    return FIELDS.get(name) or Field("c.attributes", "attribute", frozenset(ATTRIBUTE_OPS))
 
 
 def _value_problem(asked: Field, op: str, value: Any) -> str:
@@ -176,8 +218,7 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
         said = gettext("must be a date or time in ISO 8601, e.g. 2026-05-31.")
         return "" if moment(value) else said
     if op == "within_last":
-        fits = isinstance(value, str) and parse_duration(value) is not None
-        return "" if fits else gettext("must be an ISO 8601 duration, e.g. P30D or PT12H.")
+        return duration_problem(value)
     if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
         return gettext("must be a text.")
     if op in ("gt", "gte", "lt", "lte"):
@@ -228,16 +269,87 @@ def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
+def _misplaced(tree: Any) -> list[Problem]:
+    count = sum(leaf["field"] == most.FIELD for leaf in leaves(tree))
+    said = gettext(
+        "“at most … people” can stand once, in the outermost group, which must be “all”."
+    )
+    return [Problem(said)] if most.misplaced(tree, count) else []
+
+
+def _found_out(tree: Any) -> list[Problem]:
+    """Refuses keys that only the server may set, at a count or the start of a run."""
+    said = gettext("remove “%(key)s” from the value: the server sets it.")
+    kept = [
+        key
+        for leaf in leaves(tree)
+        if leaf["field"] in KINDS
+        for key in KINDS[leaf["field"]].kept
+        if key in leaf["value"]
+    ]
+    return [Problem(said % {"key": key}) for key in kept]
+
+
+def _strange(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
+    return _unknown_lists(tree, lists) + _unknown_platforms(tree)
+
+
 def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
     said = gettext("there is no static list %(id)s in this project.")
-    return [Problem(said % {"id": pk}) for pk in lists_named(tree) if pk not in lists]
+    return [
+        Problem(said % {"id": pk}, path, "value")
+        for path, leaf in _paths(tree)
+        for pk in lists_named(leaf)
+        if pk not in lists
+    ]
+
+
+def _unknown_platforms(tree: dict[str, Any]) -> list[Problem]:
+    """Checked for new rules only; rules saved before match nobody, and stay."""
+    known = Device.Platform.values
+    said = gettext("unknown platform: use %(known)s.") % {"known": ", ".join(known)}
+    return [
+        Problem(said, path, "value")
+        for path, leaf in _paths(tree)
+        if leaf["field"] == "platform" and leaf["op"] in SAME
+        for value in (leaf["value"] if leaf["op"] in MANY else [leaf["value"]])
+        if value not in known
+    ]
+
+
+def no_such(tree: Any, gone: Container[Named]) -> list[Problem]:
+    """Names in rules that do not exist in the project, at each rule that uses them."""
+    return [
+        Problem(_no_such(*one), path, "value")
+        for path, leaf in _paths(tree)
+        for one in named_in(leaf)
+        if one in gone
+    ][:PROBLEMS_SAID]
+
+
+def _no_such(sort: str, pk: int) -> str:
+    said = {
+        "audience": gettext("there is no audience %(id)s in this project."),
+        "campaign": gettext("there is no campaign %(id)s in this project."),
+        "run": gettext("there is no run %(id)s in this project."),
+    }
+    return said[sort] % {"id": pk}
 
 
 def lists_named(tree: Any) -> list[int]:
-    """The ids of the static lists that a tree asks, each once, also of one that is broken."""
+    """The ids of the static lists in a tree, each once; also for a broken tree."""
     asked = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
     values = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
     return list(dict.fromkeys(pk for pk in values if _is_id(pk)))
+
+
+def named_in(tree: Any) -> list[Named]:
+    """The rows that a tree names, also a broken tree; lists are audiences."""
+    found: list[Named] = [("audience", pk) for pk in lists_named(tree)]
+    for leaf in leaves(tree):
+        if leaf["field"] in tuple(KINDS):  # of a broken rule, it may be anything
+            found += KINDS[leaf["field"]].names(leaf.get("value"))
+    return found
 
 
 def moment(value: Any) -> datetime | date | None:

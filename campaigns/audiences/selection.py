@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
 from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.happened import most
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
+from campaigns.audiences.seen import policy
+from campaigns.audiences.settled.settling import settled
 from notifications.people.contact import Contact
 
 MAX_ID = 2**63 - 1
 
+
 # A person is judged together with each of their devices: “platform is iOS” selects iPhones, not
 # every device of people who own one. People without a device are judged once, with none.
-PEOPLE_AND_DEVICES = """
-    notifications_contact c
-    LEFT JOIN notifications_device d ON d.contact_id = c.id AND d.retired_at IS NULL
-"""
+def joined(seen_since: datetime | None) -> str:
+    """Devices that were not seen since then are left out."""
+    return f"""
+        notifications_contact c
+        LEFT JOIN notifications_device d
+            ON d.contact_id = c.id AND d.retired_at IS NULL AND {policy.fresh(seen_since)}
+    """
 
 
-@dataclass(frozen=True)
-class Sql:
-    """A piece of a statement and the values it refers to."""
-
-    sql: str
-    params: list[Any] = field(default_factory=list)
+def people_and_devices(project_id: int) -> str:
+    """With the project's current setting for unseen devices."""
+    return joined(policy.seen_since(project_id))
 
 
 def compile_tree(tree: dict[str, Any]) -> Sql:
@@ -40,19 +46,66 @@ def compile_tree(tree: dict[str, Any]) -> Sql:
 
 
 def sample(
-    project_id: int, tree: dict[str, Any], size: int = 10, *, start: int | None = None
+    project_id: int,
+    tree: dict[str, Any],
+    size: int = 10,
+    *,
+    start: int | None = None,
+    only: Sql | None = None,
 ) -> list[Contact]:
-    """Some of the people the rules select: the newest, or the newest as of the person `start`."""
-    where = compile_tree(tree)
+    """Some of the people the rules select, or of these only those for whom one more condition
+    holds: the newest, or the newest as of the person `start`."""
+    where = compile_tree(drawn(project_id, settled(project_id, tree)))
+    more = only or Sql("TRUE")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT c.id FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql}"
+            f"SELECT c.id FROM {people_and_devices(project_id)}"
+            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql} AND {more.sql}"
             " GROUP BY c.id ORDER BY c.id DESC LIMIT %s",
-            [project_id, start or MAX_ID, *where.params, size],
+            [project_id, start or MAX_ID, *where.params, *more.params, size],
         )
         ids = [row[0] for row in cursor.fetchall()]
     return list(Contact.objects.filter(pk__in=ids).order_by("-pk").prefetch_related("devices"))
+
+
+def drawn(
+    project_id: int, tree: dict[str, Any], *, source: str | None = None, times: float = 1
+) -> dict[str, Any]:
+    """With the place of the last one in its “at most n people”, if it has such a rule.
+
+    For settled rules. A sample of the people, `times` smaller, takes that many times fewer.
+    """
+    if not (cut := most.only(tree)):
+        return tree
+    others = {"all": [rule for rule in tree.get("all", []) if rule is not cut]}
+    where, place = compile_tree(others), most.place_of(cut)
+    before_last = max(1, round(cut["value"]["most"] / times)) - 1
+    statement = (
+        f"SELECT DISTINCT {place.sql}, c.id FROM {source or people_and_devices(project_id)}"
+        f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
+        " ORDER BY 1, 2 OFFSET %s LIMIT 1"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*place.params, project_id, *where.params, before_last])
+        last = cursor.fetchone()
+    return {"all": [*others["all"], most.through(cut, last)]}
+
+
+def nth(contact: Contact, tree: dict[str, Any]) -> int:
+    """Of rules with “at most n people”, the last of whom was drawn: the place of one who is in."""
+    cut = most.only(tree)
+    assert cut
+    where, place = compile_tree(tree), most.place_of(cut)
+    here = Sql(f"SELECT {place.sql}, c.id FROM notifications_contact c WHERE c.id = %s")
+    statement = (
+        f"SELECT count(DISTINCT c.id) FROM {people_and_devices(contact.project_id)}"
+        f" WHERE c.project_id = %s AND {where.sql} AND ({place.sql}, c.id) <= ({here.sql})"
+    )
+    values = [*where.params, *place.params, *place.params, contact.pk]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [contact.project_id, *values])
+        found: int = cursor.fetchone()[0]
+    return found
 
 
 def _tree_sql(tree: dict[str, Any]) -> Sql:
@@ -64,6 +117,8 @@ def _tree_sql(tree: dict[str, Any]) -> Sql:
     if "not" in tree:
         inner = _tree_sql(tree["not"])
         return Sql(f"(NOT {inner.sql})", inner.params)
+    if kind := KINDS.get(tree["field"]):
+        return kind.sql(tree["op"], tree["value"])
     condition = _leaf_sql(tree)
     return Sql(f"COALESCE({condition.sql}, FALSE)", condition.params)
 
@@ -174,7 +229,8 @@ def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> S
         return Sql(f"{number} {COMPARE[op]} %s", [name, name, value])
     if op in LETTERS:
         return _letters_sql(Sql(_of_type("string", typed, text), [name, name]), op, value)
-    # What is no time is simply not before or after one; PostgreSQL takes “20260531” and “now” too.
+    # A text that is not a time is neither before nor after one; PostgreSQL would accept “20260531”
+    # and “now” too.
     parsed = f"CASE WHEN {is_time(text)} THEN {text}::timestamptz END"
     return _time_sql(Sql(_of_type("string", typed, parsed), [name] * 4), op, value)
 
@@ -188,7 +244,7 @@ def _holds_one_of(held: Sql, values: list[Any]) -> Sql:
 
 
 def _of_type(kind: str, typed: str, then: str) -> str:
-    """What an attribute is, if it is of this type; no other is taken for it."""
+    """The attribute's value if it has this type; other types never match."""
     return f"(CASE WHEN jsonb_typeof({typed}) = '{kind}' THEN {then} END)"
 
 
@@ -198,7 +254,9 @@ def is_time(text: str) -> str:
 
 
 def value_of(leaf: dict[str, Any]) -> Sql:
-    """The value a leaf looked at, as text, for “why is this person in?”."""
+    """The value that a rule compared, as text, for “why is this person in?”."""
+    if kind := KINDS.get(leaf["field"]):
+        return kind.seen(leaf["op"], leaf["value"])
     if leaf["field"] == "list":
         return Sql("NULL::text")
     if leaf["field"] in FIELDS:

@@ -1,7 +1,8 @@
-"""What a project's people are really like: their attributes, of which type, with which values.
+"""Which attributes a project's people really have, of which type, with which values.
 
-Read from the newest people only: enough to show what the app sends today, and one page of
-milliseconds however many people there are.
+Read from the newest people, who show what the app sends today, and from people spread over all,
+who show what the others have: some thousands, however many people there are. How many per cent
+have something is estimated from those who are spread.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from campaigns.audiences.rules import FIELDS
 from campaigns.audiences.selection import folded, is_time
 from notifications.postgres.budget import TooSlow, within
 
-PEOPLE_READ = 10_000
+PEOPLE_READ = 10_000  # of the newest, and again of those spread over all
+STRETCHES = 200  # of ids, from each of which the same number is read
 LOOKING_SECONDS = 2.0
 SUGGESTED = 20
 MOST_ATTRIBUTES = 300
-LONGEST_VALUE = 100  # longer texts are stories, not values one chooses from
+LONGEST_VALUE = 100  # longer texts are not values to choose from
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,23 @@ class Value:
     percent: int
 
 
-NEWEST = """
-(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id DESC LIMIT %s) c
+# Of a project with fewer people than that, everybody. Each stretch is one look into the index of
+# the project's ids: TABLESAMPLE would read the other projects' rows too.
+SAMPLE = """
+(WITH newest AS MATERIALIZED (
+    SELECT * FROM {table} WHERE project_id = {project} ORDER BY id DESC LIMIT {most}
+), known AS (SELECT count(*) < {most} AS whole FROM newest),
+edges AS (
+    SELECT low, (high - low) / {stretches} + 1 AS width FROM
+    (SELECT id AS low FROM {table} WHERE project_id = {project} ORDER BY id LIMIT 1) first,
+    (SELECT id AS high FROM {table} WHERE project_id = {project} ORDER BY id DESC LIMIT 1) last
+)
+SELECT newest.*, whole AS spread FROM newest, known
+UNION ALL
+SELECT one.*, TRUE FROM known, edges, generate_series(0, {stretches} - 1) part, LATERAL (
+    SELECT * FROM {table} WHERE project_id = {project}
+    AND id >= low + width * part AND id < low + width * (part + 1) ORDER BY id LIMIT {each}
+) one WHERE NOT whole)
 """
 AS_TEXT = "(value #>> '{}')"
 TYPE = f"""
@@ -59,10 +76,12 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 def attributes(project_id: int) -> list[Attribute]:
     rows = _looked_up(
-        f"SELECT key, type, count(*), (SELECT count(*) FROM {NEWEST})"
-        f" FROM (SELECT key, {TYPE} AS type FROM {NEWEST}, jsonb_each(c.attributes)"
-        f" WHERE {FILLED}) known GROUP BY key, type ORDER BY count(*) DESC, key",
-        [project_id, PEOPLE_READ, project_id, PEOPLE_READ],
+        f"WITH sample AS MATERIALIZED {_sample(project_id)}"
+        " SELECT key, type, count(*) FILTER (WHERE spread),"
+        " (SELECT count(*) FROM sample WHERE spread)"
+        f" FROM (SELECT key, {TYPE} AS type, spread FROM sample, jsonb_each(attributes)"
+        f" WHERE {FILLED}) known GROUP BY key, type ORDER BY 3 DESC, count(*) DESC, key",
+        [],
     )
     found: dict[str, list[tuple[str, int]]] = {}
     for name, kind, count, _ in rows:
@@ -75,8 +94,45 @@ def attributes(project_id: int) -> list[Attribute]:
     return known[:MOST_ATTRIBUTES]
 
 
+@dataclass(frozen=True)
+class Described:
+    """One attribute: its types, and its values."""
+
+    name: str
+    percent: int
+    types: list[str]  # the most frequent first
+    values: int  # different ones
+    examples: list[Any]  # the most frequent
+
+
+DESCRIBED = f"""
+held AS (
+    SELECT key, {TYPE} AS type, count(*) AS times, count(*) FILTER (WHERE spread) AS among,
+        CASE WHEN length(value::text) <= %s THEN value
+            ELSE to_jsonb(left(value #>> '{{}}', %s) || '…') END AS shown
+    FROM sample, jsonb_each(attributes) WHERE {FILLED} GROUP BY key, type, shown
+),
+ranked AS (SELECT *, row_number() OVER (PARTITION BY key ORDER BY times DESC, shown) FROM held)
+SELECT key, sum(among)::int, (SELECT count(*) FROM sample WHERE spread), count(*),
+    array_agg(DISTINCT type), jsonb_agg(shown ORDER BY times DESC) FILTER (WHERE row_number <= %s)
+FROM ranked GROUP BY key ORDER BY 2 DESC, key LIMIT %s
+"""
+EXAMPLES = 3
+
+
+def described(project_id: int) -> list[Described]:
+    """All attributes of the people; empty if reading them takes too long."""
+    cut = [LONGEST_VALUE, LONGEST_VALUE, EXAMPLES, MOST_ATTRIBUTES]
+    sample = f"WITH sample AS MATERIALIZED {_sample(project_id)},"
+    rows = _looked_up(sample + DESCRIBED, cut)
+    return [
+        Described(name, _percent(times, of), types, values, json.loads(examples))
+        for name, times, of, values, types, examples in rows
+    ]
+
+
 def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
-    """Those of the attributes that no person has; none of them when looking takes too long.
+    """Which of these attributes no person has; none if the search takes too long.
 
     Asks everybody, so ask about names that are not among `attributes` only.
     """
@@ -97,27 +153,35 @@ def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
 
 
 def values(project_id: int, field: str, typed: str = "") -> list[Value]:
-    """The most frequent values of a field that hold what was typed so far."""
+    """The most frequent values of a field that contain the typed text."""
     if field == "external_id":
         return _external_ids(project_id, typed)
     if field in FIELDS and FIELDS[field].kind not in ("text", "version"):
         return []
     source, held, params = _held(field)
     rows = _looked_up(
-        f"WITH newest AS (SELECT * FROM {source} WHERE project_id = %s"
-        " ORDER BY id DESC LIMIT %s)"
-        f" SELECT value, count(*), (SELECT count(*) FROM newest) FROM newest, {held}"
+        f"WITH sample AS MATERIALIZED {_sample(project_id, source)}"
+        " SELECT value, count(*) FILTER (WHERE spread),"
+        f" (SELECT count(*) FROM sample WHERE spread) FROM sample, {held}"
         f" WHERE {FILLED} AND jsonb_typeof(value) <> 'object'"
         " AND length(value #>> '{}') <= %s"
         f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
-        " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
-        [project_id, PEOPLE_READ, *params, LONGEST_VALUE, typed, SUGGESTED],
+        " GROUP BY value ORDER BY 2 DESC, count(*) DESC, value LIMIT %s",
+        [*params, LONGEST_VALUE, typed, SUGGESTED],
     )
     return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
 
 
+def _sample(project_id: int, table: str = "notifications_contact") -> str:
+    """A FROM item: rows of the table, and whether they are `spread` over all of the project."""
+    each = max(1, PEOPLE_READ // STRETCHES)
+    return SAMPLE.format(
+        table=table, project=int(project_id), most=PEOPLE_READ, stretches=STRETCHES, each=each
+    )
+
+
 def _looked_up(statement: str, params: list[Any]) -> list[Any]:
-    """Nothing when it takes too long: what is suggested can be typed as well."""
+    """Nothing if it takes too long: one can type a value without suggestions."""
     with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(statement, params)
         rows: list[Any] = cursor.fetchall()
@@ -155,7 +219,7 @@ def _like(text: str) -> str:
 
 
 def _percent(count: int, of: int) -> int:
-    """Never 0 for somebody, nor 100 when somebody is missing."""
+    """Never 0 if somebody has it, nor 100 if somebody lacks it."""
     if count >= of:
         return 100
     return min(99, max(1, round(100 * count / of)))

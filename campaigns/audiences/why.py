@@ -1,7 +1,9 @@
-"""Is this person in, and why? The tree of rules with ticks, and the rules that decided it."""
+"""Is this person in, and why? The tree of rules with ticks, and the rules that decided it. And if
+nobody is in: the rule that excludes everybody."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,23 +11,52 @@ from django.db import connection
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
+from campaigns.audiences import selection
 from campaigns.audiences.bounds import leaves
+from campaigns.audiences.happened import most
+from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import field_of
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree, value_of
+from campaigns.audiences.seen import policy
+from campaigns.audiences.selection import (
+    compile_tree,
+    drawn,
+    joined,
+    people_and_devices,
+    value_of,
+)
+from campaigns.audiences.settled.settling import settled
 from campaigns.audiences.words import clause
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.postgres.budget import TooSlow, within
 from notifications.values.moments import short
+from notifications.values.plain import NOTHING, plainly
+
+PLACE_SECONDS = 0.5  # nice to know; the answer does not need it
 
 
 @dataclass(frozen=True)
 class Node:
-    """One rule, or a group of them: whether it holds, and what it saw."""
+    """One rule, or a group of them: whether it holds, and what it saw: a value, or words."""
 
     said: str
     holds: bool
     seen: str | None = None
+    told: str = ""
     inner: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A device of the person: whether it is selected, or fits and was not seen for too long."""
+
+    device: Device
+    fits: bool
+    unseen: bool
+
+    @property
+    def selected(self) -> bool:
+        return self.fits and not self.unseen
 
 
 @dataclass(frozen=True)
@@ -33,7 +64,7 @@ class InOrOut:
     contact: Contact
     tree: Node
     because: list[Node]
-    devices: list[tuple[Device, bool]]
+    devices: list[Judged]
 
     @property
     def is_in(self) -> bool:
@@ -41,36 +72,50 @@ class InOrOut:
 
     @property
     def selected(self) -> int:
-        return sum(chosen for device, chosen in self.devices)
+        return sum(judged.selected for judged in self.devices)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether a device is left out because nobody has seen it for long."""
+        return any(judged.unseen for judged in self.devices)
 
     @property
     def whole_tree(self) -> bool:
-        """Whether there is more to see than what decided."""
+        """Whether there are more rules than those that decided."""
         return len(self.tree.inner) > 1 or any(node.inner for node in self.tree.inner)
 
 
 def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
-    explained = explain(contact, tree)
+    meant = _meant(contact, tree)
+    explained = _judged(contact, meant)
     return InOrOut(
         contact=contact,
         tree=_node(explained, contact),
         because=[_node(node, contact) for node in _deciding(explained)],
-        devices=selected_devices(contact, tree),
+        devices=_selected_devices(contact, meant),
     )
 
 
-def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[tuple[Device, bool]]:
-    """The person's devices, and which of them the rules select."""
-    where = compile_tree(tree)
+def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[Judged]:
+    """The person's devices, which of them the rules select, and which are left out as unseen."""
+    return _selected_devices(contact, _meant(contact, tree))
+
+
+def _meant(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
+    return drawn(contact.project_id, settled(contact.project_id, tree))
+
+
+def _selected_devices(contact: Contact, meant: dict[str, Any]) -> list[Judged]:
+    where, since = compile_tree(meant), policy.seen_since(contact.project_id)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT d.id, {where.sql} FROM {PEOPLE_AND_DEVICES}"
+            f"SELECT d.id, {where.sql}, NOT ({policy.fresh(since)}) FROM {joined(None)}"
             " WHERE c.id = %s AND d.id IS NOT NULL",
             [*where.params, contact.pk],
         )
-        verdicts = dict(cursor.fetchall())
+        verdicts = {row[0]: row[1:] for row in cursor.fetchall()}
     devices = Device.objects.filter(pk__in=verdicts).order_by("-last_seen_at")
-    return [(device, verdicts[device.pk]) for device in devices]
+    return [Judged(device, *verdicts[device.pk]) for device in devices]
 
 
 def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +125,27 @@ def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
     the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist when
     somebody erased them meanwhile.
     """
-    return _explained(tree, iter(_holds(contact, tree)))
+    meant = _meant(contact, tree)
+    return _as_saved(_judged(contact, meant))
+
+
+def _judged(contact: Contact, meant: dict[str, Any]) -> dict[str, Any]:
+    explained = _explained(meant, iter(_holds(contact, meant)))
+    if cut := most.only(explained):
+        cut["seen"] = _place(contact, meant, explained, cut)
+    return explained
+
+
+def _place(
+    contact: Contact, meant: dict[str, Any], explained: dict[str, Any], cut: dict[str, Any]
+) -> str:
+    others = [node for node in explained.get("all", ()) if node is not cut]
+    if not all(node["holds"] for node in others):
+        return _("not among those the other rules find")
+    nth = None
+    with suppress(TooSlow), within(seconds=PLACE_SECONDS):
+        nth = selection.nth(contact, meant) if cut["holds"] else None
+    return most.seen(cut, nth)
 
 
 def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
@@ -91,7 +156,7 @@ def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
     params = [param for part in asked for param in part.params]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {columns} FROM {PEOPLE_AND_DEVICES} WHERE c.id = %s"
+            f"SELECT {columns} FROM {people_and_devices(contact.project_id)} WHERE c.id = %s"
             " ORDER BY 1 DESC, d.last_seen_at DESC NULLS LAST LIMIT 1",
             [*params, contact.pk],
         )
@@ -111,6 +176,18 @@ def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
         return {"not": node, "holds": not node["holds"]}
     holds, seen = next(verdicts)
     return {**tree, "holds": holds, "seen": seen}
+
+
+def _as_saved(node: dict[str, Any]) -> dict[str, Any]:
+    """Without what was found out for asking: the rule that whoever wrote it knows."""
+    if "not" in node:
+        return {**node, "not": _as_saved(node["not"])}
+    if word := next((word for word in ("all", "any") if word in node), None):
+        return {**node, word: [_as_saved(inner) for inner in node[word]]}
+    kind = KINDS.get(node["field"])
+    if kind is None or not kind.kept:
+        return node
+    return {**node, "value": {k: v for k, v in node["value"].items() if k not in kind.kept}}
 
 
 def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -161,6 +238,9 @@ def _group(kind: str, group: dict[str, Any], holds: bool, contact: Contact) -> N
 
 def _leaf(node: dict[str, Any], leaf: dict[str, Any], contact: Contact) -> Node:
     said = clause(node, project_id=contact.project_id)
+    if kind := KINDS.get(leaf["field"]):
+        seen, zone = leaf["seen"], contact.project.timezone
+        return Node(said, node["holds"], told=kind.shown(seen, zone) if seen is not None else "")
     return Node(said, node["holds"], _seen(leaf, contact))
 
 
@@ -169,6 +249,60 @@ def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:
     if leaf["field"] == "list":
         return None
     seen = leaf["seen"] or ""
+    held = contact.attributes.get(leaf["field"].partition(".")[2])
+    if isinstance(held, list | dict | bool):  # PostgreSQL's text of it has brackets and quotes
+        return plainly(held) if held not in NOTHING else _("empty")
     if field_of(leaf["field"]).kind != "time" or not (moment := parse_datetime(seen)):
         return str(seen)
     return short(moment, contact.project.timezone)
+
+
+# --- Nobody ---------------------------------------------------------------------------------------
+
+MOST_JUDGED = 10  # rules; of more, nobody reads which
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """The rule after which nobody is left; `alone`: nobody fits it whatever the others say."""
+
+    said: str
+    alone: bool
+
+
+def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
+    """Of rules that nobody fits, those that alone fit nobody; else the first that takes away whom
+    the ones before it left. Everybody is looked at once, however many rules there are."""
+    rules = _together(tree)
+    if not 1 < len(rules) <= MOST_JUDGED:
+        return []
+    alone, left = _somebody(project_id, rules)
+    found = [(rule, True) for rule, fits in zip(rules, alone, strict=True) if not fits]
+    found = found or [(rule, False) for rule, stays in zip(rules, left, strict=True) if not stays]
+    most = len(rules) if found[0][1] else 1
+    return [Emptied(clause(rule, project_id=project_id), alone) for rule, alone in found[:most]]
+
+
+def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules that must hold, all of them: “none of these” is each of them turned round."""
+    if "all" in tree:
+        return list(tree["all"])
+    if "not" in tree and "any" in tree["not"]:
+        return [{"not": rule} for rule in tree["not"]["any"]]
+    return [tree]
+
+
+def _somebody(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
+    """Does anybody fit each of them; and all of them up to it?"""
+    asked = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
+    fits = [f"fits[{number}]" for number in range(1, len(asked) + 1)]
+    upto = [" AND ".join(fits[:number]) for number in range(1, len(asked) + 1)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {', '.join(f'COALESCE(bool_or({one}), FALSE)' for one in [*fits, *upto])}"
+            f" FROM (SELECT ARRAY[{', '.join(one.sql for one in asked)}] AS fits"
+            f" FROM {people_and_devices(project_id)} WHERE c.project_id = %s) judged",
+            [*(param for one in asked for param in one.params), project_id],
+        )
+        row = cursor.fetchone()
+    return list(row[: len(asked)]), list(row[len(asked) :])

@@ -10,27 +10,22 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import AS_WRITTEN, Bounds
 from campaigns.audiences.durations import parse_duration
-from campaigns.audiences.rules import lists_named, problems
+from campaigns.audiences.happened.event import COMPARED
+from campaigns.audiences.happened.kind import Names
+from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.happened.naming import looked_up
+from campaigns.audiences.rules import named_in, problems
 from notifications.values.moments import in_words
 
 SAID = {
-    "eq": gettext_lazy("{field} is {value}"),
-    "ne": gettext_lazy("{field} is not {value}"),
-    "in": gettext_lazy("{field} is one of {value}"),
-    "not_in": gettext_lazy("{field} is none of {value}"),
-    "gt": gettext_lazy("{field} is more than {value}"),
-    "gte": gettext_lazy("{field} is at least {value}"),
-    "lt": gettext_lazy("{field} is less than {value}"),
-    "lte": gettext_lazy("{field} is at most {value}"),
+    **COMPARED,
     "contains": gettext_lazy("{field} contains {value}"),
     "starts_with": gettext_lazy("{field} starts with {value}"),
     "has": gettext_lazy("{field} has {value}"),
     "has_any": gettext_lazy("{field} has one of {value}"),
     "has_none": gettext_lazy("{field} has none of {value}"),
-    "exists": gettext_lazy("{field} is known"),
-    "not_exists": gettext_lazy("{field} is not known"),
     "before": gettext_lazy("{field} is before {value}"),
     "after": gettext_lazy("{field} is after {value}"),
     "within_last": gettext_lazy("{field} is within the last {value}"),
@@ -60,6 +55,7 @@ FIELDS = {
     "locale": gettext_lazy("locale"),
     "timezone": gettext_lazy("time zone"),
     "created_at": gettext_lazy("first seen"),
+    "person_seen_at": gettext_lazy("person last seen"),
     "platform": gettext_lazy("platform"),
     "app_version": gettext_lazy("app version"),
     "last_seen_at": gettext_lazy("device last seen"),
@@ -68,32 +64,29 @@ FIELDS = {
 SHOWN_VALUES = 6
 
 
-Names = dict[int, str]
+def sentence(
+    tree: Any, *, project_id: int, names: Names | None = None, bounds: Bounds = AS_WRITTEN
+) -> str:
+    """The whole tree; names of lists and others are looked up once, or were for many trees."""
+    return broken(tree, bounds) or clause(tree, project_id=project_id, names=names)
 
 
-def sentence(tree: Any, *, project_id: int, lists: Names | None = None) -> str:
-    """The whole tree; names of static lists are looked up once, or were for many trees."""
-    return broken(tree) or clause(tree, project_id=project_id, lists=lists)
-
-
-def broken(tree: Any) -> str:
+def broken(tree: Any, bounds: Bounds = AS_WRITTEN) -> str:
     """That these are no rules, and why; empty when they are."""
-    wrong = problems(tree)[:1]
-    said = _("These rules do not work any more ({problem})")
+    wrong = problems(tree, bounds)[:1]
+    said = _("These rules no longer work ({problem})")
     return said.format(problem=str(wrong[0]).rstrip(".")) if wrong else ""
 
 
-def clause(tree: dict[str, Any], *, project_id: int, lists: Names | None = None) -> str:
+def clause(tree: dict[str, Any], *, project_id: int, names: Names | None = None) -> str:
     """Of a tree, or a part of one, that is in order."""
-    names = names_of_lists(tree, project_id=project_id) if lists is None else lists
-    return _said(tree, names, outermost=True)
+    found = names_in(tree, project_id=project_id) if names is None else names
+    return _said(tree, found, outermost=True)
 
 
-def names_of_lists(*trees: Any, project_id: int) -> Names:
-    """What the static lists in these rules are called."""
-    asked: set[int] = set().union(*map(lists_named, trees))
-    found = Audience.objects.filter(project=project_id, pk__in=asked) if asked else ()
-    return {row.pk: row.name for row in found}
+def names_in(*trees: Any, project_id: int) -> Names:
+    """What the static lists, audiences, campaigns and runs in these rules are called."""
+    return looked_up(project_id, {one for tree in trees for one in named_in(tree)})
 
 
 def label_of(field: str) -> str:
@@ -101,19 +94,19 @@ def label_of(field: str) -> str:
     return str(FIELDS.get(field) or name.replace("_", " "))
 
 
-def _said(tree: dict[str, Any], lists: Names, *, outermost: bool = False) -> str:
+def _said(tree: dict[str, Any], names: Names, *, outermost: bool = False) -> str:
     joined = (("all", _("{} and {}"), _("everyone")), ("any", _("{} or {}"), _("nobody")))
     for word, joiner, empty in joined:
         if word in tree:
-            parts = [_said(inner, lists) for inner in tree[word]]
+            parts = [_said(inner, names) for inner in tree[word]]
             text = _joined(parts, joiner) or empty
             return text if outermost or len(parts) < 2 else f"({text})"
     if "not" not in tree:
-        return _leaf(tree, lists)
+        return _leaf(tree, names)
     inner = tree["not"]
     if "field" in inner:
-        return _leaf(inner, lists, turned=True)
-    return _("not {rules}").format(rules=_said(inner, lists))
+        return _leaf(inner, names, turned=True)
+    return _("not {rules}").format(rules=_said(inner, names))
 
 
 def _joined(parts: list[str], joiner: str) -> str:
@@ -123,14 +116,16 @@ def _joined(parts: list[str], joiner: str) -> str:
     return whole
 
 
-def _leaf(leaf: dict[str, Any], lists: Names, *, turned: bool = False) -> str:
+def _leaf(leaf: dict[str, Any], names: Names, *, turned: bool = False) -> str:
     name, op = leaf["field"], leaf["op"]
+    if kind := KINDS.get(name):
+        return kind.words(kind.ops[op] if turned else op, leaf["value"], names)
     if name == "list":
-        unnamed = _("list {id}")
-        names = [f"“{lists.get(pk) or unnamed.format(id=pk)}”" for pk in _values(leaf)]
+        unnamed = _("“list {id}”")
+        called = [names.get(("audience", pk)) or unnamed.format(id=pk) for pk in _values(leaf)]
         off = (op in ("ne", "not_in")) != turned
         where = _("is not on the list {names}") if off else _("is on the list {names}")
-        return where.format(names=_joined(names, _("{} or {}")))
+        return where.format(names=_joined(called, _("{} or {}")))
     pattern = str((TURNED if turned else SAID)[op])
     return pattern.format(field=label_of(name), value=_value(op, leaf.get("value")))
 

@@ -131,7 +131,7 @@ def test_a_rule_selects_whom_it_describes(
 
 
 @pytest.mark.parametrize("value", [20260531, "20260531", "2026", 2026, "now", ["2026-05-31"], "x"])
-def test_what_only_looks_like_a_date_is_neither_before_nor_after_one(
+def test_a_text_that_only_looks_like_a_date_is_neither_before_nor_after_one(
     project: Project, value: Any
 ) -> None:
     make_contact(project, external_id="odd", attributes={"joined": value})
@@ -192,11 +192,11 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
     [
         (None, "rules: must be an object"),
         ({"all": {}}, "rules.all: must be a list"),
-        ({"all": [], "any": []}, "unknown key “all”"),
+        ({"all": [], "any": []}, "use one of all, any and not"),
         ({"all": [leaf("atributes.plan", "eq", "x")]}, "rules.all[0].field: unknown field"),
         (leaf("attributes.a; DROP TABLE", "eq", "x"), "A name starts with a letter"),
-        (leaf("attributes.plan", "regex", "x"), "“regex” does not fit"),
-        (leaf("platform", "gt", "x"), "does not fit platform"),
+        (leaf("attributes.plan", "regex", "x"), "“regex” cannot be used with"),
+        (leaf("platform", "gt", "x"), "cannot be used with platform"),
         (leaf("attributes.age", "gt", "36"), "must be a number"),
         (leaf("app_version", "gt", ".5"), "a version such as 4.10.1"),
         (leaf("attributes.age", "gt", float("nan")), "must be a number"),
@@ -207,7 +207,7 @@ def test_explaining_looks_at_one_device_as_a_launch_does(
         (leaf("attributes.tags", "has_none", ["x"] * 1_001), "a list of 1 to 1,000"),
         (leaf("attributes.tags", "has_any", "x"), "a list of 1 to"),
         (leaf("attributes.tags", "has", ["x"]), "must be a text, number or true/false"),
-        (leaf("locale", "has", "ko"), "“has” does not fit locale"),
+        (leaf("locale", "has", "ko"), "“has” cannot be used with locale"),
         (leaf("attributes.plan", "eq", {}), "must be a text, number or true/false"),
         (leaf("attributes.plan", "eq", "a\x00b"), "ordinary characters"),
         (leaf("attributes.plan", "eq", "\ud800"), "ordinary characters"),

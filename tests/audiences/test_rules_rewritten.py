@@ -58,26 +58,26 @@ def selected(project: Project, tree: dict[str, Any]) -> set[str]:
     return {contact.external_id for contact in selection.sample(project.pk, tree)}
 
 
-def test_where_people_hold_lists_contains_becomes_has(project: Project) -> None:
+def test_contains_becomes_has_where_people_hold_lists(project: Project) -> None:
     tree = rewritten(project, {"not": {"all": [contains("likes", "sport")]}})
     assert tree == {"not": {"all": [has("likes", "sport")]}}
     assert selected(project, tree) == {"other", "text"}
 
 
-def test_where_people_hold_texts_nothing_changes(project: Project) -> None:
+def test_a_rule_stays_unchanged_where_people_hold_texts(project: Project) -> None:
     tree = {"all": [contains("city", "eou"), {"field": "locale", "op": "contains", "value": "e"}]}
     assert rewritten(project, tree) == tree
     assert not AuditEntry.objects.exists()
 
 
-def test_where_some_hold_a_list_and_some_a_text_both_are_asked(project: Project) -> None:
+def test_both_operators_are_used_where_some_hold_a_list_and_some_a_text(project: Project) -> None:
     both = [contains("both", "sport"), has("both", "sport")]
     tree = rewritten(project, {"all": [contains("both", "sport")]})
     assert tree == {"all": [{"any": both}]}
     assert selected(project, tree) == {"list", "text"}
 
 
-def test_in_a_group_of_any_no_level_is_added(project: Project) -> None:
+def test_a_rewritten_rule_in_an_any_group_adds_no_level(project: Project) -> None:
     deep: dict[str, Any] = {"any": [contains("both", "sport")]}
     for _ in range(4):
         deep = {"all": [deep]}
@@ -85,7 +85,7 @@ def test_in_a_group_of_any_no_level_is_added(project: Project) -> None:
     assert selected(project, tree) == {"list", "text"}
 
 
-def test_at_the_limit_of_depth_what_is_frozen_goes_on_and_an_audience_says_where(
+def test_a_frozen_run_at_the_limit_of_depth_goes_on_and_an_audience_says_where(
     project: Project,
 ) -> None:
     deep = contains("both", "sport")
@@ -101,7 +101,7 @@ def test_at_the_limit_of_depth_what_is_frozen_goes_on_and_an_audience_says_where
         row.clean()
 
 
-def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project: Project) -> None:
+def test_a_frozen_run_goes_on_though_it_has_twice_as_many_rules_now(project: Project) -> None:
     row = make_audience(project, rules={"any": [contains("both", "sport")] * 60})
     run = control.launch(make_campaign(project, audience=row), by="x", now=timezone.now())
     migrate()
@@ -113,7 +113,7 @@ def test_what_is_frozen_goes_on_though_there_are_twice_as_many_rules_now(project
     assert {one.external_id for one in selection.sample(project.pk, run.rules)} == {"list", "text"}
 
 
-def test_what_nobody_has_yet_is_asked_both_ways(project: Project) -> None:
+def test_a_value_that_nobody_has_yet_is_asked_for_both_ways(project: Project) -> None:
     tree = rewritten(project, {"any": [contains("tags", "new")]})
     assert tree == {"any": [contains("tags", "new"), has("tags", "new")]}
 
@@ -127,7 +127,9 @@ def test_a_value_is_asked_as_the_lists_spell_it(project: Project) -> None:
     assert (teams["value"][0], sorted(teams["value"])) == ("blue", ["BLUE", "Blue", "blue"])
 
 
-def test_everybody_is_not_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_upgrade_does_not_wait_until_everybody_is_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slow = upgrade.KINDS.replace("WHERE", "WHERE pg_sleep(1) IS NOT NULL AND")
     monkeypatch.setattr(upgrade, "KINDS", slow)
     monkeypatch.setattr(upgrade, "MOST_SECONDS", 0.01)

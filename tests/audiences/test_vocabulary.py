@@ -52,7 +52,7 @@ def test_values_are_suggested_by_how_many_have_them_and_keep_their_type(project:
     assert sorted(map(repr, exact)) == ["'5'", "5", "True"]
 
 
-def test_of_a_list_each_entry_is_suggested(project: Project) -> None:
+def test_each_entry_of_a_list_is_suggested(project: Project) -> None:
     people(project, {"likes": ["tea", "milk"]}, {"likes": ["tea"]}, {})
     assert [one.exact for one in vocabulary.values(project.pk, "attributes.likes")] == [
         "tea",
@@ -60,7 +60,7 @@ def test_of_a_list_each_entry_is_suggested(project: Project) -> None:
     ]
 
 
-def test_what_was_typed_so_far_narrows_the_suggestions(project: Project) -> None:
+def test_the_typed_text_narrows_the_suggestions(project: Project) -> None:
     people(project, {"city": "Seoul"}, {"city": "Busan"}, {"city": "100%"})
     assert [v.exact for v in vocabulary.values(project.pk, "attributes.city", "seo")] == ["Seoul"]
     assert [v.exact for v in vocabulary.values(project.pk, "attributes.city", "%")] == ["100%"]
@@ -81,3 +81,15 @@ def test_an_attribute_nobody_has_is_told_from_a_rare_one(project: Project) -> No
     people(project, {"rare": "x"}, {"empty": ""})
     people(make_project(), {"tier": "theirs"})
     assert vocabulary.nowhere(project.pk, ["rare", "empty", "tier"]) == ["empty", "tier"]
+
+
+def test_an_attribute_of_older_people_only_is_known_after_a_big_import(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "PEOPLE_READ", 10)
+    people(project, *[{"plan": "pro"}] * 30, *[{"city": "Seoul"}] * 30)
+    found = {one.name: one.percent for one in vocabulary.attributes(project.pk)}
+    assert found == {"plan": 50, "city": 50}
+    shown = {one.name: one.percent for one in vocabulary.described(project.pk)}
+    assert shown == {"plan": 50, "city": 50}
+    assert vocabulary.values(project.pk, "attributes.plan") == [Value("pro", 50)]

@@ -1,0 +1,139 @@
+"""The outcomes of a run, as rules that find these people: for lists, and for “send to the rest”."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from campaigns.audiences.happened.past import FIELD, missing
+from campaigns.audiences.selection import people_and_devices
+from campaigns.runs.run import Run
+from notifications.people.consent import standing
+from notifications.postgres.budget import TooSlow, within
+
+COUNTING_SECONDS = 2.0
+
+
+def of_run(run: Run, outcome: str, **more: str) -> dict[str, Any]:
+    """People with this outcome on any of their devices; `not_reached`: accepted on none."""
+    return _rule(run, "was", outcome, **more)
+
+
+def rest(run: Run, *, with_unknown: bool) -> dict[str, Any]:
+    """Those who certainly did not get it; those with an unknown outcome may have got it."""
+    reached = [_rule(run, "was", "not_reached")]
+    surely = [] if with_unknown else [_rule(run, "was_not", "unknown")]
+    return {"all": [*reached, *surely]}
+
+
+def _rule(run: Run, op: str, outcome: str, **more: str) -> dict[str, Any]:
+    return {"field": FIELD, "op": op, "value": {"outcome": outcome, "run": run.pk, **more}}
+
+
+def count_rest(run: Run) -> tuple[int, int] | None:
+    """How many people were accepted on no device, and how many of them may still have got it; None
+    if counting takes too long. Includes people erased since."""
+    try:
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*), count(*) FILTER (WHERE unknown) FROM ("
+                " SELECT bool_or(x.status = 'unknown') AS unknown FROM campaigns_recipient r"
+                " LEFT JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq"
+                " WHERE r.run_id = %s GROUP BY r.contact_id"
+                " HAVING bool_or(x.status = 'accepted') IS NOT TRUE) person",
+                [run.pk, run.pk],
+            )
+            people, unknown = cursor.fetchone()
+            return people, unknown
+    except TooSlow:
+        return None
+
+
+@dataclass(frozen=True)
+class Reachable:
+    """How many of the rest a new campaign would be sent to now, and why not to the others."""
+
+    people: int
+    unknown: int  # those of them who may have got it
+    kept_back: dict[str, int]  # by reason: suppressed, unsubscribed, no_device
+
+
+# The same devices as in the selection: retired ones, and those unseen for too long, do not count.
+REACHABLE = """
+WITH rest AS (
+    SELECT r.contact_id, COALESCE(bool_or(x.status = 'unknown'), FALSE) AS unknown
+    FROM campaigns_recipient r
+    LEFT JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
+    WHERE r.run_id = %(run)s
+    GROUP BY r.contact_id HAVING bool_or(x.status = 'accepted') IS NOT TRUE
+), judged AS (
+    SELECT c.id, rest.unknown, {out} AS out, count(d.id) AS devices
+    FROM {source} {standing} JOIN rest ON rest.contact_id = c.id
+    GROUP BY c.id, rest.unknown, 3
+)
+SELECT CASE WHEN out = '' AND devices = 0 THEN 'no_device' ELSE out END, unknown, count(*)
+FROM judged GROUP BY 1, 2
+"""
+
+
+def reachable(run: Run) -> Reachable | None:
+    """Who of the rest a campaign would reach now; None if counting takes too long."""
+    statement = REACHABLE.format(
+        out=standing.out(), source=people_and_devices(run.project_id), standing=standing.JOIN
+    )
+    try:
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(statement, {**run.campaign.asks, "run": run.pk})
+            rows = cursor.fetchall()
+    except TooSlow:
+        return None
+    kept_back: dict[str, int] = {}
+    for why, _unknown, people in rows:
+        kept_back[why] = kept_back.get(why, 0) + people
+    unknown = sum(people for why, maybe, people in rows if not why and maybe)
+    return Reachable(kept_back.pop("", 0), unknown, kept_back)
+
+
+MOST_VARIABLES = 20
+
+
+def reasons_of(run: Run) -> list[tuple[str, str]]:
+    """The reasons of the recipients, each with its outcome."""
+    with connection.cursor() as cursor:
+        cursor.execute(REASONS, {"run": run.pk})
+        return [(status, reason) for status, reason in cursor.fetchall()]
+
+
+# The chunks' sums have the reasons; the rows of one such chunk give the outcome of each.
+REASONS = """
+SELECT DISTINCT x.status, asked.reason
+FROM (
+    SELECT DISTINCT jsonb_object_keys(reasons) AS reason
+    FROM campaigns_chunk WHERE run_id = %(run)s
+) asked
+CROSS JOIN LATERAL (
+    SELECT first_seq, last_seq FROM campaigns_chunk
+    WHERE run_id = %(run)s AND reasons ? asked.reason LIMIT 1
+) k
+JOIN campaigns_delivery x
+    ON x.run_id = %(run)s AND x.seq BETWEEN k.first_seq AND k.last_seq AND x.reason = asked.reason
+ORDER BY 1, 2
+"""
+
+
+def variables_missing(run: Run) -> list[str]:
+    """Which missing values people were skipped for; none if the search takes too long."""
+    pattern = missing("%")
+    try:
+        with within(seconds=COUNTING_SECONDS / 2), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT split_part(detail, %s, 2) FROM campaigns_delivery"
+                " WHERE run_id = %s AND status = 'skipped' AND reason = 'missing_value'"
+                " AND detail LIKE %s GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT %s",
+                ["'", run.pk, pattern, MOST_VARIABLES],
+            )
+            return [row[0] for row in cursor.fetchall()]
+    except TooSlow:
+        return []

@@ -1,0 +1,80 @@
+"""Sizes: audiences that somebody looks at or uses are counted in the background, a few at a time.
+
+A count is exact where that is quick, else an estimate of a sample; and of one audience no more than
+one a day is tried. If the process dies here: the next of them are counted with the next tick.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import redis
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.db.models import F, Q
+from django.db.models.fields.json import KeyTextTransform
+
+from campaigns.audiences import reach
+from campaigns.audiences.audience import Audience
+from notifications.postgres.budget import TooSlow
+
+log = logging.getLogger(__name__)
+
+SECONDS = 5.0  # of one tick; none is begun later
+OLD = timedelta(days=1)
+LATELY = timedelta(days=7)
+ASKED = 2_000  # audiences of which one tick asks whether anybody looks at them
+
+
+def looked_at(audience_ids: Iterable[int]) -> None:
+    """Somebody has them on the screen. Without Redis they are just not counted."""
+    marks = {_looked(pk): True for pk in audience_ids}
+    with suppress(redis.RedisError):
+        cache.set_many(marks, timeout=round(LATELY.total_seconds()))
+
+
+def count_some(*, now: datetime) -> int:
+    """How many were counted."""
+    ends, counted = time.monotonic() + SECONDS, 0
+    try:
+        for audience in _due(now):
+            if time.monotonic() >= ends:
+                break
+            # Two ticks do not count the same, and what cannot be counted is tried once a day.
+            if cache.add(f"audience-tried-{audience.pk}", True, round(OLD.total_seconds())):
+                counted += _count(audience, now)
+    except redis.RedisError as error:
+        log.warning("no audience is counted: %s", error)
+    return counted
+
+
+def _count(audience: Audience, now: datetime) -> bool:
+    rules = audience.effective_rules
+    try:
+        audience.keep_size(reach.quick(audience.project_id, rules), rules, now)
+    except (ValidationError, TooSlow) as error:
+        log.warning("audience=%s cannot be counted: %s", audience.pk, error)
+        return False
+    return True
+
+
+def _due(now: datetime) -> list[Audience]:
+    """The oldest count first; of these, what a campaign used lately, or somebody looked at."""
+    at = KeyTextTransform("at", "size")
+    whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)
+    old = whole.filter(Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat()))
+    found = list(old.order_by(F("counted_at").asc(nulls_first=True), "pk")[:ASKED])
+    seen = cache.get_many([_looked(one.pk) for one in found])
+    lately = now - LATELY
+    by_campaign = Q(campaigns__updated_at__gte=lately) | Q(campaigns__runs__started_at__gte=lately)
+    these = Audience.objects.filter(by_campaign, pk__in=[one.pk for one in found])
+    used = set(these.values_list("pk", flat=True))
+    return [one for one in found if one.pk in used or _looked(one.pk) in seen]
+
+
+def _looked(audience_id: int) -> str:
+    return f"audience-looked-{audience_id}"

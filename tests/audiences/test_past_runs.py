@@ -1,0 +1,358 @@
+"""Rules on what people got: SQL, a freeze and the explanation agree with a few lines of Python."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from campaigns.audiences import audience, reach, selection, why, words
+from campaigns.audiences.happened import past
+from campaigns.audiences.settled import runs_meant
+from campaigns.audiences.settled.part import answered
+from campaigns.audiences.settled.settling import settled
+from campaigns.engine import engine, forgetting
+from campaigns.planning.launch_check import doubts
+from campaigns.runs import ledger
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_project,
+    make_run,
+)
+
+NOW = timezone.now()
+ENDS = [
+    ("accepted", ""),
+    ("rejected", "unregistered"),
+    ("skipped", "missing_value"),
+    ("skipped", "expired"),
+    ("unknown", "unanswered"),
+    None,  # nobody has looked at it yet
+]
+
+
+@dataclass
+class Past:
+    """A small world: who was in which run, and how it ended on each of their devices."""
+
+    project: Project
+    people: list[Contact]
+    devices: dict[int, list[int]]
+    campaign_of: dict[int, int] = field(default_factory=dict)
+    days_ago: dict[int, int] = field(default_factory=dict)
+    ends: dict[tuple[int, int], list[Any]] = field(default_factory=dict)  # of run and person
+
+    def add_run(self, campaign_id: int, *, days_ago: int, ends: list[list[Any]]) -> int:
+        """`ends`: of each person, of each device; nothing for who was not in it."""
+        began = NOW - timedelta(days=days_ago)
+        run = Run.objects.create(
+            project=self.project, campaign_id=campaign_id, occurrence=f"day {days_ago}",
+            state="finished", finished_at=began, started_at=began, scheduled_at=began, content={},
+            rules={"all": []}, on_unknown="hold", ttl_seconds=60, max_lateness_seconds=60,
+            launched_by="test", planned=0, people=0,
+        )  # fmt: skip
+        self._write(run, ends)
+        self.campaign_of[run.pk], self.days_ago[run.pk] = campaign_id, days_ago
+        return run.pk
+
+    def _write(self, run: Run, ends: list[list[Any]]) -> None:
+        for table in ("campaigns_recipient", "campaigns_delivery"):
+            ledger.detached_partition(table, run.pk)
+            ledger.attach_partition(table, run.pk)
+        ledger.index_people("campaigns_recipient", run.pk)
+        seq = 0
+        for person, ended in zip(self.people, ends, strict=True):
+            self.ends[run.pk, person.pk] = ended
+            for device, end in zip(self.devices[person.pk], ended, strict=False):
+                seq += 1
+                key: dict[str, Any] = {"run_id": run.pk, "seq": seq, "device_id": device}
+                Recipient.objects.create(**key, contact_id=person.pk)
+                if end:
+                    status, reason = end
+                    Delivery.objects.create(**key, status=status, reason=reason, attempt=1, at=NOW)
+
+    def runs(self, value: dict[str, Any]) -> list[int]:
+        mine = [pk for pk, of in self.campaign_of.items() if value.get("campaign") in (None, of)]
+        if value.get("run") == "last":
+            mine = mine and [max(mine)]
+        elif "run" in value:
+            mine = [pk for pk in mine if pk == value["run"]]
+        days = {"P2D": 2, "P30D": 30}.get(value.get("within", ""), 999)
+        return [pk for pk in mine if self.days_ago[pk] < days]
+
+    def holds(self, person: Contact, op: str, value: dict[str, Any]) -> bool:
+        times = sum(self._ended(pk, person, value) for pk in self.runs(value))
+        often = bool(times >= value.get("at_least", 1))
+        return often == (op == "was")
+
+    def _ended(self, run: int, person: Contact, value: dict[str, Any]) -> bool:
+        ended, outcome = self.ends[run, person.pk], value["outcome"]
+        if outcome == "planned":
+            return bool(ended)
+        if outcome == "not_reached":
+            return bool(ended) and ("accepted", "") not in ended
+        fits = [end for end in ended if end and end[0] == outcome]
+        return any(value.get("reason") in (None, reason) for _status, reason in fits)
+
+
+@pytest.fixture
+def world(db: None) -> Past:
+    """Six people with one device, two, or none; four runs of two campaigns."""
+    project = make_project()
+    people = [make_contact(project, external_id=f"u{n}") for n in range(6)]
+    counts = [1, 1, 1, 2, 2, 0]
+    devices = {
+        one.pk: [make_device(one).pk for _ in range(count)]
+        for one, count in zip(people, counts, strict=True)
+    }
+    found = Past(project, people, devices)
+    spring, summer = make_campaign(project, name="Spring"), make_campaign(project, name="Summer")
+    ok, dead, lack, late, lost, waits = ENDS
+    found.add_run(spring.pk, days_ago=40, ends=[[ok], [dead], [lack], [ok, dead], [lost, late], []])
+    found.add_run(spring.pk, days_ago=10, ends=[[ok], [], [ok], [dead, dead], [waits, ok], []])
+    found.add_run(summer.pk, days_ago=5, ends=[[lost], [ok], [], [late, lack], [ok, ok], []])
+    found.add_run(spring.pk, days_ago=1, ends=[[], [waits], [ok], [waits, waits], [lack, lost], []])
+    return found
+
+
+def rule(op: str = "was", **value: Any) -> dict[str, Any]:
+    return {"field": "run", "op": op, "value": value}
+
+
+def selected(project: Project, tree: dict[str, Any]) -> set[int]:
+    audience.validate_rules(tree, project_id=project.pk)
+    return {one.pk for one in selection.sample(project.pk, tree, size=100)}
+
+
+def asked_together(world: Past, tree: dict[str, Any], people: list[Contact]) -> set[int]:
+    """As a freeze asks, for a part whose people are these; the others are such as have come to own
+    a device of it."""
+    project_id, ids = world.project.pk, [one.pk for one in people]
+    where = selection.compile_tree(answered(settled(project_id, tree), ids[0], ids[-1]))
+    with connection.cursor() as cursor:
+        source = selection.people_and_devices(project_id)
+        cursor.execute(
+            f"SELECT DISTINCT c.id FROM {source} WHERE c.project_id = %s AND {where.sql}",
+            [project_id, *where.params],
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
+@st.composite
+def values(draw: Any) -> dict[str, Any]:
+    """Runs and campaigns by their place: 0 is the first one of the world."""
+    value: dict[str, Any] = {"outcome": draw(st.sampled_from(sorted(past.OUTCOMES)))}
+    if value["outcome"] in past.WITH_REASON and draw(st.booleans()):
+        reasons = ["unregistered", "missing_value", "expired", "unanswered"]
+        value["reason"] = draw(st.sampled_from(reasons))
+    scope = draw(st.sampled_from(["any", "campaign", "run", "last", "last of campaign"]))
+    if "campaign" in scope:
+        value["campaign"] = draw(st.integers(0, 1))
+    if scope == "run":
+        value["run"] = draw(st.integers(0, 3))
+    elif "last" in scope:
+        value["run"] = "last"
+    if draw(st.booleans()):
+        value["within"] = draw(st.sampled_from(["P2D", "P30D"]))
+    if "run" not in value and draw(st.booleans()):
+        value["at_least"] = draw(st.integers(1, 3))
+    return value
+
+
+def placed(world: Past, value: dict[str, Any]) -> dict[str, Any]:
+    runs, campaigns = sorted(world.campaign_of), sorted({*world.campaign_of.values()})
+    ids: dict[str, Any] = {}
+    if "campaign" in value:
+        ids["campaign"] = campaigns[value["campaign"]]
+    if "run" in value:
+        ids["run"] = value["run"] if value["run"] == "last" else runs[value["run"]]
+    return {**value, **ids}
+
+
+leaves = st.tuples(st.sampled_from(["was", "was_not"]), values())
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=120
+)
+@given(given_leaves=st.lists(leaves, min_size=1, max_size=3), word=st.sampled_from(["all", "any"]))
+def test_postgresql_finds_whom_the_past_describes(
+    django_db_blocker: Any, world: Past, given_leaves: Any, word: str
+) -> None:
+    with django_db_blocker.unblock(), transaction.atomic():
+        asked = [(op, placed(world, value)) for op, value in given_leaves]
+        tree = {word: [rule(op, **value) for op, value in asked]}
+        combine = all if word == "all" else any
+        expected = {
+            one.pk for one in world.people if combine(world.holds(one, *leaf) for leaf in asked)
+        }
+        assert selected(world.project, tree) == expected, json.dumps(tree)
+        assert reach.count(world.project.pk, tree).people == len(expected)
+        explained = {one.pk for one in world.people if why.verdict(one, tree).is_in}
+        assert explained == expected
+        assert asked_together(world, tree, world.people) == expected
+        assert asked_together(world, tree, world.people[1:4]) == expected
+        assert words.sentence(tree, project_id=world.project.pk)
+
+
+@pytest.mark.parametrize("close", [4, 0])
+def test_a_run_freezes_whom_the_past_describes(
+    world: Past, monkeypatch: pytest.MonkeyPatch, close: int
+) -> None:
+    """Whether the people of a part lie close together or not."""
+    monkeypatch.setattr("campaigns.engine.freezing.CLOSE", close)
+    tree = rule(outcome="not_reached", run="last")
+    run = make_run(world.project, audience=make_audience(world.project, rules=tree))
+
+    inside = Recipient.objects.filter(run_id=run.pk).values_list("contact_id", flat=True)
+
+    assert {*inside} == {world.people[n].pk for n in (1, 3, 4)}
+    newest = max(world.campaign_of)
+    assert run.rules == rule(outcome="not_reached", run=newest, runs=[newest])
+
+
+def test_a_run_does_not_find_itself(world: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that freezes in parts has recipients while it asks who was a recipient lately."""
+    monkeypatch.setattr("campaigns.engine.freezing.DEVICES_AT_ONCE", 1)
+    tree = rule("was_not", outcome="planned", within="P2D")
+    run = make_run(world.project, audience=make_audience(world.project, rules=tree))
+
+    while run.freezing:
+        engine.advance(run.pk, now=timezone.now())
+        run.refresh_from_db()
+
+    inside = Recipient.objects.filter(run_id=run.pk).values_list("contact_id", flat=True)
+    assert {*inside} == {world.people[0].pk}
+
+
+def test_the_explanation_names_the_newest_run_and_how_each_device_ended(world: Past) -> None:
+    any_run = rule(outcome="planned")
+    told = why.verdict(world.people[4], any_run).tree.told
+    assert told.startswith("was in 4 runs; run ")
+    assert "skipped (A value the text needs is missing for this person)" in told
+    assert "unknown outcome (The request left, but no answer came)" in told
+    newest = rule(outcome="planned", run="last")
+    assert why.verdict(world.people[0], newest).tree.told == "was in none of these runs"
+
+
+def test_nobody_counts_as_in_a_forgotten_run_and_the_sentence_says_so(world: Past) -> None:
+    oldest = min(world.campaign_of)
+    forgetting.forget(Run.objects.get(pk=oldest), by="test", now=NOW)
+    tree = rule(outcome="accepted", run=oldest)
+    assert selected(world.project, tree) == set()
+    assert words.sentence(tree, project_id=world.project.pk) == (
+        f"was reached by run {oldest} of “Spring” (its recipients were removed)"
+    )
+    [doubt] = doubts.of_rules(world.project.pk, rule(outcome="accepted"))
+    assert doubt.code == "forgotten_runs"
+    assert str(doubt).startswith("A rule refers to 1 run whose recipients were removed")
+    assert doubts.of_rules(world.project.pk, rule(outcome="accepted", within="P30D")) == []
+
+
+def test_rules_on_the_past_read_as_sentences(world: Past) -> None:
+    spring = world.campaign_of[min(world.campaign_of)]
+    said = {
+        "was not reached by the last run": rule("was_not", outcome="accepted", run="last"),
+        "was a recipient of the last run of “Spring” and was not reached": rule(
+            outcome="not_reached", run="last", campaign=spring
+        ),
+        "was reached by any run within the last 30 days, at least 3 times": rule(
+            outcome="accepted", within="P30D", at_least=3
+        ),
+        "was not skipped (The campaign's deadline passed first) in a run of “Spring”": {
+            "not": rule(outcome="skipped", reason="expired", campaign=spring)
+        },
+    }
+    for sentence, tree in said.items():
+        assert words.sentence(tree, project_id=world.project.pk) == sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (7, 'must be such as {"outcome": "accepted", "run": "last"}.'),
+        ({"outcome": "opened"}, "“outcome” must be one of planned, accepted"),
+        ({"outcome": ["planned"]}, "“outcome” must be one of"),
+        (
+            {"outcome": "planned", "reason": "expired"},
+            "can only be used with rejected, skipped and unknown",
+        ),
+        ({"outcome": "skipped", "reason": {}}, "“reason” must be one of unregistered"),
+        ({"outcome": "planned", "run": "first"}, "“run” must be the id of a run, or “last”"),
+        ({"outcome": "planned", "campaign": "last"}, "“campaign” must be the id of a campaign"),
+        ({"outcome": "planned", "run": True}, "“run” must be the id of a run"),
+        ({"outcome": "planned", "within": "P1M"}, "“within” must be an ISO 8601 duration"),
+        ({"outcome": "planned", "within": 30}, "“within” must be an ISO 8601 duration"),
+        ({"outcome": "planned", "at_least": 0}, "“at_least” must be a whole number from 1"),
+        ({"outcome": "planned", "at_least": 2, "run": "last"}, "in one run it happens once"),
+        ({"outcome": "planned", "when": 1}, "unknown key “when”. Use at_least, campaign"),
+        ({"outcome": "planned", "runs": [1]}, "remove “runs” from the value"),
+        ({"outcome": "planned", "run": 2**62}, f"there is no run {2**62} in this project"),
+        ({"outcome": "planned", "campaign": 2**62}, f"there is no campaign {2**62} in this"),
+    ],
+)
+def test_an_impossible_rule_on_the_past_is_refused_with_the_fix(
+    project: Project, value: Any, problem: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        audience.validate_rules(
+            {"field": "run", "op": "was", "value": value}, project_id=project.pk
+        )
+    assert problem in " ".join(refused.value.messages)
+
+
+def test_more_runs_than_one_rule_looks_through_are_refused(
+    world: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_meant, "MOST_RUNS", 3)
+    with pytest.raises(ValidationError, match="at most 3 runs, and more match"):
+        audience.validate_rules(rule(outcome="planned"), project_id=world.project.pk)
+    audience.validate_rules(rule(outcome="planned", within="P30D"), project_id=world.project.pk)
+
+
+def test_more_rules_on_the_past_than_a_statement_bears_are_refused(project: Project) -> None:
+    tree = {"any": [rule(outcome="planned")] * 11}
+    with pytest.raises(ValidationError, match="at most 10 rules on runs, campaigns and events"):
+        audience.validate_rules(tree, project_id=project.pk)
+
+
+def test_a_run_whose_rule_outgrew_the_limit_waits_for_a_person(
+    world: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who = make_audience(world.project, rules=rule(outcome="planned"))
+    run = make_run(world.project, audience=who, advanced=False)
+    monkeypatch.setattr(runs_meant, "MOST_RUNS", 2)
+
+    engine.advance(run.pk, now=timezone.now())
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "broken")
+    assert "at most 2 runs" in run.detail
+
+
+def test_a_rule_warns_of_a_run_that_is_not_over(world: Past) -> None:
+    going = make_run(world.project)
+    waiting = f"Run {going.pk} is not finished: people still waiting in it count as not reached."
+    for asked in (
+        rule("was_not", outcome="accepted", run="last"),
+        rule(outcome="not_reached", within="P30D"),
+    ):
+        assert [str(one) for one in doubts.of_rules(world.project.pk, asked)] == [waiting]
+    older = rule("was_not", outcome="accepted", run=min(world.campaign_of))
+    assert doubts.of_rules(world.project.pk, older) == []
+    assert doubts.of_rules(world.project.pk, rule(outcome="accepted", run="last")) == []
