@@ -10,6 +10,8 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         from campaigns import naming  # these need the models, not there before this
+        from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
+        from campaigns.results import sent  # noqa: F401  # so does this
         from campaigns.runs.policy import SETTINGS
         from notifications.naming import name_columns, name_rows
 

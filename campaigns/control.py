@@ -105,7 +105,7 @@ def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> Non
 def restore_devices(run: Run, *, by: str) -> int:
     """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
     with transaction.atomic():
-        restored = device.restore(run.reference)
+        restored = device.restore(run.reference, now=timezone.now())
         if restored:
             _record(run, by, gettext_noop("restored devices"), devices=restored)
     return restored
@@ -116,7 +116,9 @@ def send_again(run: Run, *, by: str) -> int:
     with transaction.atomic():
         count = unknowns.send_again(run)
         if count:
-            _record(run, by, gettext_noop("sent again to the unknown of"), recipients=count)
+            _record(
+                run, by, gettext_noop("sent again to the unknown recipients of"), recipients=count
+            )
     return count
 
 
@@ -125,7 +127,7 @@ def keep_unknown(run: Run, *, by: str) -> int:
     with transaction.atomic():
         count = unknowns.keep_unknown(run)
         if count:
-            _record(run, by, gettext_noop("let be the unknown of"), recipients=count)
+            _record(run, by, gettext_noop("kept the unknown outcomes of"), recipients=count)
     return count
 
 

@@ -1,4 +1,4 @@
-"""Doorbells: five tasks that carry ids only. Ringing one twice, late or never changes no result.
+"""Doorbells: seven tasks that carry ids only. Ringing one twice, late or never changes no result.
 
 They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
@@ -16,7 +16,8 @@ from celery import Task, chord, group, shared_task
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns.engine import engine
+from campaigns.audiences.lists import filling, sizes
+from campaigns.engine import engine, retaining
 from campaigns.failpoints import hit
 from campaigns.planning import schedule
 from campaigns.runs.chunk import Chunk, lapses_soon
@@ -24,11 +25,13 @@ from campaigns.runs.claiming import Fenced
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
+from notifications import tasks as imports
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
 
+FILLING_SECONDS = 10.0
 TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
@@ -71,11 +74,55 @@ def sweep() -> None:
     for at in patiently(lambda: schedule.due_soon(now), seconds=0):
         with ringing():
             start.apply_async(eta=at + TIMER_SLACK)
+    for audience_id in patiently(filling.unfinished, seconds=0):
+        with ringing():
+            fill_list.delay(audience_id=audience_id)
     for run_id, left in patiently(lapses_soon, seconds=0):
         after = (left + TIMER_SLACK).total_seconds()
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
+    imports.ring_waiting(now)
     Tick.record(now)
+
+
+def ring_list(audience_id: int) -> None:
+    """Have the list filled as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish_list(audience_id))
+
+
+def _publish_list(audience_id: int) -> None:
+    try:
+        with ringing():
+            fill_list.delay(audience_id=audience_id)
+    except NotRung as error:
+        log.warning("list=%s could not be rung, the sweep will: %s", audience_id, error)
+
+
+@shared_task
+def fill_list(audience_id: int) -> None:
+    """A slice of a list; it rings itself again for the next, so that runs have their turn."""
+    try:
+        more = filling.work(audience_id, seconds=FILLING_SECONDS)
+    except DATABASE_TROUBLE as error:
+        log.warning("list=%s not filled further: %s", audience_id, error)
+        return
+    except Exception as error:
+        log.exception("list=%s cannot be filled", audience_id)
+        filling.give_up(audience_id, f"{type(error).__name__}: {error}")
+        return
+    if more:
+        _publish_list(audience_id)
+
+
+@shared_task
+def tidy() -> None:
+    """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
+    and count some audiences whose number is old."""
+    with suppress(*DATABASE_TROUBLE):  # then with the next tick
+        if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
+            with ringing():
+                tidy.delay()
+        patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
 
 
 @shared_task

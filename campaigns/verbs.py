@@ -106,12 +106,12 @@ PAUSE = Verb(
     label=_("Pause"),
     question=_("Pause this run?"),
     text=_(
-        "Nothing new leaves within two seconds. It goes on where it stopped when you "
-        "resume it; nobody is sent to twice by pausing."
+        "Sending stops within two seconds. When you resume, it continues where it stopped; "
+        "pausing sends nothing twice."
     ),
     button=_("Pause"),
     said=_("Run %(number)d is paused."),
-    reference="Pause it: nothing new leaves within two seconds, until it is resumed.",
+    reference="Pause the run: within two seconds, sending stops until it is resumed.",
 )
 RESUME = Verb(
     name="resume",
@@ -120,8 +120,8 @@ RESUME = Verb(
     label=_("Resume"),
     question=_("Resume this run?"),
     button=_("Resume"),
-    said=_("Run %(number)d is on its way again."),
-    reference="Resume it where it stopped. What it was paused for does not pause it again.",
+    said=_("Run %(number)d was resumed."),
+    reference="Resume the run where it stopped. What it paused for will not pause it again.",
 )
 CHANGE_RATE = Verb(
     name="change_rate",
@@ -130,8 +130,8 @@ CHANGE_RATE = Verb(
     label=_("Change the rate"),
     question=_("Change the rate?"),
     button=_("Change it"),
-    said=_("Run %(number)d is at its new rate."),
-    reference="Send the rest faster or slower; workers take it up within a second.",
+    said=_("The rate of run %(number)d was changed."),
+    reference="Change how fast the rest is sent; workers use the new rate within a second.",
 )
 MOVE = Verb(
     name="move",
@@ -141,8 +141,8 @@ MOVE = Verb(
     question=_("Move “%(campaign)s”?"),
     button=_("Move"),
     said=_("“%(campaign)s” moved to %(when)s."),
-    reference="Let one that waits for its time start at another. What it sends stays as it was "
-    "launched; of a series, the next run has to be later.",
+    reference="Move a scheduled run to another time. What it sends does not change. In a series, "
+    "it must stay before the next run.",
 )
 CANCEL = Verb(
     name="cancel",
@@ -153,9 +153,9 @@ CANCEL = Verb(
     button=_("Cancel the run"),
     danger=True,
     said=_("Run %(number)d is cancelled."),
-    reference="Cancel it: whoever was not sent to gets nothing, and it cannot be undone. A run of "
-    "a series that is cancelled before it began is left out: the next one takes its place. What "
-    "ends the series is `campaigns/{id}/stop`.",
+    reference="Cancel the run: people not sent to yet get nothing. This cannot be undone. If a run "
+    "of a series is cancelled before it starts, the series goes on with the next one; "
+    "`campaigns/{id}/stop` ends the series.",
 )
 RESTORE_DEVICES = Verb(
     name="restore_devices",
@@ -167,9 +167,9 @@ RESTORE_DEVICES = Verb(
     said=ngettext_lazy(
         "%(count)s device receives pushes again.", "%(count)s devices receive pushes again.", "many"
     ),
-    nobody=_("No device is retired by this run."),
-    reference="Let the devices receive pushes again that this run retired because FCM called them "
-    "dead.",
+    nobody=_("This run has retired no device."),
+    reference="Restore the devices that this run retired because FCM called them dead: they "
+    "receive pushes again.",
 )
 SEND_AGAIN = Verb(
     name="send_again",
@@ -181,10 +181,10 @@ SEND_AGAIN = Verb(
     button=_("Send again"),
     danger=True,
     said=_("Run %(number)d sends to them once more."),
-    cancelled=_("This run was cancelled: it sends to nobody again."),
+    cancelled=_("This run was cancelled: it cannot send again."),
     nobody=_("There is nobody in this run to send to again."),
-    reference="Send once more to everybody of whom nobody knows whether the phone rang, and to "
-    "whom FCM refused for a passing reason. Some phones may ring twice.",
+    reference="Send once more to recipients whose outcome is unknown, and to those FCM refused for "
+    "a temporary reason. Some phones may ring twice.",
 )
 KEEP_UNKNOWN = Verb(
     name="keep_unknown",
@@ -193,11 +193,11 @@ KEEP_UNKNOWN = Verb(
     label=_("Keep as unknown"),
     question=_("Keep them as unknown?"),
     button=_("Keep as unknown"),
-    said=_("The unknown of run %(number)d stay as they are."),
-    cancelled=_("This run was cancelled: its unknown stay as they are."),
-    nobody=_("There is nobody in this run to decide about."),
-    reference="Leave those as they are of whom nobody knows whether the phone rang: they stay "
-    "unknown in every total, and are not sent to again.",
+    said=_("The unknown outcomes of run %(number)d are kept as unknown."),
+    cancelled=_("This run was cancelled: its unknown outcomes stay unknown."),
+    nobody=_("This run has no unknown outcomes to decide on."),
+    reference="Keep the unknown outcomes: these recipients stay unknown in every total and are not "
+    "sent to again.",
 )
 
 # In the order of the page's buttons.

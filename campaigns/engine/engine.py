@@ -16,7 +16,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from campaigns.engine import broken, cancelling, freezing
+from campaigns.engine import broken, cancelling, counting, freezing
 from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details, sums
 from campaigns.runs.chunk import (
@@ -60,12 +60,15 @@ class Room(NamedTuple):
 
 
 def sweep(now: datetime) -> list[int]:
-    """The runs that need a look: just due, or not finished. Safe to do twice, at once, or late."""
+    """The runs that need a look: just due, not finished, or not counted. Safe to do twice, at
+    once, or late.
+    """
     plan_series(now)
     start_due(now)
     unfinished = Run.objects.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
-    return list(moving.order_by("pk").values_list("pk", flat=True))
+    in_order = (moving.order_by("pk"), counting.uncounted())
+    return [pk for runs in in_order for pk in runs.values_list("pk", flat=True)]
 
 
 def advance(run_id: int, *, now: datetime) -> Ring | None:
@@ -77,6 +80,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
+    counting.go_on(run_id)
     with transaction.atomic():
         run = _locked(run_id)
         if run.state == Run.State.SENDING:
@@ -108,9 +112,11 @@ def _locked(run_id: int) -> Run:
 
 
 def goes_on(run_id: int) -> bool:
-    """Whether there is more to freeze or to close that nobody is at: worth another look at once."""
+    """Whether there is more to freeze, to close or to count: worth another look at once."""
     left = any(run.freezing for run in Run.objects.filter(pk=run_id))
-    return (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id)
+    if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
+        return True
+    return counting.goes_on(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:

@@ -1,6 +1,6 @@
-"""Who was in an old run can be forgotten; what came of it stays.
+"""Forgetting: the recipients of an old run can be removed; its totals stay.
 
-A run's recipients and deliveries are one partition each, so that a million rows go in one DROP.
+A run's recipients and deliveries are one partition each, so a million rows are removed by one DROP.
 """
 
 from __future__ import annotations
@@ -11,33 +11,62 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils.translation import gettext, gettext_noop
 
+from campaigns.audiences import rules
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import AS_KEPT, leaves
+from campaigns.audiences.happened import past
+from campaigns.audiences.settled.runs_meant import asked_for
+from campaigns.runs import series
 from campaigns.runs.ledger import drop_partition
 from campaigns.runs.run import Run
 from notifications.staff import audit
 
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:
-    """Ended runs whose rows are still there, oldest first."""
+    """Finished runs whose rows still exist, oldest first."""
     ended = Run.objects.filter(
         finished_at__lt=finished_before, planned__isnull=False, forgotten_at=None
     )
     return ended.filter(**narrower).select_related("campaign", "project").order_by("pk")
 
 
+def needed(project_id: int) -> set[int]:
+    """The runs whose recipients are still needed: unfinished runs, the last one of each series, and
+    those that rules cover, including rules of a list that is being filled. Without its recipients,
+    “was not reached by run 7” would be everybody."""
+    going_on = series.going_on(project_id)
+    trees = [*_trees(project_id), *(run.rules for run in going_on)]
+    named = {pk for tree in trees for sort, pk in rules.named_in(tree) if sort == "run"}
+    asked = [leaf for tree in trees for leaf in leaves(tree) if leaf["field"] == past.FIELD]
+    sound = [leaf["value"] for leaf in asked if not rules.problems(leaf, AS_KEPT)]
+    meant = {pk for value in sound for pk in asked_for(project_id, value)}
+    return named | meant | {run.pk for run in going_on}
+
+
+def _trees(project_id: int) -> list[Any]:
+    there = Audience.objects.filter(project=project_id)
+    saved = there.filter(kind=Audience.Kind.RULES).values_list("rules", flat=True)
+    filling: Any = there.exclude(filling=None).values_list("filling", flat=True)
+    return [*saved, *(one["rules"] for one in filling if "rules" in one)]
+
+
 def forget(run: Run, *, by: str, now: datetime) -> None:
-    """Totals, reasons and chunks stay, and with them every page of the result. Raises InvalidMove.
+    """Remove a run's recipients. Totals, reasons and chunks stay, and so do the pages of the
+    result. Raises InvalidMove.
 
     If the process dies here: nothing was removed, or all of it.
     """
     with transaction.atomic():
+        if run.pk in needed(run.project_id):
+            raise Run.InvalidMove(gettext("Rules refer to it. Change or delete them first."))
         old = Run.objects.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
         if not old.filter(finished_at__isnull=False).update(forgotten_at=now):
-            raise Run.InvalidMove(gettext("Its rows are needed, or gone already."))
+            raise Run.InvalidMove(gettext("Its recipients are still needed, or already removed."))
         for table in ("campaigns_recipient", "campaigns_delivery"):
             drop_partition(table, run.pk)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM campaigns_window WHERE run_id = %s", [run.pk])
         audit.record(
-            by, gettext_noop("forgot the recipients of"), run, project=run.project,
+            by, gettext_noop("removed the recipients of"), run, project=run.project,
             campaign=run.campaign.name,
         )  # fmt: skip

@@ -10,14 +10,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import Case, F, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 from psycopg.types.range import Range
 
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES, compile_tree
+from campaigns.audiences.happened import most
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.seen import policy
+from campaigns.audiences.selection import compile_tree, drawn, joined
+from campaigns.audiences.settled.part import answered, names_runs
+from campaigns.audiences.settled.settling import settled
 from campaigns.engine import broken
 from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
@@ -26,6 +33,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
 DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
+CLOSE = 4  # times as many ids as devices are still close together
 RECIPIENTS = "campaigns_recipient"
 TABLES = (RECIPIENTS, "campaigns_delivery")
 BY_DEVICE = ("notifications_device", "d.id")
@@ -40,6 +48,7 @@ class Part:
     recipients: int
     people: int
     next: int | None
+    hash: str = ""  # of everybody, once they are whole
 
 
 def go_on(run_id: int, *, now: datetime) -> None:
@@ -78,14 +87,21 @@ def _begin(run: Run, now: datetime) -> None:
         # Nobody is on a deleted list: the people it was meant to leave out would get the message.
         run.pause(Cause.BROKEN, details.of("list_gone", lists=sorted(gone)))
         return
+    try:
+        run.rules = drawn(run.project_id, settled(run.project_id, run.rules))
+    except ValidationError as error:
+        run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=error.messages[0]))
+        return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
+    run.seen_since = policy.seen_since(run.project_id)  # for all parts
     ids = range(_end_of_devices(run))
     part = _freeze_devices(run, ids)
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    _keep(run, part, unfrozen=_rest(part, ids), started_at=now)
+    kept = {"rules": run.rules, "seen_since": run.seen_since}
+    _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 
 def _add(run: Run) -> None:
@@ -121,6 +137,8 @@ def _keep(run: Run, part: Part, **values: object) -> None:
         state=Case(sends, default=F("state")),
         planned=Coalesce("planned", 0) + part.recipients,
         people=part.people,
+        recipients_hash=part.hash,
+        evaluated_at=Now() if part.next is None else None,
         **values,
     )
     if not kept:
@@ -146,8 +164,9 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
         )
     )
     people = _people_of(run, whole=following is None)
+    of_all = _hash_of(run) if following is None else ""
     hit("prepare")
-    return Part(recipients, people, following)
+    return Part(recipients, people, following, of_all)
 
 
 def _end_of_devices(run: Run) -> int:
@@ -173,18 +192,51 @@ def _begin_of_next(run: Run, by: tuple[str, str], ids: range) -> int | None:
 
 
 def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
-    where = compile_tree(run.rules)
+    table = ledger.partition(RECIPIENTS, run.pk)
+    found = _found(run, by, ids)
+    if cut := most.only(run.rules):
+        found = most.trimmed(found, cut, table)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {ledger.partition(RECIPIENTS, run.pk)}"
-            " (run_id, seq, contact_id, device_id)"
-            " SELECT %s, %s + row_number() OVER (ORDER BY d.id), c.id, d.id"
-            f" FROM {PEOPLE_AND_DEVICES}"
-            f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}",
-            [run.pk, run.planned or 0, run.project_id, ids.start, ids.stop, *where.params],
+            f"INSERT INTO {table}"
+            " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version)"
+            " SELECT %s, %s + row_number() OVER (ORDER BY device_id), contact_id, device_id,"
+            f" platform, locale, timezone, app_version FROM ({found.sql}) found",
+            [run.pk, run.planned or 0, *found.params],
         )
         written: int = cursor.rowcount
     return written
+
+
+def _found(run: Run, by: tuple[str, str], ids: range) -> Sql:
+    """The devices of the part whose people fit, and their place when only so many may be in."""
+    where = compile_tree(_of_part(run, by, ids))
+    cut = most.only(run.rules)
+    place = most.place_of(cut) if cut else Sql("NULL")
+    select = (
+        "SELECT c.id AS contact_id, d.id AS device_id, d.platform, c.locale, c.timezone,"
+        f" d.app_version, {place.sql} AS place FROM {joined(run.seen_since)}"
+        f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}"
+    )
+    return Sql(select, [*place.params, run.project_id, ids.start, ids.stop, *where.params])
+
+
+def _of_part(run: Run, by: tuple[str, str], ids: range) -> dict[str, Any]:
+    """The rules, those on past runs answered for the part's people, if these lie close together, as
+    they do when they were written with their devices."""
+    rules: dict[str, Any] = run.rules
+    if not names_runs(rules):
+        return rules
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT min(d.contact_id), max(d.contact_id) FROM notifications_device d"
+            f" WHERE d.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s",
+            [run.project_id, ids.start, ids.stop],
+        )
+        first, last = cursor.fetchone()
+    if first is None or last - first >= CLOSE * DEVICES_AT_ONCE:
+        return rules
+    return answered(rules, first, last)
 
 
 def _people_of(run: Run, *, whole: bool) -> int:
@@ -198,3 +250,17 @@ def _people_of(run: Run, *, whole: bool) -> int:
         )
         people: int = cursor.fetchone()[0]
     return people if whole else (run.people or 0) + people
+
+
+def _hash_of(run: Run) -> str:
+    """Of who is in it: two sums of 64 bits over all rows, whatever their order.
+
+    Over all of them once they are whole: an older release may have frozen some of the parts.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COALESCE(sum(hashint8extended(contact_id, device_id)), 0),"
+            " COALESCE(sum(hashint8extended(-device_id, contact_id)), 0)"
+            f" FROM {ledger.partition(RECIPIENTS, run.pk)}"
+        )
+        return "".join(f"{int(part) % 2**64:016x}" for part in cursor.fetchone())

@@ -42,7 +42,7 @@ def send_again(run: Run) -> int:
     Raises Run.InvalidMove. A finished run goes on sending until it balances again.
     """
     if run.forgotten_at:
-        raise Run.InvalidMove(gettext("Its recipients were removed: nobody knows who they were."))
+        raise Run.InvalidMove(gettext("Its recipients were removed and cannot be sent to again."))
     if timezone.now() > run.deadline:
         raise Run.InvalidMove(
             gettext("Its deadline has passed: nothing of it would be sent. Duplicate it instead.")

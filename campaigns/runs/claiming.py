@@ -5,53 +5,77 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, models, transaction
+from django.db import OperationalError, connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from campaigns.runs.chunk import LEASE, SETTLED, Chunk, unlocked
+from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
+from notifications.people.consent import standing
 from notifications.postgres import clock
 
 LOCKED_SECONDS = 0.5
+OURS_LOCKED_SECONDS = 2.0  # as long as lock_timeout lets anybody wait
 
 
 class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
+class Locked(OperationalError):
+    """Ours, and its row is locked for long: trouble, as when lock_timeout ends a wait."""
+
+
+# Why a recipient is left out just now; empty: they are not. Whoever is out is that first: what
+# became of their phone is nobody's business.
+OUT = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
+    -- An address that moved to another person since must not carry this person's text.
+    WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
+    THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
+
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
 # of all the CPU.
-PROLONG = """
-WITH held AS (
-    UPDATE campaigns_chunk SET lease_until = statement_timestamp() + %(lease)s
+PROLONG = f"""
+WITH free AS (
+    -- What is read below is as old as the statement: it must not have waited for the chunk's row.
+    SELECT id FROM campaigns_chunk
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
-    RETURNING id, run_id, attempt
+    FOR NO KEY UPDATE SKIP LOCKED
+), held AS (
+    UPDATE campaigns_chunk c SET lease_until = statement_timestamp() + %(lease)s
+    FROM free WHERE c.id = free.id AND c.attempt = %(fence)s AND c.state = 'leased'
+    RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
     SELECT rate_per_second FROM campaigns_run
     WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
+), asked AS (
+    SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
+    LEFT JOIN notifications_device d ON d.id = r.device_id
+    LEFT JOIN notifications_contact c ON c.id = r.contact_id
+    {standing.JOIN}
+    WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
-    -- Without devices that left since they were read: the phone may be somebody else's.
-    SELECT run_id, id, attempt, ARRAY(
-        SELECT r.seq FROM campaigns_recipient r JOIN notifications_device d ON d.id = r.device_id
-        WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
-            AND d.contact_id = r.contact_id AND d.retired_at IS NULL
+    -- Without those who left, or said no, since they were read.
+    SELECT run_id, id, attempt, ARRAY(SELECT seq FROM asked WHERE out = ''),
     -- Our own clock may be ahead, and jump back before the window is settled.
-    ), least(%(now)s, statement_timestamp())
+        least(%(now)s, statement_timestamp())
     FROM held, wanted
     WHERE cardinality(%(seqs)s::int[]) > 0
     RETURNING id, seqs
 )
 SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
-    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened)
+    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened),
+    (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
 
 
@@ -61,6 +85,7 @@ class Opened:
 
     pk: int
     seqs: frozenset[int]
+    out: dict[int, Reason] = field(default_factory=dict)  # who was left out of it, and why
 
 
 @dataclass
@@ -98,19 +123,35 @@ class Claim:
             "fence": self.chunk.attempt,
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
-        with connection.cursor() as cursor:
-            cursor.execute(PROLONG, values)
-            held, wanted, rate, window, seqs = cursor.fetchone()
-        if not held:
-            raise Fenced
+        values |= self.run.asks
+        wanted, rate, window, seqs, out = self._prolonged(values)
         if wanted:
             self.run.rate_per_second = rate
-        return bool(wanted), window and Opened(window, frozenset(seqs))
+        return bool(wanted), window and Opened(window, frozenset(seqs), _reasons(out))
+
+    def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
+        """What the statement tells, once nobody else has the chunk's row locked."""
+        give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
+        while True:
+            with connection.cursor() as cursor:
+                cursor.execute(PROLONG, values)
+                held, *told = cursor.fetchone()
+            if held:
+                return tuple(told)
+            if not self.held.exists():
+                raise Fenced
+            if time.monotonic() > give_up_at:
+                raise Locked(f"Another process keeps {self.chunk} locked.")
+            time.sleep(0.05)
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
         settled = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
         return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
+
+
+def _reasons(out: str | None) -> dict[int, Reason]:
+    return {int(seq): Reason(code) for seq, code in json.loads(out or "{}").items()}
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
@@ -125,7 +166,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
         if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
             return None
-        chunk = Chunk.objects.select_related("run__project").get(run=run_id, number=number)
+        chunk = Chunk.objects.select_related("run__project", "run__category").get(
+            run=run_id, number=number
+        )
         _count_interrupted(chunk)
     return Claim(chunk.run, chunk)
 

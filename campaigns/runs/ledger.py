@@ -28,6 +28,12 @@ class Recipient(models.Model):
     seq = models.IntegerField()
     contact_id = models.BigIntegerField()
     device_id = models.BigIntegerField()
+    # As they were then: the result is cut by these, also when the device or the person is gone.
+    # Empty in rows of an older release.
+    platform = models.CharField(max_length=7, null=True)  # noqa: DJ001
+    locale = models.CharField(max_length=35, null=True)  # noqa: DJ001
+    timezone = models.CharField(max_length=64, null=True)  # noqa: DJ001
+    app_version = models.CharField(max_length=50, null=True)  # noqa: DJ001
 
     def __str__(self) -> str:
         return f"recipient {self.seq} of run {self.run_id}"

@@ -40,36 +40,40 @@ class Setting:
 
 
 SETTINGS = (
+    Setting("category", Held.FROZEN, _("Category"), _(
+        "People who declined this category are skipped; people on the suppression list "
+        "always are."
+    ), step="who"),
     Setting("schedule_kind", Held.TIMES, _("When")),
     Setting("repeat", Held.TIMES, _("How often"), _(
         "At the same local time, summer and winter. While one run is still going, the next one is "
         "left out. The 31st means the last day of a shorter month."
     ), shown_if="c-if-repeating"),
     Setting("at", Held.TIMES, pgettext_lazy("field", "at"), _(
-        "As a clock in the time zone below shows it. If it repeats: the first time."
+        "Local time in the time zone below. If it repeats: the first time."
     ), shown_if="c-if-timed"),
     Setting("until", Held.TIMES, _("Ends"), _(
-        "Nothing goes out after it. Empty: until somebody stops it."
+        "Nothing is sent after this time. Empty: until somebody stops it."
     ), shown_if="c-if-repeating"),
     Setting("timezone", Held.TIMES, pgettext_lazy("field", "time zone"), _(
         "Type a city: “Seoul” finds Asia/Seoul."
     ), shown_if="c-if-timed"),
-    Setting("max_lateness_seconds", Held.FROZEN, _("If we are late"), _(
+    Setting("max_lateness_seconds", Held.FROZEN, _("If it starts late"), _(
         "If sending could not start within this time (the system was down), the run waits for a "
         "person instead of going out late."
     ), shown_if="c-if-timed", rare=True),
     Setting("rate_per_second", Held.LIVE, _("At most, per second"), _(
-        "Spare your own servers: the people you call will come. Empty: as fast as the project's "
-        "FCM quota allows."
+        "Protects your own servers from everyone opening the app at once. Empty: as fast "
+        "as the project's FCM quota allows."
     )),
-    Setting("ttl_seconds", Held.FROZEN, _("Worth showing for"), _(
-        "Counted from the start. A phone that comes online later shows nothing, and whoever was "
-        "not sent to by then is skipped."
+    Setting("ttl_seconds", Held.FROZEN, _("Expires after"), _(
+        "Counted from the start. A phone that comes online later shows nothing, and people "
+        "not sent to by then are skipped."
     )),
     Setting("on_unknown", Held.FROZEN, _("If an answer is lost"), _(
-        "When the line breaks between our request and FCM's answer, nobody knows whether the "
-        "phone rang. Sending again reaches everyone, and a phone shows one. Never sending twice "
-        "is for messages that must not repeat."
+        "If the connection breaks before FCM answers, it is unknown whether the message "
+        "arrived. “Send again” reaches everyone, and a phone shows one. Choose “Never send "
+        "twice” for messages that must not repeat."
     ), rare=True),
     Setting("analytics_label", Held.FROZEN, _("Analytics label"), _(
         "Firebase's reports count it under this name. Empty: made from the name. Campaigns that "

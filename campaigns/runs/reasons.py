@@ -22,19 +22,21 @@ class Reason(TextChoices):
     THROTTLED = "throttled", _("Still throttled by FCM after the last try")
     DEVICE_THROTTLED = "device_throttled", _("The device still gets too many pushes, says FCM")
     UNAVAILABLE = "unavailable", _("FCM was out of service, and may have taken it")
-    SERVER_ERROR = "server_error", _("FCM failed while at work on it, and may have taken it")
+    SERVER_ERROR = "server_error", _("FCM failed while processing it, and may have taken it")
     UNREACHABLE = "unreachable", _("FCM could not be reached, after the last try")
-    UNKNOWN_ANSWER = "unknown_answer", _("FCM gave an answer we do not know")
+    UNKNOWN_ANSWER = "unknown_answer", _("FCM gave an unexpected answer")
     MISSING_VALUE = "missing_value", _("A value the text needs is missing for this person")
     TEMPLATE_ERROR = "template_error", _("The text could not be rendered for this person")
     TOO_LONG = "too_long", _("The rendered message is over FCM's 4,096 bytes")
+    UNSUBSCRIBED = "unsubscribed", _("This person does not want such messages")
+    SUPPRESSED = "suppressed", _("This person is on the suppression list")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
     UNANSWERED = "unanswered", _("The request left, but no answer came")
     INTERRUPTED = "interrupted", _("A worker died while the request was on its way")
     CUT_SHORT = "cut_short", _("No answer came, and the run was cancelled before another try")
-    LET_BE = "let_be", _("Nobody knows, and a person decided to let it be")
+    LET_BE = "let_be", _("Unknown, and somebody chose to keep it as unknown")
 
 
 # Nobody knows whether the phone rang: a recipient is “unknown” for one of these, and no other.
@@ -55,7 +57,7 @@ OF_THE_MOMENT = (Reason.UNKNOWN_ANSWER, Reason.UNREACHABLE, Reason.THROTTLED)
 class Cause(TextChoices):
     """Why a run is paused."""
 
-    BY_HAND = "by_hand", _("Paused by a person.")
+    BY_HAND = "by_hand", _("Paused on request.")
     LATE = "late", _("Its time passed while the system was down.")
     AWAY = "away", _("The system was away for long, or its database was restored.")
     BAD_CREDENTIALS = "bad_credentials", _("FCM refuses our key.")
@@ -67,12 +69,15 @@ class Cause(TextChoices):
     )
     REFUSED_MESSAGE = "refused_message", _("FCM refuses this message, whoever it is for.")
     UNREADABLE_MESSAGE = "unreadable_message", _("FCM cannot read what we send.")
-    UNKNOWN_ANSWER = "unknown_answer", _("FCM gives only answers we do not know.")
+    UNKNOWN_ANSWER = "unknown_answer", _("FCM gives only unexpected answers.")
     DEAD_ADDRESSES = "dead_addresses", _("FCM calls unusually many addresses dead.")
     PLATFORM_KEY = "platform_key", _("Firebase lacks the key of a platform.")
-    STORM = "storm", _("Phones may be getting it twice: far more copies left than recipients.")
+    STORM = (
+        "storm",
+        _("Phones may be getting it twice: far more requests were sent than there are recipients."),
+    )
     QUARANTINED = "quarantined", _("Chunks crashed their workers 5 times.")
-    BROKEN = "broken", _("It could not go on.")
+    BROKEN = "broken", _("It could not continue.")
 
 
 def in_words(code: str) -> str:

@@ -17,6 +17,7 @@ from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.policy import LIVE
 from campaigns.runs.reasons import Cause
+from notifications.people.consent import standing
 from notifications.people.project import OfProject
 
 KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled"]
@@ -69,6 +70,11 @@ class Run(OfProject):
     ttl_seconds = models.PositiveIntegerField()
     analytics_label = models.CharField(max_length=50, blank=True)
     max_lateness_seconds = models.PositiveIntegerField()
+    category = models.ForeignKey(
+        "notifications.Category", null=True, on_delete=models.PROTECT, related_name="runs"
+    )
+    # Its kind at the launch: who edits the category does not reach a run. Empty: marketing.
+    category_kind = models.CharField(max_length=13, blank=True, default="", db_default="")
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
@@ -86,6 +92,15 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
+    # Devices that were not seen since then are left out: the project's policy, as it was when the
+    # freezing began.
+    seen_since = models.DateTimeField(null=True, editable=False)
+    # When the last of them was chosen, and a fingerprint of who they are; see `freezing`. Empty
+    # until then, and where an older release chose the last ones.
+    evaluated_at = models.DateTimeField(null=True, editable=False)
+    recipients_hash = models.CharField(
+        max_length=32, blank=True, default="", db_default="", editable=False
+    )
     # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
     unfrozen = BigIntegerRangeField(null=True, editable=False)
     # The same for the release before: the last person frozen so far. Drop when no run of that
@@ -146,6 +161,11 @@ class Run(OfProject):
         """How long a push is still worth showing; every attempt asks anew."""
         age = now - (self.started_at or now)
         return max(0, self.ttl_seconds - int(age.total_seconds()))
+
+    @property
+    def asks(self) -> dict[str, Any]:
+        """What standing.py must know of its category to say who is out."""
+        return standing.asked_of(self.category_kind, self.category.slug if self.category else "")
 
     @property
     def deadline(self) -> datetime:

@@ -6,13 +6,38 @@ To count the rows themselves, ask `results/reports.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.db import models
 from django.db.models import Sum
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 
 STATUSES = Delivery.Status.values
+CUT_BY = ("platform", "locale", "timezone", "app_version")
+
+
+class Breakdown(models.Model):
+    """What came of the kinds of recipients? Counted once, when a run has ended, and kept."""
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="breakdown"
+    )
+    # The end that was counted: of a run that was opened again since, it is counted anew.
+    finished_at = models.DateTimeField()
+    counted_through = models.IntegerField(default=0)  # the last recipient
+    # {"platform": {"ios": [accepted, rejected, skipped, unknown], …}, …}; "" where it is not known.
+    counts = models.JSONField(default=dict)
+    # {"locale": […]}: of the values past the bound of each.
+    others = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"breakdown of run {self.run_id}"
+
+    def is_of(self, run: Run) -> bool:
+        """Whether it is whole, and of the end that the run has now."""
+        return self.finished_at == run.finished_at and self.counted_through >= (run.planned or 0)
 
 
 @dataclass(frozen=True)
@@ -30,6 +55,11 @@ class Totals:
         return self.accepted + self.rejected + self.skipped + self.unknown
 
     @property
+    def sent(self) -> int:
+        """Whoever is skipped is never sent to."""
+        return self.settled - self.skipped
+
+    @property
     def waiting(self) -> int:
         return self.planned - self.settled
 
@@ -41,6 +71,12 @@ class Totals:
     def as_dict(self) -> dict[str, int]:
         counts = {name: getattr(self, name) for name in STATUSES}
         return {"planned": self.planned, **counts, "waiting": self.waiting}
+
+
+def average_rate(sent: int, began: datetime, ended: datetime) -> float:
+    """Recipients sent to, a second: the one average of a run, on every page, for programs, and for
+    what the next one is said to take."""
+    return sent / max((ended - began).total_seconds(), 1.0)
 
 
 def totals_of(run: Run) -> Totals:

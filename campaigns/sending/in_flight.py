@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from campaigns.runs.claiming import Claim
+from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending.judging import Final, Judged, unsent
@@ -27,15 +27,16 @@ class InFlight:
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
 
-    def still_theirs(self, messages: list[Message], seqs: Set[int]) -> list[Message]:
-        """The messages to people whom the window names; the others' devices left them meanwhile."""
+    def still_wanted(self, messages: list[Message], opened: Opened) -> list[Message]:
+        """The messages to people whom the window names; the others left meanwhile, or said no."""
         ours = []
         for message in messages:
             left = self.by_reference[message.reference]
-            if left.seq in seqs:
+            if left.seq in opened.seqs:
                 ours.append(message)
             else:
-                self.finals.append(unsent(left, Unrenderable(Reason.DEVICE_GONE, "")))
+                reason = opened.out.get(left.seq, Reason.DEVICE_GONE)
+                self.finals.append(unsent(left, Unrenderable(reason, "")))
         return ours
 
     def judge(self, believed: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:

@@ -84,11 +84,11 @@ def interrupted(left: Left) -> Final:
 def unsent(left: Left, problem: Unrenderable) -> Final:
     """No request leaves for this recipient, and this is why."""
     if left.ambiguous:  # whoever may have got it already is neither skipped nor rejected
-        final = _unknown(left, problem.reason, problem.detail)
+        final = _unknown(left, problem.reason, problem.kept)
         final.requested = False
         return final
     status = Status.REJECTED if problem.rejected else Status.SKIPPED
-    return Final(left, status, problem.reason, problem.detail, requested=False)
+    return Final(left, status, problem.reason, problem.kept, requested=False)
 
 
 def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry | None:

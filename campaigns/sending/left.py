@@ -9,9 +9,10 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
-from campaigns.runs.claiming import Claim
+from campaigns.runs.claiming import OUT, Claim
 from campaigns.runs.ledger import copies
 from campaigns.texts.rendering import Reader
+from notifications.people.consent import standing
 from notifications.values import exact
 
 
@@ -27,7 +28,7 @@ class Left:
     # Requests that may have arrived. After a person's “send again” it starts at MOST_COPIES - 1, so
     # that one request is left.
     copies: int
-    gone: bool
+    out: str  # why nothing leaves for them just now; empty: something may
     released: bool = False  # by a person, though ambiguous
     in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
 
@@ -52,8 +53,7 @@ SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attri
     c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
     t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
-    -- An address that moved to another person since must not carry this person's text.
-    d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL AS gone
+    {OUT} AS out
 {
     UNSETTLED.format(
         joins='''
@@ -68,6 +68,7 @@ LEFT JOIN (
 ) i ON i.seq = r.seq
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 '''
+        + standing.JOIN
     )
 }
     AND (t.not_before IS NULL OR t.not_before <= now()) AND NOT {HELD}
@@ -95,6 +96,7 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "first": chunk.first_seq,
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
+        **claim.run.asks,
     }
 
 
@@ -116,7 +118,7 @@ def _left(run_id: int, row: Any) -> Left:
         tries=row.tries,
         first_tried_at=row.first_tried_at,
         copies=row.copies,
-        gone=row.gone,
+        out=row.out,
         released=row.released,
         in_windows=row.in_windows,
     )

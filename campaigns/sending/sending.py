@@ -181,7 +181,7 @@ class Sending:
                 return  # paused or cancelled: nothing was written, these people stay waiting
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
-            if messages := flight.still_theirs(messages, opened.seqs):
+            if messages := flight.still_wanted(messages, opened):
                 flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
 
@@ -189,8 +189,8 @@ class Sending:
         messages = []
         for left in people:
             try:
-                if left.gone:
-                    raise Unrenderable(Reason.DEVICE_GONE, "")
+                if left.out:
+                    raise Unrenderable(Reason(left.out), "")
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
                 messages.append(self.renderer.render(left.reader, ttl_seconds=ttl))

@@ -72,7 +72,7 @@ PLAIN_WORDS = [
      _("curly quotes are not understood; write straight ones: 'there'")),
     (r"""unexpected ('"'|"'")""", _("this quote is never closed")),
     (r"unexpected '{'", _("one “{” too many")),
-    (r"unexpected '(.)'", _("“\\1” means nothing here")),
+    (r"unexpected '(.)'", _("“\\1” is not expected here")),
 ]  # fmt: skip
 
 
@@ -210,6 +210,80 @@ def written(path: Path) -> str:
     """As a text names it: addr.city, tags[0]."""
     inner = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path[1:])
     return f"{path[0]}{inner}"
+
+
+# --- Of one person: why it cannot be filled in ----------------------------------------------------
+
+
+class HoldsSeveral(Exception):
+    """A text says an object as a whole, which nobody could read."""
+
+    def __init__(self, name: str, inner: str) -> None:
+        said = gettext("“%(name)s” holds several values; ask for one of them: {{ %(one)s }}")
+        self.words = said % {"name": name, "one": f"{name}.{inner}"}
+        super().__init__(self.words)
+
+
+class _Object(dict[str, Any]):
+    """A person's object: its values can be said, it cannot."""
+
+    name = ""
+
+    def __str__(self) -> str:
+        raise HoldsSeveral(self.name, next(iter(self), "…"))
+
+
+def held(value: Any, name: str) -> Any:
+    """The same value, of which no text can say more than a reader could read."""
+    if isinstance(value, dict):
+        inner = _Object({key: held(one, f"{name}.{key}") for key, one in value.items()})
+        inner.name = name
+        return inner
+    if isinstance(value, list):
+        return [held(one, f"{name}[{number}]") for number, one in enumerate(value)]
+    return value
+
+
+def what_is_missing(error: LiquidError) -> str:
+    if found := re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0])):
+        return gettext("“%(name)s” is missing") % {"name": found[1]}
+    return gettext("a list has fewer values than the text asks for")
+
+
+def as_kept(error: LiquidError) -> str:
+    """“'city' is undefined”, also of what stands inside another value; empty: of a list's end."""
+    found = re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0]))
+    return f"'{found[1]}' is undefined" if found else ""
+
+
+AT_FAULT = [
+    (r"can't divide by 0", _("it divides by zero")),
+    (r"are not supported between|in' and 'contains'", _("it compares values of different types")),
+    (r"expected an integer|must be .*int", _("a number is needed there")),
+    (r"expected a string|must be str", _("a text is needed there")),
+    (r"would make a text of ([\d,]+) characters", _("it would make a text of \\1 characters")),
+]
+
+
+def why_it_fails(error: Exception) -> str:
+    """In words for who wrote the text, with the piece of it that is at fault."""
+    message = str(error.args[0]) if error.args else ""
+    said = gettext("a value of this person does not fit")
+    for pattern, words in AT_FAULT:
+        if found := re.search(pattern, message):
+            said = found.expand(str(words))
+            break
+    token = error.token if isinstance(error, LiquidError) else None
+    where = _piece(token.source, token.start_index) if token is not None else ""
+    return f"{where}: {said}" if where else said
+
+
+def _piece(source: str, index: int) -> str:
+    """The “{{ … }}” or “{% … %}” at this place."""
+    start = max(source.rfind(opening, 0, index + 2) for opening in ("{{", "{%"))
+    ends = [source.find(closing, index) for closing in ("}}", "%}")]
+    end = min((one for one in ends if one >= 0), default=-1)
+    return source[start : end + 2] if 0 <= start < end else ""
 
 
 def _instead(name: str) -> str:

@@ -124,6 +124,18 @@ def card(
     return replace(shown, message=message)
 
 
+def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
+    """Title and body as somebody reads them; a value that they lack by its name: ‹city›."""
+    message = card(content, person).message
+    if message is None:
+        names = {str(path[0]): f"‹{path[0]}›" for path in needed(content) if len(path) == 1}
+        known = person.attributes if person else {}
+        lacking = {name: shown for name, shown in names.items() if known.get(name) in (None, "")}
+        stand_in = Contact(attributes={**known, **lacking}, locale=person.locale if person else "")
+        message = card(content, stand_in).message
+    return (message.title, message.body) if message else (content["title"], content["body"])
+
+
 def variables(content: Content, project: Project) -> list[Variable]:
     """Each variable of any language, and for how many of the newest people it is missing."""
     sources = list(_sources(content))
@@ -173,10 +185,25 @@ def _texts(value: Any) -> Iterator[str]:
 
 def needed(content: Content) -> list[liquid.Path]:
     """What a text in any language asks of a person, and cannot be read without."""
+    return sorted(_needed(_sources(content)), key=str)
+
+
+def needed_by(content: Content, locale: str, platform: str) -> Set[liquid.Path]:
+    """The same of what people of one language read on one platform."""
+    return _needed(set(_texts(on_platform(content, locale, platform))))
+
+
+def depends(content: Content) -> bool:
+    """Whether a condition of the text decides what it needs, which differs from person to person
+    then: {% if vip %}{{ city }}{% endif %}."""
+    return any("{%" in source and _needed_by(source) for source in _sources(content))
+
+
+def _needed(sources: Set[str]) -> Set[liquid.Path]:
     try:
-        return sorted(set().union(*map(_needed_by, _sources(content))), key=str)
+        return set().union(*map(_needed_by, sources))
     except LiquidError:
-        return []
+        return set()
 
 
 def _needed_by(source: str) -> set[liquid.Path]:

@@ -38,14 +38,20 @@ class Reader:
 class Unrenderable(Exception):
     """This person gets nothing, and this is why. Everybody else is not affected."""
 
-    def __init__(self, reason: Reason, text: str, field: str = "") -> None:
+    def __init__(self, reason: Reason, text: str, field: str = "", *, kept: str = "") -> None:
         super().__init__(text)
         self.reason, self.text, self.field = reason, text, field
+        self._kept = kept
 
     @property
     def detail(self) -> str:
         """With FCM's name of the field at fault, where it is one field."""
         return f"{self.field}: {self.text}" if self.field else self.text
+
+    @property
+    def kept(self) -> str:
+        """As a delivery's row keeps it: rules look for it there."""
+        return self._kept or self.detail
 
     @property
     def why(self) -> str:
@@ -173,7 +179,11 @@ def values_of(reader: Reader) -> dict[str, Any]:
     """What a text may ask for. An empty value is a missing one: “Hi ,” is worse than no push."""
     own = {"external_id": reader.external_id, "locale": reader.locale, "timezone": reader.timezone}
     everything = {**reader.attributes, **own}
-    return {name: value for name, value in everything.items() if value not in (None, "")}
+    return {
+        name: liquid.held(value, name) if type(value) in (dict, list) else value
+        for name, value in everything.items()
+        if value not in (None, "")
+    }
 
 
 def _fill(source: Any) -> Fill:
@@ -195,7 +205,10 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     try:
         return fill(values)
     except UndefinedError as error:
-        raise Unrenderable(Reason.MISSING_VALUE, str(error.args[0])[:200]) from error
+        words, kept = liquid.what_is_missing(error)[:200], liquid.as_kept(error)[:200]
+        raise Unrenderable(Reason.MISSING_VALUE, words, kept=kept) from error
+    except liquid.HoldsSeveral as error:
+        raise Unrenderable(Reason.TEMPLATE_ERROR, error.words[:200]) from error
     except OutputStreamLimitError as error:
         said = gettext("one text alone has over %(most)s bytes. Shorten it.")
         words = said % {"most": f"{liquid.MAX_OUTPUT:,}"}
@@ -203,6 +216,4 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.
     except Exception as error:
-        raise Unrenderable(
-            Reason.TEMPLATE_ERROR, f"{type(error).__name__}: {error}"[:200]
-        ) from error
+        raise Unrenderable(Reason.TEMPLATE_ERROR, liquid.why_it_fails(error)[:200]) from error

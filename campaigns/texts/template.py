@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +17,7 @@ from campaigns.texts.liquid import Problem
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
+from notifications.values.copies import name_of_copy
 from notifications.values.languages import canonical, validate_locale
 
 
@@ -30,7 +31,7 @@ def validate_said_once(locales: Any) -> None:
 
 
 class Template(OfProject):
-    """What do they read?"""
+    """Text"""
 
     name = models.CharField(max_length=100)
     title = models.CharField(max_length=500, help_text=_("Variables: {{ first_name }}"))
@@ -83,6 +84,16 @@ class Template(OfProject):
         # Each part is in order; FCM judges the whole.
         if problems := problems or fcm_check.problems_of(self.frozen()):
             raise ValidationError(problems)
+
+    def duplicate(self) -> Template:
+        with transaction.atomic():
+            # Whoever copies it at the same moment finds the next name free.
+            copy = Template.objects.select_for_update(no_key=True).get(pk=self.pk)
+            copy.pk, copy._state.adding = None, True
+            taken = Template.objects.filter(project=self.project_id).values_list("name", flat=True)
+            copy.name = name_of_copy(self.name, set(taken))
+            copy.save()
+        return copy
 
     def frozen(self) -> dict[str, Any]:
         """The content as a run keeps it; edits after the launch do not reach it."""

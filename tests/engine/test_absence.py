@@ -133,7 +133,7 @@ def test_after_the_next_absence_it_asks_again(run: Run) -> None:
         assert Run.objects.get(pk=run.pk).state == "sending"
 
 
-def test_it_asks_though_the_tick_after_the_absence_came_first(run: Run) -> None:
+def test_a_run_asks_though_the_tick_after_the_absence_came_first(run: Run) -> None:
     """Of another control worker, or of one that had looked at what was there before a restore."""
     age(NIGHT)
     tick(timedelta(0))

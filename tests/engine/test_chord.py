@@ -20,7 +20,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.by_hand import let_leases_lapse
-from tests.given.forgetting import flush_all
+from tests.given.forgetting import flush_ours
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
@@ -187,7 +187,7 @@ def test_an_emptied_redis_costs_time_and_nobody(
     run = launch(project, rate_per_second=500)
     eventually("somebody is sent to", lambda: sent(run) > 0)
 
-    flush_all()
+    flush_ours()
     Run.objects.update(rate_per_second=None)
 
     eventually("the run ends", lambda: swept_to_the_end(run), seconds=60)

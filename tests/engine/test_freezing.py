@@ -101,7 +101,7 @@ def test_a_part_is_as_long_as_its_devices_however_few_people_own_them(project: P
     assert (run.planned, run.people) == (10, 1)
 
 
-def test_who_has_devices_in_several_parts_is_one_person(project: Project) -> None:
+def test_a_person_with_devices_in_several_parts_is_one_person(project: Project) -> None:
     owners = [device.contact for device in make_people(project, 5)]
     for owner in owners:
         make_device(owner)
@@ -204,7 +204,7 @@ def test_whoever_leaves_before_their_part_is_not_in(project: Project) -> None:
     assert run.planned == 5
 
 
-def test_who_registers_while_it_is_frozen_is_not_in(project: Project) -> None:
+def test_a_person_who_registers_while_a_run_is_frozen_is_not_in_it(project: Project) -> None:
     make_people(project, 6)
     run = make_run(project)
     make_people(project, 3)

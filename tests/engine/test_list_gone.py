@@ -36,7 +36,9 @@ def advanced(run: Run) -> engine.Ring | None:
     return ring
 
 
-def test_it_reaches_nobody_and_asks_a_person_each_time(run: Run, gone: Audience) -> None:
+def test_a_run_whose_list_is_gone_reaches_nobody_and_asks_a_person_each_time(
+    run: Run, gone: Audience
+) -> None:
     Audience.objects.filter(pk=gone.pk).delete()
     for _ in range(2):
         assert advanced(run) is None

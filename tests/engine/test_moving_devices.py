@@ -102,7 +102,7 @@ def test_a_device_is_judged_with_its_owner_when_its_part_is_frozen(devices: list
     assert set(freeze(run)) == {device.pk for device in devices[:-1]}
 
 
-def test_who_is_erased_and_comes_back_while_it_is_frozen_is_not_in_twice(
+def test_a_person_erased_and_registered_again_during_freezing_is_in_once(
     devices: list[Device], fcm: Fcm
 ) -> None:
     project, phone = devices[0].project, devices[0]

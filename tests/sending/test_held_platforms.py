@@ -18,6 +18,8 @@ from campaigns.sending import sending, settling
 from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import GATHERING, hand_back
+from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import addresses, make_people, make_run
@@ -182,3 +184,36 @@ def test_a_cancelled_run_closes_what_it_held_back(project: Project, fcm: Fcm) ->
     assert reports.recount(run).as_dict() == {
         "planned": 25, "accepted": 5, "rejected": 0, "skipped": 20, "unknown": 0, "waiting": 0,
     }  # fmt: skip
+
+
+def test_who_said_no_while_their_platform_was_held_is_skipped_when_it_goes_on(
+    project: Project, fcm: Fcm
+) -> None:
+    phones = make_phones(project, "ios", addresses(thirdparty=40))
+    make_people(project, 20)
+    run = work(make_run(project))
+    assert (run.state, sums.totals_of(run).waiting) == ("paused", 40)
+    for phone in phones:
+        phone.address, phone.platform = f"live{phone.pk}:APA91b", "ios"
+    Device.objects.bulk_update(phones, ["address", "platform"])
+    ids = [phone.contact.external_id for phone in phones]
+    now = timezone.now()
+    say(project, [Word(ids[0], EVERYTHING, False)], source="app", by="key:abc", now=now)
+    suppress(project, [ids[1]], reason="", by="user:alice", now=now)
+    phones[2].contact.delete()
+
+    control.resume(run, by="user:alice")
+    run = work(run)
+
+    assert run.state == "finished"
+    rows = Delivery.objects.filter(run_id=run.pk)
+    assert rows.count() == run.planned == 60
+    left_out = {
+        phones[0].pk: "unsubscribed",
+        phones[1].pk: "suppressed",
+        phones[2].pk: "device_gone",
+    }
+    skipped = rows.filter(status="skipped").values_list("device_id", "reason")
+    assert dict(skipped) == left_out and len(skipped) == 3
+    assert len({record["address"] for record in fcm.witness()}) == 57
+    assert reports.recount(run) == sums.totals_of(run)

@@ -28,7 +28,7 @@ def left(
     released: bool = False,
     in_windows: int = 0,
 ) -> Left:
-    return Left(1, 1, READER, tries, first, copies, False, released, in_windows)
+    return Left(1, 1, READER, tries, first, copies, "", released, in_windows)
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:

@@ -33,7 +33,7 @@ def test_an_address_with_a_user_before_its_host_is_not_saved(field: str, address
     with pytest.raises(ValidationError) as refusal:
         template.clean()
     assert refusal.value.message_dict[field] == [
-        "names a user before “@”; write https://example.com/… without."
+        "has a user name before “@”; write https://example.com/… without it."
     ]
 
 
@@ -43,7 +43,7 @@ def test_a_program_is_told_so_by_the_field_in_each_language(ours: Project) -> No
     refused = Caller(ours).post("templates", texts)
     assert refused.status_code == 400
     assert sorted(fields_at_fault(refused)) == ["image", "locales"]
-    assert "ko.link: names a user" in refused.content.decode()
+    assert "ko.link: has a user name" in refused.content.decode()
     assert not Template.objects.exists()
 
 

@@ -170,7 +170,7 @@ def test_what_explodes_while_rendering_skips_one_person(attack: str) -> None:
     [
         ({"image": "{{ photo }}"}, "ios", {"photo": "http://x/a"}, "message.notification.image"),
         ({"link": "{{ url }}"}, "android", {"url": "javascript:alert(1)"}, "message.data.link"),
-        ({"link": "https://{{ host }}"}, "web", {"host": "/x"}, "names no site"),
+        ({"link": "https://{{ host }}"}, "web", {"host": "/x"}, "has no host name"),
         ({"options": {"ios": {"badge": "{{ unread }}"}}}, "ios", {"unread": "many"},
          "options.ios.badge: must be a whole number"),
         ({"options": {"android": {"color": "{{ team }}"}}}, "android", {"team": "red"},
@@ -274,7 +274,7 @@ def test_options_are_rendered_for_their_own_platform_and_in_their_own_types() ->
         ({"data": {"n": 1}}, "data", "texts only"),
         ({"data": {"google.x": "1"}}, "data", "reserved"),
         ({"data": {"Carillon_Id": "1"}}, "data", "Carillon's own"),
-        ({"image": "https:///a.png"}, "image", "names no site"),
+        ({"image": "https:///a.png"}, "image", "has no host name"),
         ({"link": " JavaScript:alert(1)"}, "link", "https"),
         ({"body": "é" * 2_100}, "body", "FCM takes 4,096"),
         ({"locales": {"ko": {"body": "{{ x }}" + "안" * 1_400}}}, "body", "ko: 4,2"),

@@ -12,11 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 
 class Command(BaseCommand):
-    help = "Empty the four Redis databases of this installation, and no other. Stop all else first."
+    help = "Empty the four Redis databases of this installation only. Stop everything else first."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--yes", action="store_true", help="do it, rather than say what it is")
+        parser.add_argument(
+            "--yes", action="store_true", help="do it; without it, only say what would be emptied"
+        )
 
     def handle(self, *, yes: bool, **_: Any) -> None:
         if not yes:

@@ -15,13 +15,13 @@ from campaigns.engine.forgetting import forget, forgettable
 class Command(BaseCommand):
     help = (
         "Remove the recipients and deliveries of runs that ended before a day (UTC). Their totals "
-        "and reasons stay; who got them can then be found nowhere. There is no way back."
+        "and reasons stay; who received them is lost. This cannot be undone."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--finished-before", required=True, type=_day, metavar="YYYY-MM-DD")
         parser.add_argument("--project", help="only of this project (its slug)")
-        parser.add_argument("--dry-run", action="store_true", help="only say which")
+        parser.add_argument("--dry-run", action="store_true", help="only say which runs")
 
     def handle(self, *, finished_before: datetime, **options: Any) -> None:
         narrower = {"project__slug": options["project"]} if options["project"] else {}

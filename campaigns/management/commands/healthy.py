@@ -23,7 +23,7 @@ SILENT = 60  # seconds; beat notes down each tick, one in 5 s
 
 
 class Command(BaseCommand):
-    help = "Exit code 0 when the process is at work, 1 when a restart may help; and why, in words."
+    help = "Exit code 0 if the process works, 1 if a restart may help, with the reason in words."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

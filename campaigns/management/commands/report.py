@@ -14,11 +14,13 @@ from notifications.api.ground.rendering import as_json
 
 
 class Command(BaseCommand):
-    help = "Say what a run has come to, and whether its totals agree with its rows."
+    help = "Show the outcome of a run, and whether its totals agree with its rows."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", type=int, help="the run's number")
-        parser.add_argument("--json", action="store_true", help="as GET /api/v1/runs/RUN says it")
+        parser.add_argument(
+            "--json", action="store_true", help="in the format of GET /api/v1/runs/RUN"
+        )
 
     def handle(self, *, run: int, **options: Any) -> None:
         found = Run.objects.select_related("campaign", "project").filter(pk=run).first()
@@ -49,5 +51,5 @@ class Command(BaseCommand):
         if reports.recount(run).as_dict() == totals:
             return "The totals agree with the rows."
         if run.unfinished:
-            return "The run moved on while it was counted; ask again."
+            return "The run changed while it was counted; try again."
         return self.style.ERROR("The totals do NOT agree with the rows. This is a bug: report it.")

@@ -14,10 +14,10 @@ PAUSE = 5  # seconds, as beat's
 
 
 class Command(BaseCommand):
-    help = "Ring every run that is due, abandoned or unfinished. Harmless beside a running beat."
+    help = "Queue every run that is due, abandoned or unfinished. Safe beside a running beat."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="one tick instead of one each 5 s")
+        parser.add_argument("--once", action="store_true", help="one tick instead of one every 5 s")
 
     def handle(self, *, once: bool, **_: Any) -> None:
         if once:

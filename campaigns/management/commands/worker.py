@@ -14,7 +14,7 @@ FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 class Command(BaseCommand):
     help = (
-        "Work on a queue until SIGTERM, which lets it finish what it holds. A further machine "
+        "Work on a queue until SIGTERM; then finish what it holds, and stop. Another machine "
         "needs the DATABASE_URL, REDIS_URL, SECRET_KEY and CREDENTIALS_KEY of the first."
     )
     requires_system_checks = []
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("queue", nargs="?", default="bulk", choices=QUEUES)
         parser.add_argument(
-            "--processes", type=int, help="how many; two for each core on bulk, else one"
+            "--processes", type=int, help="how many processes; two per core on bulk, else one"
         )
 
     def handle(self, *, queue: str, processes: int | None, **_: Any) -> None:

@@ -9,6 +9,7 @@ from campaigns.audiences import vocabulary
 from campaigns.texts import preview
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.values.plain import briefly
 
 # A list or an object reads in no sentence.
 READABLE = ("text", "number", "time", "boolean")
@@ -54,5 +55,4 @@ def _percent(count: int, of: int) -> int:
 
 
 def _short(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return "" if value in (None, "") else briefly(value, LONGEST)

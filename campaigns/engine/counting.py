@@ -1,0 +1,111 @@
+"""Counting: the results of a finished run on each platform, in each language, zone and version.
+
+In steps, like freezing: nobody waits for the count of five million, and a crash costs one step.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+
+from campaigns.runs.run import Run
+from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown
+
+RECIPIENTS_AT_ONCE = 50_000  # recipients counted in one step: half a second
+MOST_VALUES = 1_000  # different values counted of each; an app may send any version
+SHOWN_VALUES = 50  # values kept of each, once all are counted
+
+COUNT = """
+SELECT grouping(r.platform, r.locale, r.timezone, r.app_version),
+    COALESCE(r.platform, r.locale, r.timezone, r.app_version, ''), d.status, count(*)
+FROM campaigns_recipient r
+JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+    AND d.seq > %(after)s AND d.seq <= %(through)s
+WHERE r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
+GROUP BY GROUPING SETS (
+    (r.platform, d.status), (r.locale, d.status), (r.timezone, d.status), (r.app_version, d.status)
+)
+ORDER BY 4 DESC, 2
+"""
+# GROUPING bits: a row is about the column whose bit is not set.
+ABOUT = {0b0111: "platform", 0b1011: "locale", 0b1101: "timezone", 0b1110: "app_version"}
+
+
+def uncounted() -> QuerySet[Run]:
+    """Finished runs that are not completely counted, or not since they were sent again.
+
+    Runs that an older release froze have nothing to count.
+    """
+    ended = Run.objects.filter(finished_at__isnull=False, evaluated_at__isnull=False)
+    missing = Q(breakdown=None) | Q(breakdown__counted_through__lt=F("planned"))
+    before = ~Q(breakdown__finished_at=F("finished_at"))
+    return ended.filter(missing | before, forgotten_at=None).order_by("pk")
+
+
+def goes_on(run_id: int) -> bool:
+    """Whether there is more to count and no other process is counting."""
+    return uncounted().filter(pk=run_id).exists() and _is_free(run_id)
+
+
+def go_on(run_id: int) -> None:
+    """Count the next recipients, unless another process is counting.
+
+    If the process dies here: the step is rolled back, and the next call counts it.
+    """
+    due = uncounted().filter(pk=run_id).select_related("breakdown")
+    if not due.exists():
+        return
+    with transaction.atomic(), suppress(Run.DoesNotExist):
+        if _is_free(run_id):
+            _step(due.get())
+
+
+def _is_free(run_id: int) -> bool:
+    with connection.cursor() as cursor:
+        key = f"counting run {run_id}"
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        free: bool = cursor.fetchone()[0]
+    return free
+
+
+def _step(run: Run) -> None:
+    kept: Breakdown | None = getattr(run, "breakdown", None)
+    if kept is None or kept.finished_at != run.finished_at:
+        counts: Any = {name: {} for name in CUT_BY}
+        ended: Any = run.finished_at
+        kept = Breakdown(run=run, finished_at=ended, counts=counts)
+    through = min(kept.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
+    for name, value, status, count in _counted(run.pk, kept.counted_through, through):
+        _add(kept, name, value, status, count)
+    kept.counted_through = through
+    if kept.is_of(run):
+        _shorten(kept)
+    kept.save()
+
+
+def _counted(run_id: int, after: int, through: int) -> list[tuple[str, str, str, int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"run": run_id, "after": after, "through": through})
+        return [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+
+
+def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> None:
+    values = kept.counts[name]
+    if value in values or len(values) < MOST_VALUES:
+        sums = values.setdefault(value, [0] * len(STATUSES))
+    else:
+        sums = kept.others.setdefault(name, [0] * len(STATUSES))
+    sums[STATUSES.index(status)] += count
+
+
+def _shorten(kept: Breakdown) -> None:
+    """Keep the largest of each; the smaller ones become “others”."""
+    for name, values in kept.counts.items():
+        largest_first = sorted(values.items(), key=lambda item: (-sum(item[1]), item[0]))
+        kept.counts[name] = dict(largest_first[:SHOWN_VALUES])
+        for _, sums in largest_first[SHOWN_VALUES:]:
+            before = kept.others.get(name, [0] * len(STATUSES))
+            kept.others[name] = [a + b for a, b in zip(before, sums, strict=True)]

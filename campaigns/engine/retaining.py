@@ -1,0 +1,103 @@
+"""Old data is removed after the days its project keeps it: one table of kinds, and one pass.
+
+No state is kept between passes: what is too old is found in the rows themselves, so a pass that was
+missed, ended early or ran beside another one only delays the removal.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import OperationalError, connection
+from django.db.models import Min, Sum
+
+from campaigns.engine.forgetting import forget, forgettable, needed
+from campaigns.runs.run import Run
+from notifications.people import old_imports
+from notifications.people.events import clearing
+from notifications.people.retention import Kept, Kind, ends_of_life
+from notifications.postgres import clock
+
+log = logging.getLogger(__name__)
+
+SECONDS = 5.0  # seconds of one pass; runs wait meanwhile
+
+
+def _look(project_id: int, before: datetime | None) -> Kept:
+    """How many recipients would be removed, as counted by the runs."""
+    there = Run.objects.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    ended = there.filter(finished_at__isnull=False).exclude(pk__in=needed(project_id))
+    older = ended.filter(finished_at__lt=before) if before else ended.none()
+    later = ended.exclude(pk__in=older.values("pk"))
+    return Kept(
+        there=there.aggregate(all=Sum("planned"))["all"] or 0,
+        older=older.aggregate(all=Sum("planned"))["all"] or 0,
+        next_at=later.aggregate(first=Min("finished_at"))["first"],
+    )
+
+
+def _remove(ends: dict[int, datetime | None]) -> Iterator[int]:
+    """Forget runs one at a time. A run that is being read for longer than we wait is left to the
+    next pass."""
+    for project_id, end in ends.items():
+        if end is None:
+            continue
+        for run in forgettable(end, project=project_id).exclude(pk__in=needed(project_id)):
+            try:
+                forget(run, by="carillon", now=clock.now())
+            except (OperationalError, Run.InvalidMove) as error:
+                log.warning("run=%s is not forgotten yet: %s", run.pk, error)
+            else:
+                yield run.planned or 0
+
+
+LEDGER = Kind("ledger", _look, _remove)
+KINDS = {kind.name: kind for kind in (LEDGER, clearing.KIND, old_imports.KIND)}
+
+
+def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:
+    """Remove what is too old, for this long. Returns whether there is more.
+
+    Of two at the same time only one works: the other would find the same rows.
+
+    If the process dies here: each step is whole or not there, and the next pass does the rest.
+    """
+    with _alone() as alone:
+        return alone and _pass(now, seconds)
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """If the process dies here: PostgreSQL frees the lock with its connection."""
+    key = "hashtextextended('tidy', 0)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_try_advisory_lock({key})")
+        free: bool = cursor.fetchone()[0]
+    try:
+        yield free
+    finally:
+        if free:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT pg_advisory_unlock({key})")
+
+
+def _pass(now: datetime, seconds: float) -> bool:
+    ends_at = time.monotonic() + seconds
+    clearing.make_ahead(now=now)
+    for kind in KINDS.values():
+        removed = 0
+        for count in kind.remove(ends_of_life(kind.name, now=now)):
+            removed += count
+            # Each pass begins at the front: a pass that ended before it reached anything old would
+            # end there again.
+            if removed and time.monotonic() > ends_at:
+                log.info("kind=%s removed=%s, and there is more", kind.name, removed)
+                return True
+        if removed:
+            log.info("kind=%s removed=%s", kind.name, removed)
+    clearing.analyze()
+    return False
