@@ -26,7 +26,9 @@ from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
+from notifications.people.consent import standing
 from notifications.people.project import OfProject
+from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
 
 
@@ -36,7 +38,7 @@ class Campaign(OfProject):
     class Schedule(models.TextChoices):
         NOW = "now", gettext_lazy("As soon as it is launched")
         AT = "at", gettext_lazy("At a time")
-        RECURRING = "recurring", gettext_lazy("Again and again")
+        RECURRING = "recurring", gettext_lazy("Repeats")
 
     class Repeat(models.TextChoices):
         DAILY = "daily", gettext_lazy("Every day")
@@ -82,6 +84,13 @@ class Campaign(OfProject):
         max_length=50,
         blank=True,
         help_text="Names this campaign in Firebase's reports. Empty: made from its name.",
+    )
+    category = models.ForeignKey(
+        "notifications.Category",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="campaigns",
     )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -150,6 +159,7 @@ class Campaign(OfProject):
         strangers = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
+            "category": _("There is no such category in this project."),
         }
         for name in strangers:
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
@@ -191,9 +201,25 @@ class Campaign(OfProject):
         return self.analytics_label or labels.made_from(self.name, self.pk)
 
     @property
+    def zone(self) -> str:
+        """In which its times are told. One chosen for a time that is asked for no more is void."""
+        return self.project.timezone if self.schedule_kind == self.Schedule.NOW else self.timezone
+
+    @property
     def policy(self) -> dict[str, Any]:
         """What a launch at this moment would freeze of how it is sent."""
-        return {name: getattr(self, name) for name in POLICY} | {"analytics_label": self.label}
+        said = {name: getattr(self, name) for name in POLICY}
+        return said | {"analytics_label": self.label, "category_kind": self.kind}
+
+    @property
+    def kind(self) -> str:
+        """Of its category: what a run that is launched now goes by. Empty: marketing."""
+        return self.category.kind if self.category else ""
+
+    @property
+    def asks(self) -> dict[str, Any]:
+        """What standing.py must know of its category to say who would be out."""
+        return standing.asked_of(self.kind, self.category.slug if self.category else "")
 
     @property
     def series(self) -> Run | None:
@@ -241,14 +267,14 @@ class Campaign(OfProject):
     def _refuse_what_changed_meanwhile(self, locked: Campaign) -> None:
         """What was looked at is what goes out: not what somebody else saved a moment later."""
         if self._meant != locked._meant:
-            said = _("Somebody changed it just now. Look at it again, then launch it.")
+            said = _("It was changed a moment ago. Check it again, then launch it.")
             raise Campaign.NotReady({"campaign": said})
 
     @property
     def _meant(self) -> tuple[Any, ...]:
         """All that a launch goes by."""
         when = [getattr(self, name) for name in TIMES]
-        who_and_what = (self.audience.effective_rules, self.template.frozen())
+        who_and_what = (self.audience.frozen_rules(), self.template.frozen())
         return (*who_and_what, self.policy, when, self.archived_at is None)
 
     def _refuse_a_second_series(self) -> None:
@@ -275,13 +301,13 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
-            problems["template"] = _("It says nothing yet: write a title and a text.")
+            problems["template"] = _("The text is empty: write a title and a text.")
         return problems
 
     def hopeless(self, look: outlook.Look) -> dict[str, str]:
         if not look.hopeless:
             return {}
-        said = _("%(template)s: FCM would refuse it for everybody looked at. %(detail)s")
+        said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
         return {"template": said % {"template": self.template, "detail": look.refused[0].detail}}
 
     def look(self) -> outlook.Look:
@@ -294,7 +320,17 @@ class Campaign(OfProject):
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
         copy.pk, copy._state.adding = None, True
-        copy.name, copy.archived_at = _("%(name)s (copy)") % {"name": self.name[:90]}, None
+        taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
+        copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
+        copy.save()
+        return copy
+
+    def duplicate_for(self, audience: Audience) -> Campaign:
+        """A draft of the same for others, to be launched by hand: its own time has passed."""
+        copy = self.duplicate()
+        copy.name = _("%(name)s (rest)") % {"name": self.name[:90]}
+        copy.audience = audience
+        copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()
         return copy
 
@@ -307,7 +343,7 @@ class Campaign(OfProject):
             occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.template.frozen(),
-            rules=self.audience.effective_rules,
+            rules=self.audience.frozen_rules(),
             **self.policy,
             scheduled_at=at or now,
             launched_by=by,
@@ -323,7 +359,7 @@ class Campaign(OfProject):
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
-STANDS = gettext_lazy("It repeats already. Stop it first; then its times can be changed.")
+STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
 MOVE_IT = gettext_lazy(
     "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."
 )
@@ -332,4 +368,4 @@ END_IT = gettext_lazy(
     "changed."
 )
 # A later end would wake it up again, and nobody would have launched that.
-ENDED = gettext_lazy("Its series has come to its end. Duplicate the campaign to start another.")
+ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start another.")

@@ -75,7 +75,7 @@ def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None
 def _check(campaign: Campaign, tags: list[str]) -> None:
     if len(tags) > MOST_TAGS:
         raise ValidationError(
-            _("“%(campaign)s” would have %(count)d tags; %(most)d are the most.")
+            _("“%(campaign)s” would have %(count)d tags; the limit is %(most)d.")
             % {"campaign": campaign, "count": len(tags), "most": MOST_TAGS}
         )
 

@@ -27,7 +27,9 @@ class MovedMeanwhile(NotMoved):
     """Somebody else was faster; the words are a dialog's, and the run is as it is now."""
 
     def __init__(self) -> None:
-        super().__init__(_("Somebody moved or started it meanwhile. Close this and look again."))
+        super().__init__(
+            _("It was moved or started in the meantime. Close this dialog and check again.")
+        )
 
 
 def problem(run: Run, to: datetime, now: datetime) -> str:

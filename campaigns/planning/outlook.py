@@ -6,10 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import connection
 
-from campaigns.audiences.rules import Broken
+from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree
+from campaigns.audiences.settled.settling import settled
 from campaigns.runs.reasons import Reason
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.postgres.budget import TooSlow, within
@@ -52,7 +54,8 @@ class Look:
 # rendering ten thousand would take a second.
 LONGEST = """
 SELECT c.external_id, c.attributes, c.locale, c.timezone, d.kind, d.address, d.platform
-FROM {people} JOIN notifications_device d ON d.contact_id = c.id AND d.retired_at IS NULL
+FROM {people}
+JOIN notifications_device d ON d.contact_id = c.id AND d.retired_at IS NULL AND {fresh}
 WHERE c.project_id = %s AND {where}
 ORDER BY octet_length(c.attributes::text) DESC LIMIT %s
 """
@@ -78,17 +81,18 @@ def _refused(reader: Reader, error: Unrenderable) -> Refused:
 def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     """The devices of the people with the longest values; none when looking takes too long, or the
     rules are broken, which others say."""
-    with suppress(TooSlow, Broken), within(seconds=LOOKING_SECONDS):
+    with suppress(TooSlow, ValidationError), within(seconds=LOOKING_SECONDS):
         return _longest(project_id, rules)
     return []
 
 
 def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
-    where = compile_tree(rules)
+    where = compile_tree(settled(project_id, rules))
+    fresh = policy.fresh(policy.seen_since(project_id))
     own = [project_id, *where.params, DEVICES_TRIED]
-    newest = LONGEST.format(people=NEWEST, where=where.sql), [project_id, AMONG, *own]
+    newest = LONGEST.format(people=NEWEST, where=where.sql, fresh=fresh), [project_id, AMONG, *own]
     # A small audience may hold none of the newest people.
-    everybody = LONGEST.format(people=EVERYBODY, where=where.sql), own
+    everybody = LONGEST.format(people=EVERYBODY, where=where.sql, fresh=fresh), own
     with connection.cursor() as cursor:
         for statement, params in (newest, everybody):
             cursor.execute(statement, params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -22,8 +23,8 @@ KINDS = {
     "h": _("Held back"),
     "x": _("Quarantined"),
     "d": _("Done"),
-    "r": _("Done, in several goes"),
-    "c": _("Cut short by a cancel"),
+    "r": _("Done, in several attempts"),
+    "c": _("Cut short by cancelling"),
     "n": _("Closed, never sent to"),
 }
 LETTERS = """
@@ -69,7 +70,7 @@ def grid(run: Run) -> Grid:
         return Grid(cursor.fetchone()[0] or "")
 
 
-def one(run: Run, number: int) -> dict[str, Any]:
+def one(run: Run, number: int, now: datetime) -> dict[str, Any]:
     """A single chunk, for whoever clicked its cell or typed its number."""
     chunk = run.chunks.filter(number=number).first()
     if chunk is None:
@@ -82,6 +83,7 @@ def one(run: Run, number: int) -> dict[str, Any]:
         "counts": [(name, getattr(chunk, name)) for name in (*sums.STATUSES, "waiting")],
         "reasons": reports.in_plain_words(chunk.reasons),
         "retrying": retrying.count(),
-        "retry_at": getattr(retrying.first(), "not_before", None),
+        "due_now": retrying.filter(not_before__lte=now).count(),
+        "retry_at": getattr(retrying.filter(not_before__gt=now).first(), "not_before", None),
         "zone": run.project.timezone,
     }

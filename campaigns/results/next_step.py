@@ -1,4 +1,5 @@
-"""What a person can do about a pause, on its page and in the API; the cause says what happened."""
+"""What a person can do about a paused run, for its page and the API; the cause says what
+happened."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.runs.reasons import Cause
 
 NEXT_STEP: dict[str, str | Promise] = {
-    Cause.BY_HAND: _("Resume when you are ready, or cancel: whoever is left then gets nothing."),
+    Cause.BY_HAND: _("Resume when you are ready, or cancel: the people left then get nothing."),
     Cause.LATE: _("Resume to send it now, late as it is. Cancel if it makes no sense any more."),
     Cause.AWAY: _(
         "If the database was restored, people called waiting may have got it already: compare "
@@ -24,8 +25,8 @@ NEXT_STEP: dict[str, str | Promise] = {
         "console, correct it, then resume."
     ),
     Cause.OTHER_PROJECT: _(
-        "Set the service account of the Firebase project that the app was built "
-        "with, then resume: whoever was refused is sent to again. No device was retired."
+        "Set the service account of the Firebase project that the app was built with, then "
+        "resume: the people refused are sent to again. No device was retired."
     ),
     Cause.REFUSED_MESSAGE: _(
         "Correct the template, and launch a duplicate of the campaign; cancel "
@@ -40,21 +41,21 @@ NEXT_STEP: dict[str, str | Promise] = {
         "was refused for good; resume once it is fixed."
     ),
     Cause.DEAD_ADDRESSES: _(
-        "It looks like our payload or the Firebase project, or like a very old "
-        "list. Resume if the list is old: dead devices are then retired."
+        "The cause may be our payload, the Firebase project, or a very old list. Resume if "
+        "the list is old: dead devices are then retired."
     ),
     Cause.PLATFORM_KEY: _(
         "Upload the APNs key (iOS) or the web push certificate in the Firebase "
         "console, under Cloud Messaging, then resume: those who wait are sent to."
     ),
     Cause.STORM: _(
-        "Look at the workers' way to FCM: answers get lost, so people are sent to again. Resume "
-        "once it is fixed, or cancel: then nobody is rung again."
+        "Check the workers' connection to FCM: answers get lost, so people are sent to "
+        "again. Resume once it is fixed, or cancel: then nobody is sent to again."
     ),
     Cause.QUARANTINED: _(
-        "Look at the workers' log for these chunks. Resuming gives them five more "
-        "tries; cancelling closes them."
+        "Check the workers' log for these chunks. Resuming gives them five more tries; "
+        "cancelling closes them."
     ),
     Cause.BROKEN: _("Show this to an engineer. Resume once it is fixed, or cancel."),
 }
-TAKE_BACK = _("What this run retired already can be taken back.")
+TAKE_BACK = _("Devices this run has already retired can be taken back.")

@@ -1,16 +1,21 @@
-"""What a person can do about a recipient that was not accepted; the reason says what happened."""
+"""What a page says about a recipient that was not accepted: the detail, and what to do. The reason
+says what happened.
+"""
 
 from __future__ import annotations
 
+import re
+
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.runs.reasons import Reason
+from campaigns.runs.reasons import Reason, in_words
 
 STEPS: dict[str, str | Promise] = {
     Reason.UNREGISTERED: _("Nothing: the address comes back by itself when the app is opened "
     "again."),
-    Reason.MALFORMED_ADDRESS: _("Look at how your app reports its address."),
+    Reason.MALFORMED_ADDRESS: _("Check how your app reports its address."),
     Reason.OTHER_PROJECT: _("Compare the app's Firebase project with the one set here."),
     Reason.REFUSED_MESSAGE: _("Correct the template, then send a duplicate to those who were "
     "refused."),
@@ -19,20 +24,44 @@ STEPS: dict[str, str | Promise] = {
     Reason.PLATFORM_KEY: _("Upload the APNs key or web push certificate in the Firebase console."),
     Reason.THROTTLED: _("Send slower, or ask Google for a larger quota; then send to them again."),
     Reason.DEVICE_THROTTLED: _("Push these people less often for a while."),
-    Reason.UNAVAILABLE: _("Nobody knows whether the phone rang. Sending again may ring it twice."),
-    Reason.SERVER_ERROR: _("Nobody knows whether the phone rang. Sending again may ring it twice."),
-    Reason.UNREACHABLE: _("Check the workers' way to the internet, then send to them again."),
+    Reason.UNAVAILABLE: _("It is unknown whether the message arrived. Sending again may show "
+    "it twice."),
+    Reason.SERVER_ERROR: _("It is unknown whether the message arrived. Sending again may show "
+    "it twice."),
+    Reason.UNREACHABLE: _("Check the workers' internet connection, then send to them again."),
     Reason.UNKNOWN_ANSWER: _("Show the detail to an engineer, then send to them again."),
     Reason.MISSING_VALUE: _("Give the variable a fallback in the template, such as "
     "“default: 'friend'”."),
     Reason.TEMPLATE_ERROR: _("Open one of them: the detail names the place in the text."),
     Reason.TOO_LONG: _("Shorten the text, or the value that makes it long."),
-    Reason.DEVICE_GONE: _("Nothing: the device went away between the launch and its turn."),
-    Reason.EXPIRED: _("Allow more time (“worth showing for”), or a higher rate."),
+    Reason.UNSUBSCRIBED: _("Nothing: they declined. Their page shows when, and what."),
+    Reason.SUPPRESSED: _("Nothing: people on the suppression list are never sent to."),
+    Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
+    Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),
     Reason.CANCELLED: _("Nothing: it was your decision."),
-    Reason.UNANSWERED: _("Nobody knows whether the phone rang. Sending again may ring it twice."),
-    Reason.INTERRUPTED: _("Nobody knows whether the phone rang: a worker died. Look at the "
-    "workers' log if there are many."),
+    Reason.UNANSWERED: _("It is unknown whether the message arrived. Sending again may show it "
+    "twice."),
+    Reason.INTERRUPTED: _("It is unknown whether the message arrived: a worker died. Check "
+    "the workers' log if there are many."),
     Reason.CUT_SHORT: _("Nothing: it was cancelled, and nobody is sent to again."),
-    Reason.LET_BE: _("Nothing: it was decided."),
+    Reason.LET_BE: _("Nothing: somebody chose to keep them as unknown."),
 }  # fmt: skip
+
+
+# Workers write them in English; a page shows them in its reader's language.
+MISSING = re.compile(r"['“]?(?P<name>.+?)['”]? is (?:undefined|missing)")
+AT_LAST = re.compile(r"(?:last answer|at last): (?P<reason>[a-z_]+)")
+ERROR_OF_LIQUID = re.compile(r"[A-Za-z]+(?:Error|Exception): (?P<said>[^\n]*)", re.DOTALL)
+
+
+def detail_in_words(reason: str, detail: str) -> str:
+    """A delivery's detail in words. FCM's own words and unknown forms are shown unchanged."""
+    if reason == Reason.MISSING_VALUE and (found := MISSING.fullmatch(detail)):
+        return gettext("No value for %(name)s") % {"name": found["name"]}
+    if found := AT_LAST.fullmatch(detail):
+        return gettext("The last answer: %(reason)s") % {"reason": in_words(found["reason"])}
+    if reason == Reason.TEMPLATE_ERROR:
+        bare = ERROR_OF_LIQUID.match(detail)
+        return gettext(bare["said"] if bare else detail) if detail else ""
+    field, colon, text = detail.partition(": ")
+    return f"{field}: {gettext(text)}" if colon and text else detail

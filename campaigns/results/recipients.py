@@ -1,9 +1,8 @@
-"""The recipients of a run with what became of each: in pages, or as one CSV of any size."""
+"""The recipients of a run with their outcomes: in pages, or as one CSV of any size."""
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,18 +12,16 @@ from django.db import connection
 
 from campaigns.results.sent import seqs_in
 from campaigns.runs.run import Run
+from notifications.values.spreadsheet import neutral
 
 ROWS_AT_ONCE = 2_000
 WAITING = "waiting"
-# Where a spreadsheet may find a formula: it skips what is blank before the sign, takes full-width
-# signs too, and begins a cell at each semicolon where that separates. An apostrophe before it
-# makes it a text; one that stood there gets another, so that each cell can be read back.
-FORMULA = re.compile(r"(^|;)(?=[\s']*[=+@＝＋－＠-])|^(?='*[\t\r\n])")
+MISSED = "missed"  # everybody who did not get it, certainly or perhaps
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Whom one asks for; everything empty means everybody."""
+    """The filters; all empty means everybody."""
 
     status: str = ""
     reason: str = ""
@@ -35,9 +32,10 @@ class Filters:
     settled: bool = False  # only those with an outcome
 
     def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
-        """(which chunks can hold such a recipient, which recipients are meant, the values).
+        """(which chunks can hold such recipients, which recipients match, the values).
 
-        The chunks' sums say where to look: three unknowns among five million are in three chunks.
+        The chunks' sums say where to look: three unknown outcomes among five million are in at most
+        three chunks.
         """
         values: dict[str, Any] = {
             "status": self.status,
@@ -52,12 +50,13 @@ class Filters:
         return " AND ".join(chunks), " AND ".join(rows), values
 
     def _rules(self) -> Iterator[tuple[bool, str, str]]:
-        """(whether it was asked for, which chunks to look into, which recipients are meant)."""
+        """(whether the filter is set, which chunks to search, which recipients match)."""
         yield self.status == WAITING, "k.state <> 'closed'", "d.seq IS NULL"
         yield self.status in COUNTED, f"k.{self.status} > 0", "d.status = %(status)s"
+        yield self.status == MISSED, ANY_MISSED, "d.status IN ('rejected', 'skipped', 'unknown')"
         yield self.settled, "TRUE", "d.seq IS NOT NULL"
         yield bool(self.reason), "k.reasons ? %(reason)s", "d.reason = %(reason)s"
-        # Only a chunk that was taken again sends anybody again.
+        # Only a chunk that was leased again can send again.
         yield self.resent, "k.attempt > 1", "d.resent"
         yield self.chunk is not None, "k.number = %(chunk)s", "TRUE"
         yield bool(self.platform), "TRUE", ON_PLATFORM
@@ -68,23 +67,27 @@ EVERYBODY = ("TRUE", "TRUE")
 WITH_THE_PERSON = """
 EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s WHERE s BETWEEN k.first_seq AND k.last_seq)
 """
+# Rows of an older release lack the platform; it is taken from the device, if that still exists.
 ON_PLATFORM = """
-EXISTS (
+(r.platform = %(platform)s OR (r.platform IS NULL AND EXISTS (
     SELECT 1 FROM notifications_device p WHERE p.id = r.device_id AND p.platform = %(platform)s
-)
+)))
 """
+ANY_MISSED = "k.rejected + k.skipped + k.unknown > 0"
 COUNTED = ("accepted", "rejected", "skipped", "unknown")
 # Chunk by chunk in their order, so that a page ends as soon as it is full.
 SELECT = """
-SELECT x.seq, x.contact_id, x.device_id, c.external_id, v.platform, v.address, x.status, x.reason,
+SELECT x.seq, x.contact_id, x.device_id, c.external_id,
+    COALESCE(x.platform, v.platform) AS platform, v.address, x.status, x.reason,
     x.detail, x.message_id, x.resent, x.at
 FROM (
     SELECT k.number, y.*
     FROM campaigns_chunk k
     CROSS JOIN LATERAL (
-        SELECT r.seq, r.contact_id, r.device_id, COALESCE(d.status, 'waiting') AS status,
-            COALESCE(d.reason, '') AS reason, COALESCE(d.detail, '') AS detail,
-            COALESCE(d.message_id, '') AS message_id, COALESCE(d.resent, FALSE) AS resent, d.at
+        SELECT r.seq, r.contact_id, r.device_id, r.platform,
+            COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
+            COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
+            COALESCE(d.resent, FALSE) AS resent, d.at
         FROM campaigns_recipient r
         LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
             AND d.seq BETWEEN k.first_seq AND k.last_seq  -- or the whole run is read per chunk
@@ -103,7 +106,7 @@ ORDER BY x.number, x.seq
 
 @dataclass(frozen=True)
 class Row:
-    """A recipient; the person and the device are empty when they were erased since."""
+    """A recipient; the person and the address are empty if they were erased since."""
 
     seq: int
     contact_id: int
@@ -136,10 +139,10 @@ COLUMNS = (
 
 
 def csv_lines(run: Run, filters: Filters) -> Iterator[str]:
-    """Streamed page by page: a million rows take no memory, and the first leave at once.
+    """Streamed page by page: a million rows take no memory, and the first rows are sent at once.
 
-    A cursor would not do: outside a transaction PostgreSQL works the whole answer out first (seven
-    seconds for a million), and inside one a slow reader would hold the transaction open.
+    A cursor would not do: outside a transaction PostgreSQL computes the whole result first (seven
+    seconds for a million rows), and inside one a slow reader would keep the transaction open.
     """
     writer, after = csv.writer(_Echo()), 0
     yield writer.writerow(COLUMNS)
@@ -149,7 +152,7 @@ def csv_lines(run: Run, filters: Filters) -> Iterator[str]:
 
 
 class _Echo:
-    """What csv.writer writes to: hands the line back, to be streamed at once."""
+    """A file for csv.writer that returns each line, to be streamed at once."""
 
     def write(self, line: str) -> str:
         return line
@@ -158,16 +161,12 @@ class _Echo:
 def _cells(row: Row) -> list[Any]:
     return [
         row.seq,
-        _cell(row.external_id or ""),
+        neutral(row.external_id or ""),
         row.platform or "",
         row.status,
         row.reason,
-        _cell(row.detail),
-        _cell(row.message_id),
+        neutral(row.detail),
+        neutral(row.message_id),
         str(row.resent).lower(),
         row.at.isoformat() if row.at else "",
     ]
-
-
-def _cell(text: str) -> str:
-    return FORMULA.sub(r"\1'", text)

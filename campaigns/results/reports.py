@@ -15,7 +15,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import in_words
 from campaigns.runs.run import Run
-from campaigns.runs.sums import STATUSES, Totals, totals_of
+from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
 
 RATE_OVER = timedelta(seconds=5)
 
@@ -102,12 +102,11 @@ def _retrying(run: Run) -> Retrying:
 
 
 def _rate(run: Run, totals: Totals, now: datetime) -> float:
-    """Requests a second: over the last seconds while sending, over the whole run once it ended."""
+    """Over the last seconds while sending, over the whole run once it ended."""
     if run.started_at is None:
         return 0.0
     if run.finished_at:
-        seconds = (run.finished_at - run.started_at).total_seconds()
-        return (totals.settled - totals.skipped) / max(seconds, 0.1)
+        return average_rate(totals.sent, run.started_at, run.finished_at)
     if run.state != Run.State.SENDING:
         return 0.0
     recent = Window.objects.filter(run=run, settled_at__gt=now - RATE_OVER)

@@ -1,8 +1,8 @@
-"""What was sent to one person? Found among millions of recipients, in many runs at once."""
+"""What was sent to one person, found among millions of recipients in many runs at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,13 @@ from django.db import connection
 
 from campaigns.runs.ledger import PERSON_INDEX
 from campaigns.runs.run import Run
+from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
-MOST_DEVICES = 1_000  # of one person; a test phone may collect many
+SEQ_BITS = 31
+RUNS_AT_ONCE = 100  # runs in one statement: its plan includes the partitions of each
+RUNS_A_PAGE = 1_000
+MOST_DEVICES = 1_000  # rows of one person; a test phone may collect many
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,18 @@ class Sent:
     detail: str
     resent: bool
     at: datetime | None
+    message_id: str
+
+    @property
+    def place(self) -> int:
+        """The row's place among all deliveries: higher in newer runs, and lower for later numbers
+        of a run."""
+        return (self.run_id << SEQ_BITS) + (1 << SEQ_BITS) - 1 - self.seq
 
 
-# Found by the index that freezing makes at its end; until then all of the run is looked through.
-# For the release before: what it froze has none, but is numbered in the order of its people's ids,
-# and twenty-two looks into its primary key find anybody among 5,000,000.
+# Uses the index that freezing creates at its end; until then the whole run is searched.
+# For the release before: runs it froze have no such index, but are numbered in the order of their
+# people's ids, so 22 look-ups in the primary key find anybody among 5,000,000.
 FIND = """
 WITH RECURSIVE run (id, planned, by_device) AS (
     SELECT id, planned, unfrozen IS NOT NULL OR to_regclass(%(index)s || id) IS NOT NULL
@@ -69,10 +80,11 @@ WITH RECURSIVE run (id, planned, by_device) AS (
     WHERE s.low = s.high
 )
 SELECT f.run_id, f.seq, f.device_id, COALESCE(d.status, ''), COALESCE(d.reason, ''),
-    COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at
+    COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at,
+    COALESCE(d.message_id, '')
 FROM found f
 LEFT JOIN LATERAL (
-    SELECT status, reason, detail, resent, at FROM campaigns_delivery
+    SELECT status, reason, detail, resent, at, message_id FROM campaigns_delivery
     WHERE run_id = f.run_id AND seq = f.seq OFFSET 0
 ) d ON TRUE
 ORDER BY f.run_id DESC, f.seq
@@ -80,7 +92,7 @@ ORDER BY f.run_id DESC, f.seq
 
 
 def sent_to(contact_id: int, runs: Iterable[int]) -> list[Sent]:
-    """The person's rows in these runs; none in those that they were not chosen for."""
+    """The person's rows in these runs; runs without the person have none."""
     values: dict[str, Any] = {"runs": list(runs), "contact": contact_id, "most": MOST_DEVICES}
     values["index"] = PERSON_INDEX
     with connection.cursor() as cursor:
@@ -88,7 +100,68 @@ def sent_to(contact_id: int, runs: Iterable[int]) -> list[Sent]:
         return [Sent(*row) for row in cursor.fetchall()]
 
 
+@dataclass(frozen=True)
+class Page:
+    """Some of a person's deliveries, newest first; `last` is where the next page begins."""
+
+    rows: list[Sent]
+    last: int | None
+
+
+def page_of(contact: Contact, *, after: int | None, limit: int) -> Page:
+    """A page of final outcomes, from no more runs than one page may search."""
+    found: list[Sent] = []
+    looked_at = 0
+    for runs in _newest_runs(contact.project_id, after):
+        rows = [row for row in sent_to(contact.pk, runs) if row.status]
+        found += [row for row in rows if after is None or row.place < after]
+        looked_at += len(runs)
+        if len(found) > limit:
+            return Page(found[:limit], found[limit - 1].place)
+        if looked_at >= RUNS_A_PAGE:
+            return Page(found, runs[-1] << SEQ_BITS)
+    return Page(found, None)
+
+
+def _newest_runs(project_id: int, after: int | None) -> Iterator[list[int]]:
+    runs = Run.objects.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    last = None if after is None else (after - 1 >> SEQ_BITS) + 1  # the run of its last row
+    while True:
+        older = runs if last is None else runs.filter(pk__lt=last)
+        some = list(older.order_by("-pk").values_list("pk", flat=True)[:RUNS_AT_ONCE])
+        if not some:
+            return
+        yield some
+        last = some[-1]
+
+
+@section("deliveries")
+def deliveries_of(contact: Contact) -> Iterator[dict[str, Any]]:
+    """All deliveries of a person, of all runs."""
+    platforms = dict(contact.devices.values_list("pk", "platform"))
+    return (
+        {**told(row), "platform": platforms.get(row.device_id, "")}
+        for runs in _newest_runs(contact.project_id, None)
+        for row in sent_to(contact.pk, runs)
+        if row.status
+    )
+
+
+def told(row: Sent) -> dict[str, Any]:
+    """A row as the API shows it."""
+    return {
+        "run": row.run_id,
+        "seq": row.seq,
+        "status": row.status,
+        "reason": row.reason,
+        "detail": row.detail,
+        "message_id": row.message_id,
+        "resent": row.resent,
+        "at": row.at,
+    }
+
+
 def seqs_in(run: Run, external_id: str) -> list[int]:
-    """The numbers under which this person is in the run."""
+    """The person's recipient numbers in the run."""
     person = Contact.objects.filter(project=run.project_id, external_id=external_id).first()
     return [sent.seq for sent in sent_to(person.pk, [run.pk])] if person else []

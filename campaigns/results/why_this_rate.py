@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.audiences import reach
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.launch_check.forecast import in_workers
 from campaigns.runs.run import Run
@@ -25,8 +28,8 @@ WORDS = {
     ),
     Limit.RETRY_AFTER: gettext_lazy("Nothing leaves before {until}: FCM asked us to wait."),
     Limit.FAILING: gettext_lazy(
-        "FCM fails or cannot be reached, so only one message at a time tries whether it is back, "
-        "the next at {until}. Then it goes on by itself."
+        "FCM fails or cannot be reached, so one message at a time checks whether it is "
+        "back, the next at {until}. Then sending continues by itself."
     ),
     Limit.REOPENING: gettext_lazy(
         "At most {rate} for now: FCM was away or had asked us to wait, and it starts gently. "
@@ -55,7 +58,7 @@ def allowed_now(run: Run) -> PaceNow:
 
 
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
-    until = pace.until or now
+    until = max(pace.until or now, now)  # what is due already is due now, not in the past
     return WORDS[pace.limit].format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
@@ -79,13 +82,29 @@ class Said:
 
 def beside_the_rate(run: Run, now: datetime) -> Said:
     if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
-        planned = forecast.foretell(run.project, run.rate_per_second)
-        said = _("At most %(rate)s: %(limit)s.")
-        return Said(said % {"rate": number(planned.rate), "limit": planned.limit})
+        return Said(_foretold(run))
     if run.state == Run.State.PAUSED:
-        return Said(_("Paused: nothing leaves."))
+        return Said(_("Paused: nothing is sent."))
     if run.state != Run.State.SENDING:
         return Said()
     allowed = allowed_now(run)
     words = in_plain_words(run, allowed, now)
     return Said(words, away=allowed.limit is Limit.FAILING)
+
+
+def _foretold(run: Run) -> str:
+    """As the launch said it: of so many devices."""
+    foretold = forecast.foretell(run.project, run.rate_per_second, _devices(run))
+    said = _("At most %(rate)s: %(limit)s.")
+    if foretold.measured:
+        said = _("About %(rate)s: %(limit)s.")
+    return said % {"rate": number(foretold.rate), "limit": foretold.limit}
+
+
+def _devices(run: Run) -> int | None:
+    """None while nobody can say it quickly: a run that is being prepared is asked each second."""
+    if run.planned is not None or run.state != Run.State.SCHEDULED:
+        return run.planned
+    with suppress(ValidationError):
+        return reach.quick(run.project_id, run.rules).devices
+    return None

@@ -166,7 +166,7 @@ def test_what_somebody_saves_while_it_is_launched_is_not_launched_unseen(
     project: Project, meanwhile: dict[str, Any]
 ) -> None:
     campaign = make_campaign(project)
-    with pytest.raises(Campaign.NotReady, match="Somebody changed it just now"):
+    with pytest.raises(Campaign.NotReady, match="It was changed a moment ago"):
         at_once(
             first=lambda: Campaign.objects.filter(pk=campaign.pk).update(**meanwhile),
             second=lambda: campaign.launch(by="x", now=timezone.now()),
@@ -185,6 +185,6 @@ def test_a_text_saved_while_its_campaign_is_launched_is_not_launched_unseen(
         type(campaign.template).objects.filter(pk=campaign.template_id).update(body="Other words")
 
     seen = Campaign.objects.select_related("template", "audience").get(pk=campaign.pk)
-    with pytest.raises(Campaign.NotReady, match="Somebody changed it just now"):
+    with pytest.raises(Campaign.NotReady, match="It was changed a moment ago"):
         at_once(first=save, second=lambda: seen.launch(by="x", now=timezone.now()))
     assert not Run.objects.exists()

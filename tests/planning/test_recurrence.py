@@ -197,5 +197,5 @@ def test_a_text_that_says_nothing_is_not_launched(db: None) -> None:
     project = make_project()
     make_people(project, 1)
     empty = make_campaign(project, template={"title": "", "body": ""})
-    with pytest.raises(Campaign.NotReady, match="says nothing yet"):
+    with pytest.raises(Campaign.NotReady, match="The text is empty"):
         launch(empty)

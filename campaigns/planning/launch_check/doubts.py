@@ -11,8 +11,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.audiences import vocabulary
+from campaigns.audiences import reach, vocabulary
 from campaigns.audiences.bounds import leaves
+from campaigns.audiences.happened import past
+from campaigns.audiences.reach import Reach
+from campaigns.audiences.seen import person
+from campaigns.audiences.settled.runs_meant import forgotten, not_over
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -36,11 +40,16 @@ class Code(StrEnum):
     NOBODY_KNOWN = "nobody_known"  # the project has no people at all
     NO_SUCH_ATTRIBUTE = "no_such_attribute"
     OTHER_TYPE = "other_type"
+    ASKS_DEVICES = "asks_devices"  # not seen lately: the device, and not its person
+    UNSEEN = "unseen"  # devices that fit, and are left out by the project's policy
+    FORGOTTEN_RUNS = "forgotten_runs"
+    RUN_NOT_OVER = "run_not_over"
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
     NO_CREDENTIALS = "no_credentials"
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
+    AT_NIGHT = "at_night"
 
 
 @dataclass(frozen=True)
@@ -60,18 +69,46 @@ class Doubt:
 def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
     """Rules that are in order but cannot mean what they say."""
     if not Contact.objects.filter(project=project_id).exists():
-        nobody = _("This project knows nobody yet: your app registers people through the API.")
+        nobody = _(
+            "This project has no people yet: import a file, or register people through the API."
+        )
         return [Doubt(Code.NOBODY_KNOWN, nobody)]
+    asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
+    of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
+    return [*of_runs, *_of_attributes(project_id, tree)]
+
+
+def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    said = _("Run {number} is not finished: people still waiting in it count as not reached.")
+    going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
+    return [Doubt(Code.RUN_NOT_OVER, said.format(number=pk)) for pk in sorted(going)]
+
+
+def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    count = max((forgotten(project_id, leaf["value"]) for leaf in asked), default=0)
+    said = ngettext(
+        "A rule refers to {count} run whose recipients were removed: nobody counts as "
+        "having been in it.",
+        "A rule refers to {count} runs whose recipients were removed: nobody counts as "
+        "having been in them.",
+        count,
+    )
+    return [Doubt(Code.FORGOTTEN_RUNS, said.format(count=f"{count:,}"))] if count else []
+
+
+def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
     asked = [
         (leaf["field"].removeprefix(PREFIX), leaf["op"])
         for leaf in leaves(tree)
         if leaf["field"].startswith(PREFIX)
     ]
+    odd = [_asks_devices()] if person.asks_devices(tree) else []
     if not asked:
-        return []
+        return odd
     types = {known.name: known.types for known in vocabulary.attributes(project_id)}
     gone = vocabulary.nowhere(project_id, {name for name, _op in asked} - set(types))
-    return [_gone(name) for name in gone] + [
+    odd += [_gone(name) for name in gone]
+    return odd + [
         _other_type(name, op)
         for name, op in dict.fromkeys(asked)
         if name in types and op in NEEDS and not _holds(NEEDS[op], types[name])
@@ -82,22 +119,50 @@ def _holds(kind: str, types: list[str]) -> bool:
     return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
 
 
+def _asks_devices() -> Doubt:
+    said = _(
+        "A rule uses when a device was last seen: it also matches the old phone of "
+        "somebody who used another phone yesterday. Use when the person was last seen "
+        "instead."
+    )
+    return Doubt(Code.ASKS_DEVICES, said)
+
+
 def _gone(name: str) -> Doubt:
     said = _(
-        "Nobody has the attribute “{name}”: your app has renamed it or no longer sends it. "
-        "Choose another attribute, or remove the rule."
+        "No person has the attribute “{name}”: your app has renamed it or no longer sends "
+        "it. Choose another attribute, or remove the rule."
     )
     return Doubt(Code.NO_SUCH_ATTRIBUTE, said.format(name=name))
 
 
 def _other_type(name: str, op: str) -> Doubt:
     said = {
-        "number": _("“{name}” holds no numbers, so a rule that compares it is true for nobody."),
-        "time": _("“{name}” holds no dates, so a rule about its time is true for nobody."),
-        "text": _("“{name}” holds no texts, so a rule about its letters is true for nobody."),
-        "list": _("“{name}” holds no lists, so a rule about what is in it is true for nobody."),
+        "number": _("“{name}” contains no numbers, so a rule that compares it matches nobody."),
+        "time": _("“{name}” contains no dates, so a rule about its time matches nobody."),
+        "text": _("“{name}” contains no text, so a rule about its letters matches nobody."),
+        "list": _("“{name}” contains no lists, so a rule about what is in it matches nobody."),
     }
     return Doubt(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
+
+
+def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt]:
+    """How many devices fit and are left out, because nobody has seen them for long."""
+    try:
+        unseen = reach.unseen(project_id, tree, found)
+    except reach.Uncountable:
+        return []
+    if unseen is None or not unseen.devices:
+        return []
+    said = ngettext(
+        "%(count)s device unseen for %(days)s days is left out, as set in the project.",
+        "%(count)s devices unseen for %(days)s days are left out, as set in the project.",
+        unseen.devices,
+    )
+    counted = (
+        f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
+    )
+    return [Doubt(Code.UNSEEN, said % {"count": counted, "days": unseen.days})]
 
 
 # --- About sending it -----------------------------------------------------------------------------
@@ -117,8 +182,8 @@ def _others(project: Project) -> Iterator[Doubt]:
     if not going:
         return
     said = ngettext(
-        "Another run of this project is sending now; the two share its pace.",
-        "%(count)s other runs of this project are sending now; all share its pace.",
+        "Another run of this project is sending now; the two share the project's rate.",
+        "%(count)s other runs of this project are sending now; all share the project's rate.",
         going,
     )
     yield Doubt(Code.SHARED_PACE, said % {"count": going})

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from statistics import median
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.runs.chunk import ONE_WORKER
+from campaigns.runs.run import Run
+from campaigns.runs.sums import average_rate
 from notifications.pace.gate import Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from notifications.values.moments import in_words
+
+LAST_RUNS = 3  # their median: one slow hour is no forecast
+LOOKED_AT = 50
+MEASURABLE = 500  # messages; a run of fewer is over before it has a rate
+ALIKE = 10  # times larger or smaller; far from its size, a start and an end weigh differently
+HELD_BY_ITS_OWN = 0.8  # of the rate it was given: then that was its limit, and not ours
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,7 @@ class Forecast:
     limit: str  # the same in words
     start: float = 0.0
     climb: float = 0.0  # messages a second, gained each second; 0: at once
+    measured: bool = False  # so fast it was; not: so fast it may be
 
     def seconds(self, devices: int) -> float:
         if not self._climbs:
@@ -54,15 +66,23 @@ class Forecast:
         return self._climbing * (self.start + self.rate) / 2
 
 
-def foretell(project: Project, rate_per_second: int | None) -> Forecast:
-    """Of one run alone, from a cold start: others of the project may take their part."""
+def foretell(project: Project, rate_per_second: int | None, devices: int | None = None) -> Forecast:
+    """Of one run alone, from a cold start: others of the project may take their part. For so many
+    devices, not faster than the last runs of that size really were."""
     limits = [
         (full_rate(project), Limit.QUOTA, _("80 %% of the project's FCM quota") % {}),
         (float(ONE_WORKER * settings.WORKERS), Limit.WORKERS, in_workers(settings.WORKERS)),
     ]
     if rate_per_second:
         limits.append((float(rate_per_second), Limit.RATE, _("the campaign's own rate")))
-    rate, by, limit = min(limits, key=lambda one: one[0])
+    reckoned = _from_a_cold_start(project, *min(limits, key=lambda one: one[0]))
+    measured = _as_measured(project, devices) if devices else None
+    if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
+        return reckoned
+    return measured
+
+
+def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> Forecast:
     start = cold_rate(project)
     if not project.longest_ramp or start >= rate:
         return Forecast(rate, by, limit)
@@ -70,6 +90,33 @@ def foretell(project: Project, rate_per_second: int | None) -> Forecast:
     said = _("%(limit)s, reached in %(time)s")
     said %= {"limit": limit, "time": in_words((rate - start) / climb)}
     return Forecast(rate, by, said, start, climb)
+
+
+def _as_measured(project: Project, devices: int) -> Forecast | None:
+    """From the rows: how fast the last runs of that size were, from start to end."""
+    rates = list(islice(_measured(project, devices), LAST_RUNS))
+    if not rates:
+        return None
+    said = ngettext(
+        "as fast as your last run", "as fast as your last %(count)s runs", len(rates)
+    ) % {"count": len(rates)}
+    return Forecast(median(rates), Limit.WORKERS, said, measured=True)
+
+
+def _measured(project: Project, devices: int) -> Iterator[float]:
+    """Of runs that nobody and nothing held up: not paused, not sent again, and slower than the rate
+    they were given, if any."""
+    straight = Run.objects.filter(
+        project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
+        started_at__isnull=False,
+    )  # fmt: skip
+    columns = ("planned", "skipped", "rate_per_second", "started_at", "finished_at")
+    for planned, skipped, own, began, ended in straight.values_list(*columns)[:LOOKED_AT]:
+        sent = planned - skipped
+        rate = average_rate(sent, began, ended)
+        alike = devices / ALIKE <= sent <= devices * ALIKE
+        if sent >= MEASURABLE and alike and not (own and rate > own * HELD_BY_ITS_OWN):
+            yield rate
 
 
 def in_workers(count: int) -> str:

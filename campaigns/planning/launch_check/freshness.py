@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import GUARDED
 from notifications.staff import audit
@@ -25,17 +27,31 @@ def changed(campaign: Campaign, looked_at: str) -> list[str]:
 
 def _parts(campaign: Campaign) -> dict[str, str]:
     shown = {
-        "audience": [campaign.audience_id, campaign.audience.effective_rules],
+        "audience": [campaign.audience_id, _rules_of(campaign.audience)],
         "template": [campaign.template_id, campaign.template.frozen()],
-        "campaign": [campaign.label, *(getattr(campaign, name) for name in GUARDED)],
+        "campaign": [campaign.label, campaign.kind, *(_kept(campaign, name) for name in GUARDED)],
     }
     return {name: seen.mark(value) for name, value in shown.items()}
 
 
+def _kept(campaign: Campaign, name: str) -> Any:
+    """Of another row, its id."""
+    field: Any = Campaign._meta.get_field(name)
+    return field.value_from_object(campaign)
+
+
+def _rules_of(audience: Audience) -> dict[str, Any]:
+    """Those of the audiences in it as well, unless they cannot be used: others say that."""
+    try:
+        return audience.frozen_rules()
+    except ValidationError:
+        return audience.effective_rules
+
+
 def _said(name: str, row: Any) -> str:
     words = {
-        "audience": _("The audience is not any more what you looked at: %(who)s changed it."),
-        "template": _("The text is not any more what you looked at: %(who)s changed it."),
-        "campaign": _("The settings are not any more what you looked at: %(who)s changed them."),
+        "audience": _("%(who)s changed the audience after you opened this page."),
+        "template": _("%(who)s changed the text after you opened this page."),
+        "campaign": _("%(who)s changed the settings after you opened this page."),
     }
     return words[name] % {"who": audit.who_changed(row)}

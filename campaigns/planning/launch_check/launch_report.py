@@ -17,15 +17,18 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
+from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import doubts, forecast, losses
+from campaigns.planning.launch_check import doubts, forecast, losses, quiet, skipped
 from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.launch_check.skipped import Skipped
 from campaigns.planning.outlook import Look
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
@@ -36,6 +39,7 @@ from notifications.postgres.budget import TooSlow, clock, until, within
 REPORT_SECONDS = 5.0  # for all of its parts together
 SAMPLES = 3
 SAMPLING_SECONDS = 2.0
+ZONES_SECONDS = 0.5  # a share of the people is as good from a part of them
 AMONG = 12  # people looked at for three who differ
 COMING = 3
 
@@ -93,7 +97,19 @@ class LaunchReport:
     @property
     def possible(self) -> bool:
         """Whether a page launches it: a person has seen then how many it reaches."""
-        return self.launchable and self.reach is not None and self.reach.devices > 0
+        return self.launchable and self.reach is not None and not self.nobody
+
+    @property
+    def nobody(self) -> str:
+        """Why it would be sent to nobody; empty where it reaches somebody, or may: an estimate
+        forbids nothing."""
+        if self.reach is None:
+            return ""
+        if not self.reach.devices:
+            return _("Nobody can be reached: no device matches the audience.")
+        if self.sent_to or not (self.reach.exact and self.skipped.exact):
+            return ""
+        return _("It would be sent to nobody: all of its devices would be skipped.")
 
     # --- Who --------------------------------------------------------------------------------------
 
@@ -133,11 +149,24 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def lacking(self) -> list[Loss]:
-        """Of everybody: the devices of people without a value that the text needs."""
+    def skipped(self) -> Skipped:
+        """Of everybody, what PostgreSQL can judge: who is out, or lacks a value that the text
+        needs."""
         if self.reach is None or not self._readable:
-            return []
-        return losses.without_a_value(self.campaign, self._rules, self.reach)
+            return Skipped()
+        return skipped.foretold(self.campaign, self._rules, self.reach)
+
+    @property
+    def sent_to(self) -> int | None:
+        """The devices a launch would send to; None when nobody could count them."""
+        if self.reach is None or self.skipped.devices is None:
+            return None
+        return max(0, self.reach.devices - self.skipped.devices)
+
+    @property
+    def outcome(self) -> str:
+        """All of that in one sentence."""
+        return skipped.outcome(self.reach, self.skipped) if self.reach else ""
 
     @cached_property
     def others_lost(self) -> list[Loss]:
@@ -145,11 +174,14 @@ class LaunchReport:
         if self.reach is None or not self._readable:
             return []
         late = losses.out_of_time(self.campaign, self.reach, self.pace)
-        return [*losses.refused(self.look, self.reach), *late]
+        refused = losses.refused(self.look, self.reach)
+        if self.skipped.devices is not None:  # of everybody: of a few of them it says nothing more
+            refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
+        return [*refused, *late]
 
     @property
     def losses(self) -> list[Loss]:
-        return [*self.lacking, *self.others_lost]
+        return [*self.skipped.losses, *self.others_lost]
 
     @cached_property
     @_in_time
@@ -187,7 +219,8 @@ class LaunchReport:
 
     @cached_property
     def pace(self) -> forecast.Forecast:
-        return forecast.foretell(self.campaign.project, self.campaign.rate_per_second)
+        devices = self.reach.devices if self.reach else None
+        return forecast.foretell(self.campaign.project, self.campaign.rate_per_second, devices)
 
     @property
     def seconds(self) -> float | None:
@@ -205,12 +238,23 @@ class LaunchReport:
         found = []
         if self.uncounted:
             found.append(Doubt(Code.UNCOUNTABLE, self.uncounted))
-        if self.reach is not None and not self.reach.devices:
-            nobody = _("Nobody can be reached: no device fits the audience.")
-            found.append(Doubt(Code.NOBODY_REACHABLE, nobody))
+        if self.nobody:
+            found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
+        if self.reach is not None:
+            found += doubts.of_unseen(self.campaign.project_id, self._rules, self.reach)
+        if self.at_night:
+            found.append(Doubt(Code.AT_NIGHT, self.at_night))
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
+
+    @cached_property
+    @_in_time
+    def at_night(self) -> str:
+        if self.reach is None or self.nobody:
+            return ""
+        limit = ZONES_SECONDS if self.reach.exact else 0.0
+        return quiet.warning(self.campaign.project, self._rules, self.starts_at, seconds=limit)
 
     @property
     def warnings(self) -> list[Doubt | Loss]:
@@ -236,23 +280,30 @@ class LaunchReport:
     @cached_property
     @_in_time
     def samples(self) -> list[preview.Card]:
+        return self._cards()
+
+    @cached_property
+    @_in_time
+    def first_sample(self) -> preview.Card | None:
+        """Of somebody who does receive it, if there is anybody: the newest may all be skipped."""
+        shown = next((card for card in self.samples if card.message), None)
+        if shown is None and self.samples and self._readable:
+            reached = self._cards(skipped.receives(self.campaign))
+            shown = next((card for card in reached if card.message), None)
+        return shown or next(iter(self.samples), None)
+
+    def _cards(self, only: Sql | None = None) -> list[preview.Card]:
         if self.reach is None or not self._readable:
             return []
         people: list[Contact] = []
         with suppress(TooSlow), within(seconds=SAMPLING_SECONDS):
-            people = sample(self.campaign.project_id, self._rules, size=AMONG)
+            people = sample(self.campaign.project_id, self._rules, size=AMONG, only=only)
         content = self.campaign.template.frozen()
         return [
             preview.card(content, person, platform=device.platform)
             for person in _different([one for one in people if one.devices.all()])
             for device in list(person.devices.all())[:1]
         ]
-
-    @property
-    def first_sample(self) -> preview.Card | None:
-        """One that can be shown, if there is any."""
-        shown = (card for card in self.samples if card.message)
-        return next(shown, self.samples[0] if self.samples else None)
 
     @cached_property
     def longest(self) -> preview.Card | None:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
-from campaigns.audiences.selection import Sql
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.forecast import Forecast
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
-from campaigns.texts import liquid, preview
 from notifications.values.moments import in_words
 
 
@@ -31,47 +26,10 @@ class Loss:
     rejected: bool = False  # by FCM's rules; else we skip them
     example: str = ""  # the external id of one of the people
     variable: str = ""
+    short: str = ""  # in a list of reasons: “no city”
 
     def __str__(self) -> str:
         return self.words
-
-
-def without_a_value(campaign: Campaign, rules: dict[str, Any], found: Reach) -> list[Loss]:
-    """Per value the text needs: how many devices belong to people without it."""
-    needed = preview.needed(campaign.template.frozen())
-    try:
-        values = {liquid.written(path): _value(path) for path in needed}
-        lacks = reach.lacking(campaign.project_id, rules, values, found)
-    except reach.Uncountable:
-        said = _("Nobody could count them: that takes too long with these rules.")
-        return [Loss(Reason.MISSING_VALUE, said, devices=None, of=None, exact=False)]
-    return [_without(lack, found) for lack in lacks]
-
-
-def _value(path: liquid.Path) -> Sql:
-    own = preview.OWN.get(str(path[0]))
-    if own or len(path) == 1:
-        return Sql(own) if own else Sql("c.attributes ->> %s", [path[0]])
-    # What is empty inside a value is written as it stands, and missing only where it is not there.
-    return Sql("(c.attributes #> %s::text[])::text", [[str(part) for part in path]])
-
-
-def _without(lack: reach.Lack, found: Reach) -> Loss:
-    said = ngettext(
-        "%(count)s device: its person has no “%(name)s”, and is skipped where the text needs it.",
-        "%(count)s devices: their people have no “%(name)s”, and are skipped where the text "
-        "needs it.",
-        lack.devices,
-    )
-    return Loss(
-        Reason.MISSING_VALUE,
-        said % {"count": f"{lack.devices:,}", "name": lack.name},
-        devices=lack.devices,
-        of=found.devices,
-        exact=lack.exact,
-        example=lack.example,
-        variable=lack.name,
-    )
 
 
 def refused(look: Look, found: Reach) -> list[Loss]:
@@ -118,8 +76,8 @@ def out_of_time(campaign: Campaign, found: Reach, pace: Forecast) -> list[Loss]:
     if seconds <= campaign.ttl_seconds:
         return []
     said = _(
-        "Sending takes about %(takes)s, but it is worth showing for %(shown)s: "
-        "whoever is not reached by then is skipped. Raise the rate, or that time."
+        "Sending takes about %(takes)s, but the message expires after %(shown)s: people "
+        "not reached by then are skipped. Raise the rate, or that time."
     )
     return [
         Loss(

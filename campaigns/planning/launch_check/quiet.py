@@ -1,0 +1,93 @@
+"""Who would read it at night? By the zones of the audience's people, at the moment it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.audiences import reach
+from campaigns.audiences.reach import Zones
+from notifications.people.project import Project
+from notifications.values.moments import CLOCK, local
+from notifications.values.zones import known_zones
+
+NIGHT_FROM, NIGHT_TO = 22, 8  # hours on the reader's clock
+WORTH_SAYING = 0.05  # of the devices; of people all over the world somebody always sleeps
+NAMED = 2
+
+
+@dataclass(frozen=True)
+class Asleep:
+    """Those whose clock says night, zone by zone, the most first."""
+
+    zones: list[tuple[str, int]]
+    devices: int  # of everybody
+    exact: bool
+    at: datetime
+
+    @property
+    def share(self) -> float:
+        return sum(count for _zone, count in self.zones) / self.devices if self.devices else 0.0
+
+    @property
+    def words(self) -> str:
+        """Empty when it is not worth a word."""
+        if not self.devices or self.share < WORTH_SAYING:
+            return ""
+        said = _(
+            "%(percent)s of the readers get it between %(from)s:00 and %(to)s:00 on their own "
+            "clocks: %(where)s. Choose another time, unless it has to be then."
+        )
+        percent = _percent(self.share) if self.exact else _("About %s") % _percent(self.share)
+        values = {"percent": percent, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
+        return said % {**values, "where": ", ".join(self._where())}
+
+    def _where(self) -> Iterator[str]:
+        for zone, count in self.zones[:NAMED]:
+            clock = {"clock": local(self.at, zone, CLOCK), "zone": zone}
+            said = _("%(percent)s at %(clock)s in %(zone)s") % {
+                **clock, "percent": _percent(count / self.devices),
+            }  # fmt: skip
+            yield said
+        if (more := len(self.zones) - NAMED) > 0:
+            said = ngettext("%(count)s more time zone", "%(count)s more time zones", more)
+            yield said % {"count": more}
+
+
+def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
+    """Whoever's zone nobody knows counts by the project's."""
+    by_zone = _by_known_zone(found.devices, project.timezone)
+    night = [(zone, count) for zone, count in by_zone.items() if _is_night(at, zone)]
+    night.sort(key=lambda one: -one[1])
+    return Asleep(night, sum(by_zone.values()), found.exact, at)
+
+
+def warning(project: Project, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
+    """What to know before it starts then; nothing where nobody can count in time."""
+    try:
+        found = reach.zones(project.pk, rules, seconds=seconds)
+    except reach.Uncountable:
+        return ""
+    return asleep(project, found, at).words
+
+
+def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for written, count in devices.items():
+        zone = written if written in known_zones() else otherwise
+        found[zone] = found.get(zone, 0) + count
+    return found
+
+
+def _is_night(at: datetime, zone: str) -> bool:
+    return not NIGHT_TO <= at.astimezone(ZoneInfo(zone)).hour < NIGHT_FROM
+
+
+def _percent(share: float) -> str:
+    return _("%s %%") % f"{100 * share:.0f}"

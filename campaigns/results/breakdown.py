@@ -1,0 +1,76 @@
+"""The results of a run on each platform, in each language, time zone and app version.
+
+`engine/counting.py` counts them once the run has finished; here they are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Breakdown
+from notifications.values.shares import share
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The results of the recipients with one value; without a value, it is unknown."""
+
+    value: str
+    accepted: int
+    rejected: int
+    skipped: int
+    unknown: int
+
+    @property
+    def recipients(self) -> int:
+        return self.accepted + self.rejected + self.skipped + self.unknown
+
+    @property
+    def accepted_share(self) -> str:
+        return share(self.accepted, self.recipients)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The values with the most recipients first; those beyond the limit are summed up as others."""
+
+    by: str
+    kinds: list[Kind]
+    others: Kind | None
+
+    @property
+    def tells(self) -> bool:
+        """Whether the value of any recipient is known."""
+        return any(kind.value for kind in self.kinds)
+
+    def shortened(self, most: int) -> Cut:
+        """For a page: this many values, and the smaller ones among the others."""
+        rest = self.kinds[most:]
+        if self.others:
+            rest = [*rest, self.others]
+        return Cut(self.by, self.kinds[:most], _together(rest) if rest else None)
+
+
+def _together(kinds: list[Kind]) -> Kind:
+    columns = zip(*((k.accepted, k.rejected, k.skipped, k.unknown) for k in kinds), strict=True)
+    return Kind("", *map(sum, columns))
+
+
+def kept_of(run: Run) -> Breakdown | None:
+    """The counts; None until everybody is counted, and for a run that an older release froze."""
+    kept = Breakdown.objects.filter(run=run).first()
+    return kept if kept and kept.is_of(run) else None
+
+
+def will_be_counted(run: Run) -> bool:
+    """Whether the counts will be there in a moment."""
+    countable = run.evaluated_at is not None and run.forgotten_at is None
+    return not run.unfinished and countable and kept_of(run) is None
+
+
+def cut(kept: Breakdown, by: str) -> Cut:
+    kinds = [Kind(value, *sums) for value, sums in kept.counts.get(by, {}).items()]
+    kinds.sort(key=lambda kind: (-kind.recipients, kind.value))
+    others = kept.others.get(by)
+    return Cut(by, kinds, Kind("", *others) if others else None)
