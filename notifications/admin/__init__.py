@@ -5,6 +5,16 @@ Django enters, when it looks for pages, and config.
 
 from __future__ import annotations
 
-from notifications.admin import api_key, audit, contact, device, project, user
+from notifications.admin import api_key, audit, contact, device, importing, project, user
+from notifications.admin.consent import suppressions
 
-__all__ = ["api_key", "audit", "contact", "device", "project", "user"]
+__all__ = [
+    "api_key",
+    "audit",
+    "contact",
+    "device",
+    "importing",
+    "project",
+    "suppressions",
+    "user",
+]

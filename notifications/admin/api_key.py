@@ -140,7 +140,7 @@ class ApiKeyPage(Page):
             gettext_lazy("Revoke this key?"),
             form=FinalDialog,
             text=gettext_lazy(
-                "Whatever uses it is refused from the next request on. It cannot be undone."
+                "Programs that use it are refused from the next request on. It cannot be undone."
             ),
             button=gettext_lazy("Revoke"),
         ),

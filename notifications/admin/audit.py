@@ -21,7 +21,12 @@ from notifications.admin.furniture.unfolded import ChangeList, display
 from notifications.staff import subjects
 from notifications.staff.actors import key_names, named, who
 from notifications.staff.audit import AuditEntry
-from notifications.staff.audit_words import before_and_after, changes_in_words, detail_in_words
+from notifications.staff.audit_words import (
+    action_in_words,
+    before_and_after,
+    changes_in_words,
+    detail_in_words,
+)
 from notifications.values.moments import in_zone
 
 IN_THE_LIST = 120  # characters in the list; the entry's own page has all of it
@@ -44,7 +49,7 @@ class AuditPage(ReadOnlyPage):
     endless = True
     sortable_by = ()
     list_select_related = ["project"]
-    empty_text = gettext_lazy("Every log-in, launch, pause, change and deletion will stand here.")
+    empty_text = gettext_lazy("Every log-in, launch, pause, change and deletion will appear here.")
 
     def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Log-ins, the team and the sweep are nobody's alone."""
@@ -67,7 +72,7 @@ class AuditPage(ReadOnlyPage):
         typed = search_term.strip()
         term = typed[:LONGEST_SEARCH].replace("\x00", "")
         if len(typed) > LONGEST_SEARCH:
-            said = _("Only the first %(letters)s letters are looked for.")
+            said = _("Only the first %(letters)s letters are searched for.")
             messages.warning(request, said % {"letters": LONGEST_SEARCH})
         begins = [Q(**{f"{name[1:]}__istartswith": term}) for name in self.search_fields]
         return queryset.filter(reduce(or_, begins, named(term))) if term else queryset, False
@@ -112,7 +117,7 @@ class AuditPage(ReadOnlyPage):
 
     @display(description=gettext_lazy("action"))
     def did(self, obj: AuditEntry) -> str:
-        return _(obj.action)
+        return action_in_words(obj.did, obj.detail)
 
     @display(description=gettext_lazy("what changed"))
     def more(self, obj: Any) -> str:

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
 
+from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
-from notifications.admin.furniture.chosen import within
+from notifications.admin.furniture.chosen import chosen, within
+from notifications.admin.furniture.dialogs import ask, done
 from notifications.admin.furniture.json_field import ExactJSONText
-from notifications.admin.furniture.page import Page
-from notifications.admin.furniture.unfolded import ModelForm, display
+from notifications.admin.furniture.page import (
+    LONGEST_SEARCH,
+    Page,
+    actor,
+    keep_as_stored,
+    page_url,
+)
+from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.furniture.widgets import CodeArea
+from notifications.people import attributes
+from notifications.people.asked.known import everything
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.events.reading import newest_of
 from notifications.people.locking import stay
+from notifications.postgres import budget
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
+from notifications.values.plain import NOTHING, briefly, plainly, spaced
 
 SHOWN_ATTRIBUTES = 4
-NOTHING: tuple[Any, ...] = (None, "", [])
+SHOWN_LETTERS = 30
 MOST_OWNERS = 50
+SEARCHING_SECONDS = 2.0
 
 
 class ContactForm(ModelForm):
@@ -35,7 +53,7 @@ class ContactForm(ModelForm):
         label=_("Attributes"),
         required=False,
         widget=CodeArea(rows=12),
-        help_text=_('What rules and texts may ask for, e.g. {"plan": "pro", "points": 120}.'),
+        help_text=_('Values that rules and texts can use, e.g. {"plan": "pro", "points": 120}.'),
     )
 
     class Meta:
@@ -49,7 +67,7 @@ class ContactForm(ModelForm):
     def clean(self) -> dict[str, Any]:
         """Django would write a row that is gone anew; and an erasure must not be undone."""
         if self.instance.pk and not stay([self.instance.pk]):
-            raise ValidationError(gettext("This person was erased meanwhile."))
+            raise ValidationError(gettext("This person has been erased in the meantime."))
         return super().clean() or {}
 
 
@@ -58,12 +76,20 @@ class ContactPage(Page):
     form = ContactForm
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
-    search_help_text = _("External id, or the end of an address")
+    search_help_text = _("External id, the end of an address, or a searchable attribute")
     endless = True
     sortable_by = ()
-    goes_along = _("Their devices are deleted as well, and nothing reaches them any more.")
+    goes_along = _(
+        "Everything known about them is erased: devices, lists, consent. They get no more "
+        "messages. Past deliveries stay in the totals, without a name."
+    )
     list_select_related = ["project"]
-    empty_text = _("People arrive from your app through the API, or one by one here.")
+    empty_text = _("People arrive from your app through the API, from a file, or one by one here.")
+    actions_detail = ["change_consent"]
+
+    def other_way(self) -> SafeString:
+        url = reverse("admin:notifications_import_add")
+        return format_html('<a class="c-button" href="{}">{}</a>', url, gettext("Import a file"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
         return super().get_queryset(request).prefetch_related("devices")
@@ -73,17 +99,91 @@ class ContactPage(Page):
     ) -> tuple[QuerySet[Any], bool]:
         """By id first, which an index answers; only a search that found nobody reads addresses."""
         found, duplicates = super().get_search_results(request, queryset, search_term)
-        term = search_term.strip()
-        if len(term) < LEAST_TAIL or found.exists():
+        term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
+        if not term or found.exists():
             return found, duplicates
-        return queryset.filter(pk__in=owners_of(term, request)), False
+        owners = owners_of(term, request) if len(term) >= LEAST_TAIL else []
+        return queryset.filter(pk__in=owners or self._with_the_value(request, term)), False
+
+    def _with_the_value(self, request: HttpRequest, term: str) -> list[int]:
+        """Of an attribute that is searchable: the newest of them, in reasonable time."""
+        mine = chosen(request)
+        held = attributes.found_by(term, mine.pk) if mine else []
+        if not held:
+            return []
+        people = within(request, Contact.objects.order_by("-pk")).values_list("pk", flat=True)
+        each = [people.filter(attributes__contains=one)[:MOST_OWNERS] for one in held]
+        try:
+            with budget.within(seconds=SEARCHING_SECONDS):
+                found = sorted({pk for ids in each for pk in ids}, reverse=True)[:MOST_OWNERS]
+        except budget.TooSlow:
+            messages.warning(request, gettext("Too many people have this value to be listed."))
+            return []
+        if len(found) == MOST_OWNERS:
+            said = gettext("More people have this value; these are the newest %(count)s.")
+            messages.info(request, said % {"count": MOST_OWNERS})
+        return found
 
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        keep_as_stored(context)  # a zone that was refused is no clock to show
         if context.get("original"):
             context["profile"] = profile(context["original"])
+            context["said"] = answers.picture(context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> list[Any]:
+        own = path(
+            "<int:contact_id>/export/",
+            require_GET(self.admin_site.admin_view(self.export_view)),
+            name="person_export",
+        )
+        return [own, *super().get_urls()]
+
+    def export_view(self, request: HttpRequest, contact_id: int) -> HttpResponseBase:
+        """A file with all that is known of them; the trail says who took it."""
+        contact = get_object_or_404(self.get_queryset(request), pk=contact_id)
+        try:
+            known = budget.OneOfFew(contact.project_id, everything(contact))
+        except budget.Busy:
+            messages.warning(
+                request, gettext("Too many slow requests are running. Try again in a moment.")
+            )
+            return redirect(page_url(contact))
+        self.record(request, "exported", contact)
+        return StreamingHttpResponse(
+            known,
+            content_type="application/json",
+            headers={"Content-Disposition": f'attachment; filename="person-{contact.pk}.json"'},
+        )
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.record(request, "erased", obj)
+        obj.delete()
+
+    @action(
+        description=_("Change what they want"),
+        icon="thumbs_up_down",
+        permissions=["change"],
+        dialog=ask(
+            _("What does this person want?"),
+            form=answers.AnswersDialog,
+            text=_(
+                "Enter what they told you. It is recorded in the history with the current time."
+            ),
+            button=_("Save"),
+        ),
+    )
+    def change_consent(
+        self, request: HttpRequest, form: answers.AnswersDialog, object_id: str
+    ) -> HttpResponse:
+        with transaction.atomic():
+            changed = form.write(actor(request))
+            if changed:  # how many, and nothing of what they said
+                self.record(request, "changed consent", form.contact, answers=changed)
+        said = gettext("Saved.") if changed else gettext("Nothing was changed.")
+        return done(request, said, to=page_url(form.contact))
 
     # --- What outlives a person ----------------------------------------------------------------
 
@@ -105,7 +205,8 @@ class ContactPage(Page):
     @display(description=_("about"))
     def about(self, obj: Contact) -> SafeString:
         shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
-        parts = (f"{spaced(name)} {_short(value)}" for name, value in shown if value not in NOTHING)
+        known = ((name, value) for name, value in shown if value not in NOTHING)
+        parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in known)
         text = " · ".join(parts) or "–"
         return format_html('<span class="c-clip" title="{}">{}</span>', text, text)
 
@@ -137,7 +238,7 @@ def profile(contact: Contact) -> dict[str, Any]:
     devices = list(contact.devices.order_by("retired_at", "-last_seen_at"))
     active = [device for device in devices if device.active]
     ours = contact.project.timezone
-    seen = max((device.last_seen_at for device in devices), default=None)
+    seen = max((device.seen_at for device in devices if device.seen_at), default=None)
     in_order = sorted(devices, key=lambda device: not device.active)
     return {
         "devices": [(device, why(device)) for device in in_order],
@@ -147,22 +248,9 @@ def profile(contact: Contact) -> dict[str, Any]:
         "since": local(contact.created_at, ours, DAY_AND_CLOCK),
         "local_time": local(timezone.now(), contact.timezone or ours, CLOCK),
         "zone": ours,
-        "known": [(spaced(name), _in_words(value)) for name, value in contact.attributes.items()],
+        "events": [
+            (spaced(did.name), local(did.at, ours, DAY_AND_CLOCK), plainly(did.properties))
+            for did in newest_of(contact.pk)
+        ],
+        "known": [(spaced(name), plainly(value)) for name, value in contact.attributes.items()],
     }
-
-
-def spaced(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _in_words(value: Any) -> str:
-    if value in NOTHING:
-        return "–"
-    if isinstance(value, bool):
-        return gettext("yes") if value else gettext("no")
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _short(value: Any) -> str:
-    text = _in_words(value)
-    return text if len(text) <= 30 else f"{text[:29]}…"

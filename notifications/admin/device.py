@@ -21,6 +21,7 @@ from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.furniture.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.installations import REPLACED, retire_older
 from notifications.people.tails import ending_in
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
@@ -31,6 +32,7 @@ WHY = {
     "removed": gettext_lazy("removed through the API"),
     "unregistered": gettext_lazy("app uninstalled or address expired"),
     "malformed_address": gettext_lazy("not a valid FCM address"),
+    REPLACED: gettext_lazy("the same app on the same phone has a newer address"),
 }
 LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
 
@@ -79,7 +81,9 @@ class DeviceForm(ModelForm):
         widgets = {"address": CodeArea(rows=3)}
         error_messages = {
             NON_FIELD_ERRORS: {
-                "unique_together": gettext_lazy("This address is a device of somebody already.")
+                "unique_together": gettext_lazy(
+                    "This address already belongs to somebody's device."
+                )
             }
         }
 
@@ -90,10 +94,11 @@ class DeviceForm(ModelForm):
             known = Contact.objects.filter(project=project, external_id=person)
             contact = known.select_for_update(no_key=True).first()  # until the device is saved
             if contact is None:
-                said = _("“%(person)s” is nobody in %(project)s.")
+                said = _("No person “%(person)s” in %(project)s.")
                 raise ValidationError({"person": said % {"person": person, "project": project}})
             self.instance.contact = contact
         self.instance.registered_at = self.instance.last_seen_at = timezone.now()
+        self.instance.registered_from = Device.Source.PAGE
         return cleaned
 
 
@@ -141,6 +146,10 @@ class DevicePage(Page):
         found = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [item for item in found if not item.action_name.endswith(hidden)]
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        retire_older([obj.pk], now=timezone.now())
+
     @display(description=gettext_lazy("address"))
     def short_address(self, obj: Device) -> str:
         return obj.short_address
@@ -155,11 +164,14 @@ class DevicePage(Page):
 
     @display(description=gettext_lazy("last seen"))
     def seen(self, obj: Device) -> str:
-        return in_zone(obj.last_seen_at, obj.project.timezone)
+        return (
+            in_zone(obj.seen_at, obj.project.timezone) if obj.seen_at else _("not since its import")
+        )
 
     @display(description=gettext_lazy("registered"))
     def registered(self, obj: Device) -> str:
-        return in_zone(obj.registered_at, obj.project.timezone)
+        at = in_zone(obj.registered_at, obj.project.timezone)
+        return f"{at} ({obj.get_registered_from_display()})" if obj.registered_from else at
 
     @display(description=gettext_lazy("retired"))
     def retired(self, obj: Device) -> str:
@@ -179,7 +191,7 @@ class DevicePage(Page):
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Retire this device?"),
-            text=gettext_lazy("It gets nothing more, until the app registers its address again."),
+            text=gettext_lazy("It receives nothing until the app registers its address again."),
             button=gettext_lazy("Retire"),
         ),
     )
@@ -224,6 +236,14 @@ class DevicePage(Page):
             }
             return refused(request, form, told[verb])
         device = Device.objects.get(pk=object_id)
+        if device.active:
+            retire_older([device.pk], now=timezone.now())
+            device.refresh_from_db()
+            if not device.active:
+                newer = _(
+                    "This phone has registered a newer address since; that one receives messages."
+                )
+                return refused(request, form, newer)
         self.record(request, verb, device)
         told = {"retired": _("The device was retired."), "restored": _("The device was restored.")}
         return done(request, told[verb], to=page_url(device))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
+from django.urls import path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
@@ -19,7 +25,9 @@ from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
 from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, sealing
+from notifications.people.asked.device_health import unseen_for
 from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow
 from notifications.values.moments import in_zone
 
 
@@ -28,14 +36,16 @@ class ProjectPage(Page):
     has_project = False
     list_display = ["name", "slug", "firebase_project_id", "goes_to", "quota", "timezone"]
     search_fields = ["name", "slug"]
-    empty_text = gettext_lazy("Whatever is sent belongs to one: begin here.")
+    empty_text = gettext_lazy("Everything you send belongs to a project: start here.")
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
+        (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
+        (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
-    readonly_fields = ["credentials", "sends_to"]
+    readonly_fields = ["credentials", "sends_to", "left_out_now", "kept"]
     prepopulated_fields = {"slug": ["name"]}
     actions_detail = ["set_credentials", "check_key", "use_machine"]
 
@@ -74,6 +84,26 @@ class ProjectPage(Page):
     def quota(self, obj: Project) -> str:
         return f"{obj.quota_per_minute:,}"
 
+    @display(description=gettext_lazy("it would leave out"))
+    def left_out_now(self, obj: Project) -> SafeString:
+        """Asked again whenever another number of days is typed."""
+        return render_to_string("admin/notifications/project/left_out_now.html", {"project": obj})
+
+    def unseen_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """How many devices it would be, by the days that stand in the form, saved or not."""
+        project = get_object_or_404(Project, pk=object_id)
+        days, found = request.GET.get("leave_out_unseen_days", ""), None
+        asked = len(days) < 5 and days.isascii() and days.isdecimal() and int(days) > 0
+        with suppress(TooSlow):
+            if asked:
+                found = unseen_for(int(days), project.pk, now=timezone.now())
+        context = {"days": days, "found": found, "asked": asked}
+        return render(request, "admin/notifications/project/unseen.html", context)
+
+    def get_urls(self) -> list[Any]:
+        view = require_GET(self.guarded(self.unseen_view))
+        return [path("<int:object_id>/unseen/", view, name="project_unseen"), *super().get_urls()]
+
     @display(description=gettext_lazy("key"))
     def credentials(self, obj: Project) -> SafeString:
         account = getattr(obj, "service_account", None)
@@ -94,12 +124,17 @@ class ProjectPage(Page):
         said %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
         return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
 
+    @display(description=gettext_lazy("kept"))
+    def kept(self, obj: Project) -> SafeString:
+        where, said = reverse("admin:retention", args=[obj.pk]), _("How long data is kept")
+        return format_html('<a class="c-link" href="{}">{}</a>', where, said)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and "firebase_project_id" in form.changed_data:
             messages.warning(
                 request,
-                _("Its Firebase project ID is another now: set that project's key, or check it."),
+                _("Its Firebase project ID has changed: set that project's key, or check it."),
             )
 
     # --- The key -------------------------------------------------------------------------------
@@ -128,8 +163,8 @@ class ProjectPage(Page):
         dialog=ask(
             gettext_lazy("Check the key?"),
             text=gettext_lazy(
-                "FCM is asked to look at one message to a made-up address. Nothing reaches a "
-                "phone. It takes a few seconds."
+                "FCM checks one message to a made-up address. Nothing reaches a phone. It "
+                "takes a few seconds."
             ),
             button=gettext_lazy("Check"),
         ),

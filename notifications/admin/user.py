@@ -85,7 +85,11 @@ class MemberForm(UserChangeForm):  # type: ignore[misc]
         stays = cleaned.get("role") == Role.OWNER and cleaned.get("is_active")
         if not stays and not owners().exclude(pk=self.instance.pk).exists():
             self.add_error(
-                "role", _("Somebody has to be owner, and there is no other. Make another first.")
+                "role",
+                _(
+                    "There must be an owner, and there is no other. Make somebody else "
+                    "an owner first."
+                ),
             )
         return cleaned
 
@@ -161,16 +165,16 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         return found if theirs else []
 
     @action(
-        description=gettext_lazy("Forget the second factor"),
+        description=gettext_lazy("Reset the second factor"),
         icon="phonelink_erase",
         permissions=["change"],
         dialog=ask(
-            gettext_lazy("Forget this person's second factor?"),
+            gettext_lazy("Reset this person's second factor?"),
             form=FinalDialog,
             text=gettext_lazy(
                 "For a lost phone. Until they set up a new one, their password is enough."
             ),
-            button=gettext_lazy("Forget it"),
+            button=gettext_lazy("Reset it"),
         ),
     )
     def forget_factor(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
@@ -179,7 +183,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
             here = _("Your own is turned off here, with your password and a code.")
             return done(request, here, to=reverse("admin:second_factor"))
         second_factor.forget(user)
-        self.record(request, "forgot the second factor", user)
+        self.record(request, "reset the second factor", user)
         return done(request, _("Their password is enough now."), to=page_url(user))
 
     def user_change_password(

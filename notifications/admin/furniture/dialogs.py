@@ -26,7 +26,6 @@ class Dialog(BaseDialogForm):
     """A question with everything one needs to answer it."""
 
     template: str | None = None
-    danger = False
     wide = False
 
     @property
@@ -34,8 +33,17 @@ class Dialog(BaseDialogForm):
         return None
 
     @property
+    def danger(self) -> bool:
+        return False
+
+    @property
     def possible(self) -> bool:
         """False hides the button: the text says why it cannot be done now."""
+        return True
+
+    @property
+    def advised(self) -> bool:
+        """False makes the button plain: it can be done, and the text says why not to."""
         return True
 
     def context(self) -> dict[str, Any]:
@@ -50,7 +58,9 @@ class Dialog(BaseDialogForm):
 class FinalDialog(Dialog):
     """What cannot be taken back looks like it."""
 
-    danger = True
+    @property
+    def danger(self) -> bool:
+        return True
 
 
 class Gone(Dialog):
@@ -94,5 +104,5 @@ def gone(request: Any) -> HttpResponse:
     """Of a row that is not there. In a page the dialog says so: 404 would be swapped in nowhere."""
     if not request.htmx:
         raise Http404
-    said = {"title": _("No longer there"), "description": _("It was deleted meanwhile.")}
+    said = {"title": _("No longer there"), "description": _("It has been deleted in the meantime.")}
     return render(request, DRAWN, {"form": Gone(request), "dialog": said})

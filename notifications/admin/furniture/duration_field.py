@@ -25,7 +25,7 @@ class DurationText(forms.CharField):
             return None
         seconds = seconds_of(text)
         if seconds is None:
-            raise ValidationError(_("Say it like “15 min”, “1 h 30 min” or “2 days”."))
+            raise ValidationError(_("Write it like “15 min”, “1 h 30 min” or “2 days”."))
         if not self.least <= seconds <= self.most:
             said = _("Between %(least)s and %(most)s.")
             raise ValidationError(

@@ -15,17 +15,17 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, ProtectedError, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from notifications.admin.furniture.chosen import chosen, within
 from notifications.admin.furniture.dialogs import gone, is_page
 from notifications.admin.furniture.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.furniture.unfolded import ChangeList, ModelAdmin, ModelForm
-from notifications.admin.furniture.widgets import ZoneInput
+from notifications.admin.furniture.widgets import ZoneField, ZoneInput
 from notifications.people.project import Project
 from notifications.postgres.outage import patiently
-from notifications.staff import audit, subjects
+from notifications.staff import audit, changes
 
 MOST_WORDS, LONGEST_SEARCH = 10, 200
 
@@ -66,6 +66,8 @@ class Page(ModelAdmin):
     goes_along: Any = ""  # what is deleted with a row, for the question before it
     # An empty list says what belongs here, not “no results”.
     empty_text: Any = ""
+    add_text: Any = ""  # instead of “Add …”
+    other_way: Any = ""  # beside it on an empty list: a link
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return KeysetChangeList if self.endless else PlainChangeList
@@ -87,7 +89,7 @@ class Page(ModelAdmin):
         words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
         if words != search_term.split():
             search_term = " ".join(words)
-            said = _("Only the first %(words)s words and %(letters)s letters are looked for.")
+            said = _("Only the first %(words)s words and %(letters)s letters are searched for.")
             counts = {"words": MOST_WORDS, "letters": LONGEST_SEARCH}
             messages.warning(request, said % counts)
         found: tuple[QuerySet[Any], bool] = super().get_search_results(
@@ -97,7 +99,7 @@ class Page(ModelAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "timezone":
-            kwargs.setdefault("widget", ZoneInput())
+            kwargs |= {"form_class": ZoneField, "widget": ZoneInput()}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_form(
@@ -121,6 +123,10 @@ class Page(ModelAdmin):
 
         return self.admin_site.admin_view(for_those_who_may)
 
+    def guarded_paths(self, ours: list[tuple[str, Callable[..., Any], str]]) -> list[URLPattern]:
+        """Views of our own: where each stands, the view, and its name."""
+        return [path(place, self.guarded(view), name=name) for place, view, name in ours]
+
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -136,6 +142,7 @@ class Page(ModelAdmin):
         if self.has_project:
             settled = getattr(row, "project_id", None) or (mine.pk if mine else None)
             context["settled_project"] = settled
+            context.setdefault("zone", mine.timezone if mine else "UTC")
         return super().render_change_form(request, context, *args, **kwargs)
 
     def add_view(
@@ -144,7 +151,7 @@ class Page(ModelAdmin):
         """A form whose project cannot be chosen yet leads nowhere; to the first one, then."""
         may_begin = request.user.has_perm("notifications.add_project")
         if self.has_project and may_begin and not Project.objects.exists():
-            messages.info(request, _("Make a project first: all else belongs to one."))
+            messages.info(request, _("Create a project first: everything else belongs to one."))
             return HttpResponseRedirect(reverse("admin:notifications_project_add"))
         return super().add_view(request, form_url, extra_context)
 
@@ -203,7 +210,7 @@ class Page(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         stored = self.model._base_manager.filter(pk=obj.pk).first() if change else None
-        before = subjects.values_of(stored)
+        before = changes.values_of(stored)
         super().save_model(request, obj, form, change)
         if form.changed_data or not change:
             self.record(
@@ -211,7 +218,7 @@ class Page(ModelAdmin):
                 "changed" if change else "created",
                 obj,
                 fields=form.changed_data,
-                changes=subjects.between(before, obj),
+                changes=changes.between(before, obj),
             )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -246,7 +253,7 @@ class Page(ModelAdmin):
             try:
                 return patiently(lambda: delete(request, object_id, said), seconds=0)
             except ProtectedError:  # it came into use between the question and the answer
-                return self._kept(request, row, _("It came into use a moment ago."))
+                return self._kept(request, row, _("Something started using it a moment ago."))
         return super().delete_view(request, object_id, extra_context)
 
     def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
-from notifications.values.zones import known_zones
+from notifications.values.zones import places, zone_of
 
 
 class CodeArea(forms.Textarea):
@@ -50,11 +50,16 @@ class ZoneInput(forms.TextInput):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         listed = f"{name}-zones"
-        zones = sorted(zone for zone in known_zones() if zone == "UTC" or _is_a_place(zone))
-        options = format_html_join("", '<option value="{}">', ((zone,) for zone in zones))
+        options = format_html_join("", '<option value="{}">', ((zone,) for zone in places()))
         field = super().render(name, value, {**(attrs or {}), "list": listed}, renderer)
         return format_html('{}<datalist id="{}">{}</datalist>', field, listed, options)
 
 
-def _is_a_place(zone: str) -> bool:
-    return "/" in zone and not zone.startswith(("Etc/", "posix/", "right/", "SystemV/"))
+class ZoneField(forms.CharField):
+    """A zone by its name or its city: “New York” is America/New_York."""
+
+    widget = ZoneInput
+
+    def to_python(self, value: Any) -> str:
+        typed = super().to_python(value) or ""
+        return zone_of(typed) or typed

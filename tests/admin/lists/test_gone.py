@@ -56,7 +56,7 @@ def test_a_verb_of_no_row_says_so_in_its_dialog(desk: Desk, project: Project, ve
     for row in NOBODY:
         for reply in asked(desk, verb, row, **IN_A_PAGE):
             assert (reply.status_code, reply.headers.get("HX-Redirect")) == (200, None), row
-            assert "It was deleted meanwhile." in text_of(reply)
+            assert "It has been deleted in the meantime." in text_of(reply)
             assert 'type="submit"' not in reply.content.decode(), "nothing to say yes to"
         for reply in asked(desk, verb, row):
             assert reply.status_code == 404, "typed into the address bar"
@@ -75,7 +75,7 @@ def test_a_draft_deleted_while_its_dialog_is_open(desk: Desk, project: Project, 
     page = asked(desk, f"campaigns_campaign_{verb}", campaign.pk, **IN_A_PAGE)
     assert "deleted" not in text_of(next(page))
     Campaign.objects.all().delete()
-    assert "It was deleted meanwhile." in text_of(next(page))
+    assert "It has been deleted in the meantime." in text_of(next(page))
     assert not Campaign.objects.exists()
 
 
@@ -97,5 +97,5 @@ def test_a_campaign_deleted_between_the_click_and_the_deed(
     posted = {"_form_submitted": "on", "looked_at": looked_at[1] if looked_at else ""}
     reply = desk.client.post(url, posted, headers=IN_A_PAGE)
     assert reply.status_code == 200
-    assert "It was deleted meanwhile." in text_of(reply)
+    assert "It has been deleted in the meantime." in text_of(reply)
     assert not Run.objects.exists()

@@ -16,6 +16,8 @@ from django.utils import timezone, translation
 
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.people.importing.model import Import
+from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk
@@ -28,6 +30,7 @@ from tests.given.builders import (
     make_run,
     make_template,
 )
+from tests.given.importing import bring_in, check, mapped, upload
 from tests.roles.test_matrix import GOES_OUT, address, pages
 
 pytestmark = pytest.mark.django_db
@@ -126,6 +129,9 @@ def rows() -> dict[str, int]:
         made = make_run(project, **of, name=name, advanced=False)
         Run.objects.filter(pk=made.pk).update(**values)
     make_campaign(project, **of, name="가을 세일")
+    lines = "id,이름,시간대\nu1,민준,Asia/Seoul\nu2,서연,없음\n"
+    with translation.override("ko"):  # of whoever uploads it, and so of its reasons
+        imported = bring_in(project, lines, name="단골.csv")
     key, _ = ApiKey.issue(project, "가게 서버")
     ApiKey.objects.filter(pk=key.pk).update(prefix="car_4-Qxrmhj")  # chance, and yet like a word
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
@@ -137,6 +143,8 @@ def rows() -> dict[str, int]:
         "run": run.pk,
         "notifications_contact": device.contact_id,
         "notifications_device": device.pk,
+        "notifications_import": imported.pk,
+        "import_": imported.pk,
         "notifications_project": project.pk,
         "notifications_apikey": key.pk,
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
@@ -160,7 +168,7 @@ def test_no_page_holds_a_word_of_english(korean: Client, rows: dict[str, int]) -
     assert not left, "\n".join(left)
 
 
-def test_what_is_drawn_beside_a_form_is_korean_too(korean: Client, rows: dict[str, int]) -> None:
+def test_panels_beside_a_form_are_korean_too(korean: Client, rows: dict[str, int]) -> None:
     project = rows["notifications_project"]
     everyone = {"project": project, "kind": "rules", "rules": '{"all": []}'}
     asked = [
@@ -175,6 +183,23 @@ def test_what_is_drawn_beside_a_form_is_korean_too(korean: Client, rows: dict[st
         reply = korean.post(reverse(f"admin:{page}"), posted)
         assert reply.status_code == 200
         assert english_on(reply.content.decode()) == [], page
+
+
+def test_each_step_of_an_import_is_korean(korean: Client, rows: dict[str, int]) -> None:
+    """While a worker is at it, once it is checked, stopped and failed."""
+    project = Project.objects.get(pk=rows["notifications_project"])
+    lines = "id,이름,시간대\nu1,민준,\nu2,서연,없음\n"
+    with translation.override("ko"):
+        found = [upload(project, lines, name="단골.csv") for _ in range(4)]
+        failed = upload(project, "1,2\n3,4\n", name="숫자.csv")
+        check(mapped(found[1]))
+        for one, state in zip(found[2:], ("checking", "stopped"), strict=True):
+            Import.objects.filter(pk=one.pk).update(state=state)
+    shown = [("notifications_import_change", one) for one in (*found, failed)]
+    shown += [("notifications_import_start", found[1]), ("import_live", found[2])]
+    for page, one in shown:
+        reply = korean.get(reverse(f"admin:{page}", args=[one.pk]))
+        assert english_on(reply.content.decode()) == [], (page, one.state)
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [

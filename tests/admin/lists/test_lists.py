@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 PAGES = [
     "campaigns_campaign", "campaigns_run", "campaigns_audience", "campaigns_template",
     "notifications_contact", "notifications_device", "notifications_project",
+    "notifications_import",
     "notifications_apikey", "notifications_auditentry", "auth_user",
 ]  # fmt: skip
 

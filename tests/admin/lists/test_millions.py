@@ -65,7 +65,7 @@ def test_no_list_reads_a_large_table_to_its_end(
     assert unbounded(asked) == []
 
 
-def test_nor_does_a_run_its_recipients_a_person_or_the_overview(
+def test_no_run_person_or_overview_reads_a_large_table_to_its_end(
     desk: Desk, run: Run, project: Project
 ) -> None:
     contact = Contact.objects.latest("pk")
@@ -82,7 +82,9 @@ def test_nor_does_a_run_its_recipients_a_person_or_the_overview(
     assert unbounded(asked) == []
 
 
-def test_nor_does_a_list_of_the_api(desk: Desk, run: Run, project: Project) -> None:
+def test_no_list_of_the_api_reads_a_large_table_to_its_end(
+    desk: Desk, run: Run, project: Project
+) -> None:
     _row, key = ApiKey.issue(project, "crm")
     headers: dict[str, Any] = {"Authorization": f"Bearer {key}"}
     with CaptureQueriesContext(connection) as asked:

@@ -36,7 +36,7 @@ def content_of(reply: Any) -> bytes:
         ("search", {"s": NUL}),
     ],
 )
-def test_in_an_address_it_is_left_out(
+def test_a_nul_in_an_address_is_left_out(
     desk: Desk, project: Project, page: str, query: dict[str, Any]
 ) -> None:
     run = make_run(project, advanced=False, tags=["spring"])
@@ -49,7 +49,7 @@ def test_in_an_address_it_is_left_out(
 @pytest.mark.parametrize(
     "page", ["template_preview", "template_variables", "campaign_what", "audience_person"]
 )
-def test_in_a_form_it_is_left_out(desk: Desk, project: Project, page: str) -> None:
+def test_a_nul_in_a_form_is_left_out(desk: Desk, project: Project, page: str) -> None:
     make_contact(project, external_id="ab")
     asked = {"preview_person": NUL, "person": NUL}
     texts = {"template_from": "make", "title": "Hello", "rules": '{"all": []}'}
@@ -58,13 +58,13 @@ def test_in_a_form_it_is_left_out(desk: Desk, project: Project, page: str) -> No
     assert "nobody" not in text_of(reply)
 
 
-def test_a_tag_is_kept_without_it(desk: Desk, project: Project) -> None:
+def test_a_tag_is_kept_without_its_nul(desk: Desk, project: Project) -> None:
     campaign = make_campaign(project)
     tick: dict[str, Any] = {"action": "tag_many", "_selected_action": [campaign.pk]}
     desk.post("campaigns_campaign_changelist", **tick, confirmed="yes", tags=NUL)
     assert Campaign.objects.get().tags == ["ab"]
 
 
-def test_a_log_in_with_it_is_a_wrong_one(client: Client, db: None) -> None:
+def test_a_log_in_with_a_nul_is_a_wrong_one(client: Client, db: None) -> None:
     reply = client.post(reverse("admin:login"), {"username": NUL, "password": NUL})
     assert reply.status_code == 200 and Guesses.objects.exists()

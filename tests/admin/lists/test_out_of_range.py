@@ -66,7 +66,7 @@ def test_a_duration_of_thousands_of_digits_is_refused_in_words(
 ) -> None:
     campaign = make_campaign(project)
     page = desk.save("campaigns_campaign_change", campaign.pk, **form(campaign, ttl_seconds=typed))
-    assert "Say it like “15 min”" in page
+    assert "Write it like “15 min”" in page
 
 
 def test_a_number_of_thousands_of_digits_launches_nothing(

@@ -82,10 +82,10 @@ def test_pages_are_found_by_name_and_only_those_that_open_for_this_role(
 
 
 def test_a_search_without_an_answer_says_what_can_be_searched_for(desk: Desk) -> None:
-    for term, said in (("zzz", "Nothing here is called “zzz”."), ("", "You can search for:")):
+    for term, said in (("zzz", "Nothing found for “zzz”."), ("", "You can search for:")):
         text = desk.open("search", s=term)
         assert said in text and "the start of their external id" in text
-    assert "Nothing here is called" in desk.open("search", s="%_\x00' OR 1=1 --")
+    assert "Nothing found for" in desk.open("search", s="%_\x00' OR 1=1 --")
 
 
 def test_a_name_is_shown_and_never_run(desk: Desk, project: Project) -> None:
@@ -107,7 +107,7 @@ def test_every_page_has_the_search_and_says_its_keys(desk: Desk, project: Projec
         assert '<dialog id="find"' in html and 'aria-keyshortcuts="Control+K Meta+K"' in html, page
 
 
-def test_it_needs_no_redis(desk: Desk, project: Project, settings: LazySettings) -> None:
+def test_the_search_needs_no_redis(desk: Desk, project: Project, settings: LazySettings) -> None:
     settings.CACHES = {
         "default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
     }

@@ -79,7 +79,7 @@ def test_a_key_that_cannot_work_is_refused_beside_its_field_and_not_shown_again(
     assert not AuditEntry.objects.exists()
 
 
-def test_nothing_given_is_said(desk: Desk, project: Project, fcm: Fcm) -> None:
+def test_a_form_without_a_key_file_says_so(desk: Desk, project: Project, fcm: Fcm) -> None:
     assert "Choose the file, or paste its text" in text_of(give(desk, project))
     assert "empty" in text_of(give(desk, project, file=file("")))
 

@@ -22,7 +22,7 @@ HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/admin/"}
 # --- Going from one to the other ----------------------------------------------------------------
 
 
-def test_the_choice_is_kept_said_and_ticked(desk: Desk, museum: Project) -> None:
+def test_the_chosen_project_is_kept_shown_and_ticked(desk: Desk, museum: Project) -> None:
     page = desk.client.get("/admin/").content.decode()
     assert re.search(r'aria-current="true">Shop', page) and "Museum" in page
     reply: Any = desk.client.post(
@@ -43,7 +43,7 @@ def test_looking_changes_nothing_and_nobody_is_sent_elsewhere(desk: Desk, museum
     assert "Museum" in desk.open("index")
 
 
-def test_what_was_typed_in_another_project_is_saved_there_or_not_at_all(
+def test_a_form_opened_in_another_project_is_saved_there_or_not_at_all(
     desk: Desk, project: Project, museum: Project
 ) -> None:
     """Two tabs: the form was opened in the shop, then the other tab went to the museum."""
@@ -70,7 +70,7 @@ def test_a_question_beside_a_form_says_that_one_has_gone_elsewhere(
     assert "You are working in “Shop” now; this page is of “Museum”." in text_of(reply)
 
 
-def test_what_is_made_belongs_to_the_project_one_works_in(desk: Desk, museum: Project) -> None:
+def test_a_new_row_belongs_to_the_project_one_works_in(desk: Desk, museum: Project) -> None:
     desk.go_to(museum)
     text = desk.save("campaigns_audience_add", name="Night owls", kind="rules", rules="")
     assert "Night owls" in text
@@ -80,13 +80,15 @@ def test_what_is_made_belongs_to_the_project_one_works_in(desk: Desk, museum: Pr
 # --- While there is no choice -------------------------------------------------------------------
 
 
-def test_with_one_project_nothing_of_it_is_seen(desk: Desk, project: Project) -> None:
+def test_the_pages_show_no_project_switch_for_a_single_project(
+    desk: Desk, project: Project
+) -> None:
     for page in ("index", "campaigns_run_changelist", "campaigns_campaign_add", "search"):
         html = desk.client.get(reverse(f"admin:{page}")).content.decode()
         assert "go_to_project" not in html and "n-project" not in html, page
 
 
-def test_without_any_project_the_pages_still_open(desk: Desk) -> None:
+def test_the_pages_open_without_any_project(desk: Desk) -> None:
     assert "Overview" in desk.open("index")
     desk.open("campaigns_campaign_changelist")
     desk.open("campaigns_calendar")

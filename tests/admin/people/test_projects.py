@@ -22,11 +22,15 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from config.middleware import projects
 from notifications.admin.furniture.page import Page
+from notifications.people.attributes import Attribute
+from notifications.people.consent.category import Category
+from notifications.people.consent.suppression import Suppression
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_contact, make_device, make_run, make_template
+from tests.given.importing import upload
 from tests.roles.test_matrix import address, pages
 
 pytestmark = pytest.mark.django_db
@@ -50,20 +54,34 @@ def rows(museum: Project) -> dict[str, int]:
         at=timezone.now() + timedelta(minutes=30),
         tags=[NAME.lower()],
     )
+    ready = upload(museum, "id,first name\nu1,Ada\n", name=f"{NAME} people.csv")
+    known = Attribute.objects.create(project=museum, name="lindworm_age")
     key, _ = ApiKey.issue(museum, f"{NAME} backend")
+    kind = Category.objects.create(project=museum, name=f"{NAME} news", slug="lindworm")
+    never = Suppression.objects.create(
+        project=museum, external_id=f"{NAME}-2", at=timezone.now(), by="user:ada"
+    )
     audit.record("user:ada", "launched", f"run {NAME}", project=museum)
     return {
         "campaigns_campaign": run.campaign_id,
         "campaign_review": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
+        "audience_size": run.campaign.audience_id,
+        "audience_refill": run.campaign.audience_id,
         "campaigns_template": run.campaign.template_id,
         "template": run.campaign.template_id,
         "campaigns_run": run.pk,
         "campaigns_run_move": run.pk,
         "run": run.pk,
+        "person_export": person.pk,
         "person_sent": person.pk,
         "notifications_contact": person.pk,
         "notifications_device": device.pk,
+        "notifications_category": kind.pk,
+        "notifications_suppression": never.pk,
+        "notifications_import": ready.pk,
+        "import_": ready.pk,
+        "notifications_attribute": known.pk,
         "notifications_apikey": key.pk,
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
     }

@@ -1,0 +1,188 @@
+"""Step 2: what each column means: the form, and its checks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from notifications import imports
+from notifications.admin.importing import detected
+from notifications.people.consent.category import Category
+from notifications.people.importing.cells import NO, YES
+from notifications.people.importing.columns import (
+    Column,
+    Meaning,
+    Type,
+    attribute_name,
+    columns_of,
+    remembered,
+)
+from notifications.people.importing.model import Import
+
+SHOWN_ROWS = 3
+COMMA_NUMBER = re.compile(r"-?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]+")
+DOTTED_DAY = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}")
+MODES = (
+    (
+        Import.Mode.ADD,
+        gettext_lazy("People in the file are added or updated. Nobody else changes."),
+    ),
+    (
+        Import.Mode.REPLACE,
+        gettext_lazy(
+            "People in the file are replaced: values it leaves out are cleared, and their "
+            "other devices are retired. Nobody else changes."
+        ),
+    ),
+    (
+        Import.Mode.REMOVE,
+        gettext_lazy("People in the file are removed from the project, with their devices."),
+    ),
+)
+OF_THE_PERSON = (
+    *(Meaning.EXTERNAL_ID, Meaning.LOCALE, Meaning.TIMEZONE),
+    *(Meaning.SUBSCRIBED, Meaning.SUBSCRIBED_AT),
+)
+OF_THE_DEVICE = (
+    *(Meaning.TOKEN, Meaning.FID, Meaning.PLATFORM),
+    *(Meaning.APP_VERSION, Meaning.SEEN_AT),
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One column of the file, as a line of the form."""
+
+    place: str
+    head: str
+    examples: list[str]
+    meaning: str
+    name: str
+    kind: str
+    error: str = ""
+    doubt: str = ""
+
+
+def form(one: Import) -> dict[str, Any]:
+    """The context of the step, from the import."""
+    mapping = columns_of(one)
+    return {
+        **_drawn(one, mapping, {}),
+        "mode": one.mode,
+        "resubscribe": one.resubscribe,
+        "remembered": remembered(one.project_id, one.sniffed["head"]) == mapping,
+    }
+
+
+def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[str, Any]:
+    """The form as it was sent, with the problem beside each column."""
+    return {
+        **_drawn(one, _said(one, posted), problems_of(error)),
+        "mode": posted.get("mode", one.mode),
+        "resubscribe": "resubscribe" in posted,
+    }
+
+
+def keep(one: Import, posted: QueryDict) -> None:
+    """Raises ValidationError by the header of a column; "" and "mode" are about the whole form."""
+    imports.set_mapping(
+        one,
+        _said(one, posted),
+        mode=posted.get("mode", ""),
+        resubscribe="resubscribe" in posted,
+    )
+
+
+def _drawn(one: Import, mapping: list[Column], wrong: dict[str, list[str]]) -> dict[str, Any]:
+    rows = one.sniffed["rows"][:SHOWN_ROWS]
+    return {
+        "columns": [_shown(place, column, rows, wrong) for place, column in enumerate(mapping)],
+        "detected": detected.in_words(one),
+        "meanings": meanings(one.project_id),
+        "answers": answers(one.project_id),
+        "kinds": Type.choices,
+        "modes": [(mode.value, mode.label, means) for mode, means in MODES],
+        "problems": [said for name in ("", "mode") for said in wrong.get(name, ())],
+        "wrong": bool(wrong),
+    }
+
+
+def _shown(place: int, column: Column, rows: list[list[str]], wrong: dict[str, list[str]]) -> Shown:
+    named = column.meaning == Meaning.CATEGORY
+    return Shown(
+        place=str(place),
+        head=column.head,
+        examples=[row[place] if place < len(row) else "" for row in rows],
+        meaning=f"{column.meaning}:{column.name}" if named else column.meaning,
+        name=column.name if column.meaning == Meaning.ATTRIBUTE else attribute_name(column.head),
+        kind=column.type,
+        error=" ".join(wrong.get(column.head, ())),
+        doubt=_doubt(column, [row[place] for row in rows if place < len(row)]),
+    )
+
+
+def _doubt(column: Column, cells: list[str]) -> str:
+    """A warning for texts that may be meant as numbers or dates."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    if (column.meaning, column.type) != (Meaning.ATTRIBUTE, Type.TEXT) or not filled:
+        return ""
+    if all(map(COMMA_NUMBER.fullmatch, filled)):
+        return _("Looks like numbers written 1.234,00: it is kept as text.")
+    if all(map(DOTTED_DAY.fullmatch, filled)):
+        return _("Looks like days written 01.03.2026: it is kept as text.")
+    return ""
+
+
+def meanings(project_id: int) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """The choices of a column, in groups."""
+    wants = _("Wants “%(category)s”: yes or no")
+    categories = Category.objects.filter(project=project_id)
+    by_category: list[tuple[str, Any]] = [
+        (f"{Meaning.CATEGORY}:{one.slug}", wants % {"category": one}) for one in categories
+    ]
+    person = [(each.value, each.label) for each in OF_THE_PERSON]
+    device = [(each.value, each.label) for each in OF_THE_DEVICE]
+    other = [(each.value, each.label) for each in (Meaning.ATTRIBUTE, Meaning.IGNORE)]
+    groups = [
+        (_("Person"), person),
+        (_("Categories"), by_category),
+        (_("Device"), device),
+        (_("Anything else"), other),
+    ]
+    return [(group, choices) for group, choices in groups if choices]
+
+
+def answers(project_id: int) -> dict[str, Any]:
+    """What a column of answers may hold, and whether there are categories to answer for."""
+    return {
+        "yes": ", ".join(sorted(YES)),
+        "no": ", ".join(sorted(NO)),
+        "categories": Category.objects.filter(project=project_id).exists(),
+    }
+
+
+def _said(one: Import, posted: QueryDict) -> list[Column]:
+    """What the form sent for each column of the file, in order."""
+    return [
+        _column(head, posted.get(f"meaning-{place}", ""), posted, place)
+        for place, head in enumerate(one.sniffed["head"])
+    ]
+
+
+def _column(head: str, chosen: str, posted: QueryDict, place: int) -> Column:
+    meaning, _colon, category = chosen.partition(":")
+    if meaning != Meaning.ATTRIBUTE:
+        return Column(head, meaning, category)
+    name = posted.get(f"name-{place}", "").strip()
+    return Column(head, meaning, name, posted.get(f"kind-{place}", Type.TEXT))
+
+
+def problems_of(error: ValidationError) -> dict[str, list[str]]:
+    """Problems by field; those without a field are shown above the form."""
+    return error.message_dict if hasattr(error, "error_dict") else {"": error.messages}

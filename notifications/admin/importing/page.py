@@ -1,0 +1,275 @@
+"""The page of imports: the list, a new one, and each one from its upload to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_htmx.http import HttpResponseClientRedirect
+
+from notifications import imports, tasks
+from notifications.admin.furniture.chosen import chosen, several
+from notifications.admin.furniture.dialogs import ask, refused
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.importing import columns, picture, refusals, samples, upload
+from notifications.admin.importing.dialogs import ImportDialog, StartDialog, StopDialog
+from notifications.admin.importing.states import STATE_COLOURS, rail
+from notifications.people.importing.model import Import
+from notifications.people.importing.upload import beginning
+from notifications.staff.actors import who
+from notifications.values.moments import in_zone
+from notifications.values.shares import share
+
+SHOWN_UNFINISHED = 5
+ENDED = (Import.State.FINISHED, Import.State.STOPPED, Import.State.FAILED)
+
+
+@admin.register(Import)
+class ImportPage(Page):
+    list_display = ["file", "does", "stands", "came_of_it", "refused_of", "began", "whose"]
+    list_filter = ["state"]
+    search_fields = ["name"]
+    search_help_text = gettext_lazy("Name of the file")
+    list_select_related = ["project"]
+    sortable_by = ()
+    shown_only = True
+    actions_detail = ["start", "stop", "resume"]
+    goes_along = gettext_lazy("The file and its refused rows go with it. People stay as they are.")
+    add_text = gettext_lazy("Import a file")
+    empty_text = gettext_lazy(
+        "Bring your own people: a CSV, a TSV or a zip of them. You see what it would do first."
+    )
+
+    class Media:
+        css = {"all": ["import.css"]}
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        return []  # the page draws its own buttons, which follow the state without a reload
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # it changes only by its verbs
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """An import that changed people is kept as a record."""
+        begun = obj is not None and (obj.started_at is not None or obj.under_way)
+        return not begun and super().has_delete_permission(request, obj)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        imports.discard(obj, by=actor(request))
+
+    def get_urls(self) -> list[Any]:
+        ours: list[tuple[str, Callable[..., Any], str]] = [
+            ("template.csv", samples.template_view, "import_template"),
+            ("sample.csv", samples.sample_view, "import_sample"),
+            ("begin/", upload.begin, "import_begin"),
+            ("<int:import_id>/part/<str:number>/", upload.part, "import_part"),
+            ("<int:import_id>/finish/", upload.finish, "import_finish"),
+            ("<int:import_id>/cancel/", upload.cancel, "import_cancel"),
+            ("<int:import_id>/columns/", self.columns_view, "import_columns"),
+            ("<int:import_id>/live/", self.live_view, "import_live"),
+            ("<int:import_id>/refused.csv", refusals.csv_view, "import_refused"),
+        ]
+        return [*self.guarded_paths(ours), *super().get_urls()]
+
+    # --- The list ------------------------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
+        return super().get_queryset(request).select_related("project").defer("position")
+
+    @display(description=gettext_lazy("file"))
+    def file(self, obj: Import) -> str:
+        return obj.name
+
+    @display(description=gettext_lazy("mode"))
+    def does(self, obj: Import) -> str:
+        return obj.get_mode_display()
+
+    @display(description=gettext_lazy("state"), label=STATE_COLOURS)
+    def stands(self, obj: Import) -> tuple[str, str]:
+        return obj.state, obj.get_state_display()
+
+    @display(description=gettext_lazy("result"))
+    def came_of_it(self, obj: Import) -> str:
+        return picture.in_short(obj)
+
+    @display(description=gettext_lazy("refused"))
+    def refused_of(self, obj: Import) -> str:
+        return f"{obj.refused:,}" if obj.rows else "–"
+
+    @display(description=gettext_lazy("started"))
+    def began(self, obj: Import) -> str:
+        return in_zone(obj.created_at, obj.project.timezone)
+
+    @display(description=gettext_lazy("by"))
+    def whose(self, obj: Import) -> str:
+        return who(obj.by)
+
+    # --- A new one -----------------------------------------------------------------------------
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        project = chosen(request)
+        if project is None:
+            return super().add_view(request, form_url, extra_context)
+        begun = self.get_queryset(request).filter(state=Import.State.UPLOADING)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Import a file"),
+            "opts": self.opts,
+            "project": project,
+            "zone": project.timezone,
+            "settled_project": project.pk,
+            "several_projects": several(request),
+            "rail": rail(Import.State.UPLOADING),
+            "example": samples.EXAMPLE,
+            "may_import": self.has_add_permission(request),
+            "unfinished": [_unfinished(one) for one in begun[:SHOWN_UNFINISHED]],
+        }
+        return TemplateResponse(request, "admin/notifications/import/add.html", context)
+
+    # --- One -----------------------------------------------------------------------------------
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show the current step instead of Django's form."""
+        one = self.get_object(request, object_id)
+        if one is None:
+            return super().change_view(request, object_id, form_url, extra_context)
+        return self.page_of(request, one)
+
+    def columns_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
+        """The form of step 2: saved and checked at once, or shown again with its problems."""
+        one = self._one(request, import_id)
+        if request.method != "POST":
+            return HttpResponseRedirect(page_url(one))
+        try:
+            columns.keep(one, request.POST)
+            imports.check(one, by=actor(request))
+        except ValidationError as error:
+            return self.page_of(request, one, form=columns.form_again(one, request.POST, error))
+        except Import.InvalidMove as error:
+            messages.error(request, str(error))
+        else:
+            tasks.ring_import(one.pk)
+        return HttpResponseRedirect(page_url(one))
+
+    def live_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
+        """Requested every second while a worker is busy with it."""
+        one = self._one(request, import_id)
+        if one.state in (Import.State.UPLOADING, Import.State.READY):
+            return HttpResponseClientRedirect(page_url(one))  # its check had been stopped
+        context = {**self._live(request, one), "about": picture.about(one)}
+        context["speaks"] = request.GET.get("seen") != context["seen"]
+        return render(request, "admin/notifications/import/live.html", context)
+
+    def page_of(
+        self, request: HttpRequest, one: Import, *, form: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": one.name,
+            "opts": self.opts,
+            "original": one,
+            "row": one,
+            "rail": rail(one.state),
+            "about": picture.about(one),
+            "settled_project": one.project_id,
+            "may_import": self.has_add_permission(request),
+            "may_delete": self.has_delete_permission(request, one),
+        }
+        again = one.state == Import.State.CHECKED and "columns" in request.GET
+        if one.state == Import.State.READY or again or form:
+            context |= form or columns.form(one)
+        elif one.state != Import.State.UPLOADING:
+            context |= self._live(request, one)
+        return TemplateResponse(request, "admin/notifications/import/one.html", context)
+
+    def _one(self, request: HttpRequest, import_id: int) -> Import:
+        return get_object_or_404(self.get_queryset(request), pk=import_id)
+
+    def _live(self, request: HttpRequest, one: Import) -> dict[str, Any]:
+        buttons = [
+            {
+                "name": name,
+                "label": label,
+                "url": reverse(f"admin:notifications_import_{name}", args=[one.pk]),
+            }
+            for name, label in picture.verbs_of(one)
+            if self.opens(request, name)
+        ]
+        return {
+            **picture.of(one, timezone.now(), before=request.GET.get("mark", "")),
+            "verbs": buttons,
+            "may_import": (may := self.has_add_permission(request)),
+            "again": one.state in ENDED,
+            "lists": may and picture.has_people(one),
+        }
+
+    # --- Verbs ---------------------------------------------------------------------------------
+
+    @action(
+        description=gettext_lazy("Import"),
+        permissions=["view"],
+        dialog=ask(gettext_lazy("Import?"), form=StartDialog, button=gettext_lazy("Import")),
+    )
+    def start(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
+        return self._moved(request, form, imports.start)
+
+    @action(
+        description=gettext_lazy("Continue"),
+        permissions=["view"],
+        dialog=ask(
+            gettext_lazy("Continue this import?"),
+            form=ImportDialog,
+            text=gettext_lazy("It continues with the people who were not imported yet."),
+            button=gettext_lazy("Continue"),
+        ),
+    )
+    def resume(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
+        return self._moved(request, form, imports.start)
+
+    @action(
+        description=gettext_lazy("Stop"),
+        permissions=["view"],
+        dialog=ask(
+            gettext_lazy("Stop it?"), form=StopDialog, button=gettext_lazy("Stop"), danger=True
+        ),
+    )
+    def stop(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
+        return self._moved(request, form, imports.stop)
+
+    def _moved(
+        self, request: HttpRequest, form: ImportDialog, move: Callable[..., None]
+    ) -> HttpResponse:
+        """The page itself shows what happens next."""
+        one = form.row
+        try:
+            move(one, by=actor(request), now=timezone.now())
+        except Import.InvalidMove as error:
+            return refused(request, form, str(error))
+        except ValidationError as error:
+            return refused(request, form, " ".join(error.messages))
+        if one.under_way:
+            tasks.ring_import(one.pk)
+        return HttpResponseClientRedirect(page_url(one))
+
+
+def _unfinished(one: Import) -> dict[str, Any]:
+    return {"row": one, "whose": who(one.by), "share": share(beginning(one).bytes, one.size)}

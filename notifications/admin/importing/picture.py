@@ -1,0 +1,236 @@
+"""An import at one moment: its progress, what it would do or did, and what can be done now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from notifications.admin.furniture.coming_back import COMING_BACK
+from notifications.admin.importing import pace, repeated
+from notifications.admin.importing.states import LIKE_A_RUN, rail
+from notifications.people.importing import refused
+from notifications.people.importing.columns import Meaning, columns_of
+from notifications.people.importing.model import Import
+from notifications.staff.actors import who
+from notifications.values.moments import in_zone
+
+STATE, MODE = Import.State, Import.Mode
+SHOWN_REFUSED = 10
+# In the order of the page. The dots are those of a run's outcomes.
+COUNTED: dict[str, tuple[str | Promise, str]] = {
+    "created": (gettext_lazy("Created"), "accepted"),
+    "updated": (gettext_lazy("Updated"), "accepted"),
+    "unchanged": (gettext_lazy("Unchanged"), "waiting"),
+    "removed": (gettext_lazy("Removed"), "rejected"),
+    "unknown": (gettext_lazy("Unknown"), "waiting"),
+    "moved": (gettext_lazy("Devices moved"), "unknown"),
+    "unsubscribed": (gettext_lazy("Unsubscribed"), "rejected"),
+    "resubscribed": (gettext_lazy("Subscribed again"), "accepted"),
+}
+HINTS = {
+    "moved": gettext_lazy("from another person, who no longer gets pushes on them"),
+    "unknown": gettext_lazy("nobody to remove"),
+    "unsubscribed": gettext_lazy(
+        "from everything; answers about one category are not counted here"
+    ),
+}
+# Which counts each mode can have.
+OF_MODE = {
+    MODE.ADD: ("created", "updated", "unchanged", "moved"),
+    MODE.REPLACE: ("created", "updated", "unchanged", "moved"),
+    MODE.REMOVE: ("removed", "unknown"),
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    label: str | Promise
+    number: int
+    dot: str
+    hint: str | Promise = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    what: str
+    next: str = ""
+
+
+def of(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
+    """`before`: the progress at the page's last request, as `pace.Mark` writes it."""
+    counts = _counted(one)
+    going = pace.progress(one, now, before=before) if one.under_way else None
+    return {
+        "row": one,
+        "rail": rail(one.state),
+        "trigger": _asks_again(one),
+        "progress": going,
+        "counts": counts,
+        "counts_title": _title(one),
+        "colour": LIKE_A_RUN.get(one.state, ""),
+        "balance": _balance(one) if counts else "",
+        "notice": _notice(one),
+        "refused": [] if one.under_way else list(one.refusals.order_by("pk")[:SHOWN_REFUSED]),
+        "refused_count": refused.kept(one),
+        "not_kept": refused.not_kept(one),
+        "refused_kinds": refused.kinds(one) if one.refused and not one.under_way else [],
+        "repeated": _repeated(one),
+        "unseen": _unseen(one) if counts else "",
+        "several": "" if one.under_way else repeated.in_words(one),
+        "seen": f"{one.state}-{going.share // 10 if going else 10}",
+        "spoken": f"{one.get_state_display()}: {going.share} %"
+        if going
+        else one.get_state_display(),
+    }
+
+
+def _title(one: Import) -> str:
+    if one.state == STATE.CHECKED:
+        return _("What it would do")
+    return _("What it did") if one.state == STATE.FINISHED else _("Done so far")
+
+
+def about(one: Import) -> str:
+    """What, who and when, in a line."""
+    zone = one.project.timezone
+    said = _("%(mode)s · by %(who)s · started %(when)s")
+    if one.finished_at:
+        said = _("%(mode)s · by %(who)s · started %(when)s · ended %(end)s")
+    return said % {
+        "mode": one.get_mode_display(),
+        "who": who(one.by),
+        "when": in_zone(one.created_at, zone),
+        "end": in_zone(one.finished_at, zone),
+    }
+
+
+def _counted(one: Import) -> list[Count]:
+    """During a merge, what it did so far; a check has no counts before its end."""
+    if one.state in (STATE.CHECKING, STATE.FAILED):
+        return []
+    return counted(one.foreseen if one.state == STATE.CHECKED else one.counts, one)
+
+
+def counted(found: dict[str, int], one: Import) -> list[Count]:
+    counts = [
+        Count(COUNTED[name][0], int(found.get(name, 0)), COUNTED[name][1], HINTS.get(name, ""))
+        for name in (*OF_MODE[MODE(one.mode)], *_turned(found))
+    ]
+    return [*counts, Count(_("Rows refused"), one.refused, "rejected")]
+
+
+def _turned(found: dict[str, int]) -> list[str]:
+    """How many people change their answer: shown for a file with a column of answers, even if
+    nobody does. Changing a no into a yes is the exception."""
+    told = ["unsubscribed"] if "unsubscribed" in found else []
+    return [*told, "resubscribed"] if found.get("resubscribed") else told
+
+
+def _balance(one: Import) -> str:
+    """The rows of the file, and what became of each."""
+    if one.under_way:
+        return ""
+    people = ngettext("%(count)s person", "%(count)s people", one.people)
+    again = ngettext(
+        "%(count)s row of a person named before",
+        "%(count)s rows of people named before",
+        one.duplicates,
+    )
+    parts = [(people, one.people), (again, one.duplicates), (_("%(count)s refused"), one.refused)]
+    told = [said % {"count": f"{count:,}"} for said, count in parts if count]
+    said = ngettext("%(count)s row in the file", "%(count)s rows in the file", one.rows)
+    return f"{said % {'count': f'{one.rows:,}'}} = {' + '.join(told) or '0'}"
+
+
+def _repeated(one: Import) -> str:
+    """Which row counts for people with several rows."""
+    if one.under_way or not one.duplicates or one.mode == MODE.REMOVE:
+        return ""
+    return _(
+        "If a person occurs several times, the last row counts, and the devices of all rows "
+        "are added. An empty cell keeps the value of an earlier row."
+    )
+
+
+def _unseen(one: Import) -> str:
+    """An import says whose a phone is, and not that anybody saw it."""
+    means = {column.meaning for column in columns_of(one)}
+    brings = bool(means & {Meaning.TOKEN, Meaning.FID}) and one.mode != MODE.REMOVE
+    if not brings or Meaning.SEEN_AT in means:
+        return ""
+    return _(
+        "The file does not say when the devices were last seen. New ones count as not seen until "
+        "their app reports; how long they may stay unseen is counted from this import."
+    )
+
+
+def _notice(one: Import) -> Notice | None:
+    if one.state == STATE.FAILED:
+        return Notice(
+            _("It failed: %(problem)s") % {"problem": one.problem},
+            _("Nothing more is imported. Fix the file and import it again."),
+        )
+    if one.state == STATE.STOPPED:
+        return Notice(
+            _("It was stopped. What was done so far stays."),
+            _("Continue it to do the rest."),
+        )
+    if one.state == STATE.CHECKED:
+        nobody = "" if concerned(one) else _("There is nobody to import or to remove.")
+        return Notice(_("Checked. Nothing was changed yet."), nobody)
+    return None
+
+
+def in_short(one: Import) -> str:
+    """For the list: “1,200 created · 300 updated”."""
+    found = one.counts if one.started_at else one.foreseen
+    told = [
+        f"{int(found[name]):,} {str(COUNTED[name][0]).lower()}"
+        for name in OF_MODE[MODE(one.mode)]
+        if found.get(name)
+    ]
+    if one.started_at is None and told:
+        return _("would be: %(counts)s") % {"counts": " · ".join(told)}
+    return " · ".join(told) or "–"
+
+
+def verbs_of(one: Import) -> list[tuple[str, str]]:
+    """The verbs that make sense now."""
+    return {
+        STATE.CHECKED: [("start", _start_label(one))] if concerned(one) else [],
+        STATE.CHECKING: [("stop", _("Stop"))],
+        STATE.MERGING: [("stop", _("Stop"))],
+        STATE.STOPPED: [("resume", _("Continue"))],
+    }.get(STATE(one.state), [])
+
+
+def concerned(one: Import) -> int:
+    """How many people it would import or remove."""
+    return int(one.foreseen.get("removed", 0)) if one.mode == MODE.REMOVE else one.people
+
+
+def _start_label(one: Import) -> str:
+    count = concerned(one)
+    if one.mode == MODE.REMOVE:
+        said = ngettext("Remove %(count)s person …", "Remove %(count)s people …", count)
+    else:
+        said = ngettext("Import %(count)s person …", "Import %(count)s people …", count)
+    return said % {"count": f"{count:,}"}
+
+
+def has_people(one: Import) -> bool:
+    """Whether there are people to make a list of."""
+    return one.state == STATE.FINISHED and one.mode != MODE.REMOVE
+
+
+def _asks_again(one: Import) -> str:
+    """Every second while a worker is busy with it; else when the page becomes visible again; never
+    after its end."""
+    if one.under_way:
+        return "every 1s"
+    return COMING_BACK if one.state in (STATE.CHECKED, STATE.STOPPED) else ""

@@ -1,0 +1,19 @@
+"""The refused rows of an import as a file, streamed: to be corrected and imported again."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+
+from notifications.admin.furniture.chosen import within
+from notifications.people.importing import refused
+from notifications.people.importing.model import Import
+
+
+def csv_view(request: HttpRequest, import_id: int) -> StreamingHttpResponse:
+    one = get_object_or_404(within(request, Import.objects.all()), pk=import_id)
+    return StreamingHttpResponse(
+        refused.lines(one) if "head" in one.sniffed else (),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="import-{one.pk}-refused.csv"'},
+    )

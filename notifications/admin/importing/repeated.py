@@ -1,0 +1,41 @@
+"""Who stands in several rows of a file, in a sentence: how many, and the first of them by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from notifications.people.importing.model import Import
+
+
+def in_words(one: Import) -> str:
+    """Empty where nobody does, or an older check did not look."""
+    found = one.sniffed.get("repeated", {})
+    people = int(found.get("people", 0))
+    if not people:
+        return ""
+    said = ngettext(
+        "%(count)s person stands in several rows: %(lines)s.",
+        "%(count)s people stand in several rows: %(lines)s.",
+        people,
+    )
+    told = [_lines(each, one.sniffed["files"]) for each in found["first"]]
+    more = people - len(told)
+    if more > 0:
+        told.append(_("and %(count)s more people") % {"count": f"{more:,}"})
+    return said % {"count": f"{people:,}", "lines": "; ".join(told)}
+
+
+def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
+    """“lines 2, 5 and 3 more”; of an archive “lines a.csv:2, b.csv:5”."""
+    more = each["rows"] - len(each["lines"])
+    named = len(files) > 1
+    lines = ", ".join(
+        f"{files[file]['name']}:{line:,}" if named else f"{line:,}" for file, line in each["lines"]
+    )
+    if more > 0:
+        said = _("lines %(lines)s and %(more)s more")
+        return said % {"lines": lines, "more": f"{more:,}"}
+    return _("lines %(lines)s") % {"lines": lines}

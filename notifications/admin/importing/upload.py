@@ -1,0 +1,128 @@
+"""The upload, for the page's script: begin or continue, send a part, finish, cancel.
+
+Answers are JSON: what comes next, or an `error` in the reader's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from notifications import imports
+from notifications.admin.furniture.chosen import named, within
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import actor, page_url
+from notifications.people.importing import upload
+from notifications.people.importing.model import Import
+
+# A slow connection sends it within the 30 s that a body may take; proxies accept 1 MB by default.
+PART_BYTES = 512 * 1024
+
+View = Callable[..., dict[str, Any]]
+
+
+def answered(view: View) -> Callable[..., HttpResponse]:
+    @require_POST
+    @wraps(view)
+    def in_json(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        try:
+            return JsonResponse(view(request, **kwargs))
+        except ValidationError as error:
+            return JsonResponse({"error": " ".join(error.messages)}, status=400)
+        except Import.InvalidMove as error:
+            return JsonResponse({"error": str(error)}, status=409)
+        except RequestDataTooBig:
+            return JsonResponse({"error": _("This part is too large.")}, status=413)
+        except Http404:
+            return JsonResponse({"error": _("There is no such upload.")}, status=404)
+
+    return in_json
+
+
+@answered
+def begin(request: HttpRequest) -> dict[str, Any]:
+    project = named(request)
+    if project is None:
+        raise ValidationError(_("Choose a project first."))
+    name = request.POST.get("name", "").strip()
+    size, by = _size(request), actor(request)
+    modified = row_id(request.POST.get("modified")) or 0
+    one = upload.same_file(project, name=name, size=size, modified=modified, by=by)
+    if one is None:
+        one = imports.begin(project, name=name, size=size, by=by)
+        upload.remember(one, modified=modified, part_bytes=PART_BYTES)
+    return _what_is_missing(one)
+
+
+def _size(request: HttpRequest) -> int:
+    digits = request.POST.get("size", "")
+    if digits.isascii() and digits.isdecimal() and len(digits) < 20:
+        return int(digits)
+    raise ValidationError({"size": _("Give the size of the file as a whole number of bytes.")})
+
+
+@answered
+def part(request: HttpRequest, import_id: int, number: str) -> dict[str, Any]:
+    place = row_id(number)
+    if place is None:
+        raise Http404
+    imports.add_part(_mine(request, import_id), place, request.body)
+    return {}
+
+
+@answered
+def finish(request: HttpRequest, import_id: int) -> dict[str, Any]:
+    """May be called twice: the first answer may have been lost."""
+    one = _mine(request, import_id)
+    if one.state == Import.State.UPLOADING:
+        imports.complete(one)
+    return {"url": page_url(one)}
+
+
+@require_POST
+def cancel(request: HttpRequest, import_id: int) -> HttpResponse:
+    """The script reads the answer; “Start over” is a form, and leads to a new upload."""
+    reply = _cancelled(request, import_id=import_id)
+    if "text/html" not in request.headers.get("Accept", ""):
+        return reply
+    if reply.status_code >= 400:
+        messages.error(request, _("The upload has ended already."))
+    return HttpResponseRedirect(reverse("admin:notifications_import_add"))
+
+
+@answered
+def _cancelled(request: HttpRequest, import_id: int) -> dict[str, Any]:
+    one = _mine(request, import_id)
+    if one.state != Import.State.UPLOADING:
+        raise Import.InvalidMove(_("The upload has ended already."))
+    imports.discard(one, by=actor(request))
+    return {}
+
+
+def _mine(request: HttpRequest, import_id: int) -> Import:
+    one: Import = get_object_or_404(within(request, Import.objects.all()), pk=import_id)
+    return one
+
+
+def _what_is_missing(one: Import) -> dict[str, Any]:
+    """Parts are sent one after the other, so those that have arrived are the beginning."""
+    there = upload.beginning(one)
+    size = there.part_bytes or PART_BYTES
+    return {
+        "part_bytes": size,
+        "parts": -(-one.size // size),
+        "next": there.parts,
+        "has": there.bytes,
+        "part_url": reverse("admin:import_part", args=[one.pk, 0]).removesuffix("0/"),
+        "finish_url": reverse("admin:import_finish", args=[one.pk]),
+        "cancel_url": reverse("admin:import_cancel", args=[one.pk]),
+    }

@@ -1,0 +1,168 @@
+"""Attributes: what people are known by, a type that every door keeps, and finding people by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from notifications.admin import contact as contact_page
+from notifications.people import attributes
+from notifications.people.attributes import Attribute
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
+from tests.admin.desk import Desk, messages_of
+from tests.api.caller import Caller
+from tests.given.builders import make_audience, make_contact, make_project, make_template
+
+pytestmark = pytest.mark.django_db
+LIST = "notifications_attribute_changelist"
+PEOPLE = "notifications_contact_changelist"
+
+
+def declare(project: Project, name: str, kind: str = "", **values: Any) -> Attribute:
+    return Attribute.objects.create(project=project, name=name, type=kind, **values)
+
+
+def test_the_page_says_who_has_an_attribute_and_what_uses_it(desk: Desk, project: Project) -> None:
+    for city in ("Seoul", "Seoul", "Busan"):
+        make_contact(project, attributes={"city": city, "tags": ["a", "b"]})
+    make_contact(project, attributes={"city": ""})
+    make_template(project, title="Hi", body="Come to {{ city }}")
+    make_audience(project, rules={"field": "attributes.city", "op": "eq", "value": "Seoul"})
+    make_contact(make_project(), attributes={"elsewhere": 1})
+    declare(project, "vip", "boolean")
+    text = desk.open(LIST)
+    assert "city Text (seen, not declared) 75 % of people, 2 values Seoul · Busan" in text
+    assert "1 template, 1 audience no Declare city" in text
+    assert "a, b" in text and "elsewhere" not in text
+    assert "vip Yes or no none of the people checked has it" in text
+
+
+def test_the_form_that_declares_a_type_shows_how_many_have_another(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"points": "many"})
+    desk.save("notifications_attribute_add", project=project.pk, name="points", type="number")
+    assert "Number Some people still have another type: Text." in desk.open(LIST)
+    entry = AuditEntry.objects.get(action="created", subject_kind="attribute")
+    assert entry.subject_name == "points"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits", "others"),
+    [
+        ("text", ["x", ""], [5, True, ["x"], {"a": 1}]),
+        ("number", [5, 1.5, 10**20], ["5", True, [5]]),
+        ("boolean", [True, False], [1, "true"]),
+        ("time", ["2026-05-31", "2026-05-31T09:00:00Z"], ["soon", "20260531", "2026-02-30", 5]),
+        ("list", [[], ["a", 1]], ["a", {"a": 1}]),
+    ],
+)
+def test_a_declared_type_refuses_every_other(kind: str, fits: list[Any], others: list[Any]) -> None:
+    for value in [*fits, None]:
+        attributes.refuse_other_types({"it": kind}, {"it": value, "more": object()})
+    for value in others:
+        with pytest.raises(ValidationError, match="it: must be"):
+            attributes.refuse_other_types({"it": kind}, {"it": value})
+
+
+def test_the_api_refuses_one_row_of_another_type_and_writes_the_rest(project: Project) -> None:
+    declare(project, "points", "number")
+    caller, words = Caller(project), "points: must be a number, as its type says; it is a text."
+    people = [
+        {"external_id": "ada", "attributes": {"points": 5}},
+        {"external_id": "bob", "attributes": {"points": "five"}},
+    ]
+    told = caller.post("contacts/bulk", {"contacts": people}).json()
+    assert (told["created"], told["rejected"]) == (
+        1, [{"index": 1, "field": "attributes", "message": words}],
+    )  # fmt: skip
+    for answer in (
+        caller.put("contacts/ada", {"attributes": {"points": "five"}}),
+        caller.patch("contacts/ada", {"attributes": {"points": "five"}}),
+    ):
+        assert answer.status_code == 400 and words in answer.content.decode()
+    assert Contact.objects.get().attributes == {"points": 5}
+
+
+def test_another_value_of_somebody_with_an_old_type_can_be_changed(project: Project) -> None:
+    make_contact(project, external_id="ada", attributes={"points": "many"})
+    declare(project, "points", "number")
+    answer = Caller(project).patch("contacts/ada", {"attributes": {"city": "Seoul"}})
+    assert answer.status_code == 200
+    assert Contact.objects.get().attributes == {"points": "many", "city": "Seoul"}
+
+
+def test_a_page_refuses_a_value_of_another_type(desk: Desk, project: Project) -> None:
+    declare(project, "points", "number")
+    person = {"project": project.pk, "external_id": "ada", "attributes": '{"points": "five"}'}
+    said = desk.save("notifications_contact_add", **person)
+    assert "points: must be a number" in said and not Contact.objects.exists()
+
+
+def test_people_are_found_by_a_searchable_attribute_only(desk: Desk, project: Project) -> None:
+    make_contact(
+        project,
+        external_id="u1",
+        attributes={"email": "Ada@Example.com", "city": "seoul", "points": 5, "tags": ["VIP"]},
+    )
+    make_contact(make_project(), external_id="other", attributes={"city": "seoul"})
+    assert "u1" not in desk.open(PEOPLE, q="Seoul")
+    declare(project, "city", "text", searchable=True)
+    declare(project, "points", "number", searchable=True)
+    declare(project, "tags", searchable=True)
+    for term in ("Seoul", "seoul", "5", "vip"):
+        text = desk.open(PEOPLE, q=term)
+        assert "u1" in text and "other" not in text, term
+    assert "u1" not in desk.open(PEOPLE, q="Ada@Example.com")
+    Attribute.objects.filter(name="city").update(searchable=False)
+    assert "u1" not in desk.open(PEOPLE, q="seoul")
+
+
+def test_a_search_that_many_fit_shows_the_newest_and_says_so(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(project, "city", searchable=True)
+    for number in range(3):
+        make_contact(project, external_id=f"person-{number}", attributes={"city": "Seoul"})
+    monkeypatch.setattr(contact_page, "MOST_OWNERS", 2)
+    text = desk.open(PEOPLE, q="Seoul")
+    assert "person-2" in text and "person-0" not in text
+    assert "these are the newest 2" in text
+
+
+def test_the_limits_name_what_to_do(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(project, "city", searchable=True)
+    monkeypatch.setattr(attributes, "MOST_SEARCHABLE", 1)
+    form = {"project": project.pk, "name": "team", "type": ""}
+    said = desk.save("notifications_attribute_add", **form, searchable="on")
+    assert "At most 1 attributes are searchable; switch another one off." in said
+    monkeypatch.setattr(attributes, "MOST_DECLARED", 1)
+    assert "remove one first" in desk.save("notifications_attribute_add", **form)
+    assert "starts with a letter" in desk.save(
+        "notifications_attribute_add", **{**form, "name": "first name"}
+    )
+    assert Attribute.objects.count() == 1
+
+
+def test_a_declared_attribute_keeps_its_name_and_can_be_dropped(
+    desk: Desk, project: Project
+) -> None:
+    row = declare(project, "city")
+    form = {"project": project.pk, "name": "town", "type": "text"}
+    desk.save("notifications_attribute_change", row.pk, **form)
+    row.refresh_from_db()
+    assert (row.name, row.type) == ("city", "text")
+    reply = desk.post("notifications_attribute_delete", row.pk, post="yes")
+    assert messages_of(reply) and not Attribute.objects.exists()
+
+
+def test_an_attribute_that_only_a_rule_uses_is_listed_too(desk: Desk, project: Project) -> None:
+    make_audience(project, rules={"field": "attributes.tier", "op": "eq", "value": "x"})
+    text = desk.open(LIST)
+    assert "tier" in text and "1 audience" in text
