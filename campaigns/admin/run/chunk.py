@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 
 from campaigns.admin.run.deliveries import number
 from campaigns.results import chunk_grid
@@ -14,5 +15,5 @@ from campaigns.runs.run import Run
 def chunk_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
     asked = number(request.GET.get("chunk", "")) or 0
-    context = {**chunk_grid.one(run, asked), "flower": settings.FLOWER_URL}
+    context = {**chunk_grid.one(run, asked, timezone.now()), "flower": settings.FLOWER_URL}
     return render(request, "admin/campaigns/run/chunk.html", context)

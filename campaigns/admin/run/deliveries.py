@@ -13,8 +13,8 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from campaigns.results import recipients
-from campaigns.results.reason_steps import STEPS
-from campaigns.results.recipients import WAITING, Filters, Row
+from campaigns.results.reason_steps import STEPS, detail_in_words
+from campaigns.results.recipients import MISSED, WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import Run
@@ -30,6 +30,7 @@ class Shown:
     row: Row
     status: str
     reason: str
+    detail: str
     platform: str
     address: str
 
@@ -62,7 +63,7 @@ def csv_view(request: HttpRequest, run_id: int) -> Any:
 def _filters_of(query: QueryDict) -> Filters:
     """What the address asks for; nonsense asks for nothing."""
     return Filters(
-        status=_one_of(query, "status", [*Delivery.Status.values, WAITING]),
+        status=_one_of(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
         reason=_one_of(query, "reason", Reason.values),
         platform=_one_of(query, "platform", Device.Platform.values),
         person=query.get("person", "").strip()[:200],
@@ -78,7 +79,11 @@ def _page(run: Run, query: QueryDict) -> dict[str, Any]:
     return {
         "rows": [_shown(row) for row in found[:PAGE]],
         "filters": filters,
-        "statuses": [*Delivery.Status.choices, (WAITING, _("Waiting"))],
+        "statuses": [
+            *Delivery.Status.choices,
+            (MISSED, _("Rejected, skipped or unknown")),
+            (WAITING, _("Waiting")),
+        ],
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
         "next_step": STEPS.get(filters.reason, ""),
@@ -97,6 +102,7 @@ def _shown(row: Row) -> Shown:
         row,
         status=str(Delivery.Status(row.status).label) if row.status != WAITING else _("Waiting"),
         reason=in_words(row.reason),
+        detail=detail_in_words(row.reason, row.detail),
         platform=str(Device.Platform(row.platform).label) if row.platform else "",
         address=shortened(row.address or ""),
     )

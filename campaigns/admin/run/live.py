@@ -28,7 +28,8 @@ from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.staff import audit
-from notifications.values.shares import share
+from notifications.staff.team import Role, role_of
+from notifications.values.shares import share, width
 
 # Words of the totals; the templates translate them where they stand.
 BARS = (
@@ -53,8 +54,11 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "zone": run.project.timezone,
         "verdict": verdict(run, progress),
         "progress": progress,
-        "bars": [(name, count, share(count, totals.planned)) for name, count in _bars(totals)],
+        "rate": why_this_rate.number(progress.rate_per_second),
+        "bars": [(name, count, width(count, totals.planned)) for name, count in _bars(totals)],
         "share": share(done_of(run, totals), totals.planned),
+        "done_width": width(done_of(run, totals), totals.planned),
+        "accepted_share": share(totals.accepted, totals.planned),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(run, progress),
@@ -62,32 +66,51 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "dead": _dead(run, progress.reasons),
         "pace": why_this_rate.beside_the_rate(run, now),
         "elapsed": _elapsed(run, now),
+        "retry_at": _still_to_come(progress.retrying.next_at, now),
         "left": progress.eta_at - now if progress.eta_at else None,
-        "waves": reports.waves_of(run)[:SHOWN_WAVES],
-        "wave_count": run.waves.count(),
-        "quarantined": run.chunks.filter(state=Chunk.State.QUARANTINED)[:SHOWN_CHUNKS],
         "pause": pause_in_words(run),
         "held": [Device.Platform(name).label for name in run.held_platforms],
         "seen": seen(run, totals),
+        "tag": tag(run, totals),
         "trigger": asks_again(run, now),
         "moving": moving(run),
     }
 
 
-def course(run: Run, now: datetime) -> dict[str, Any]:
+def course(run: Run, now: datetime, *, technical: bool) -> dict[str, Any]:
     """How it went so far: asked for less often, as it reads every window."""
-    return {
+    context = {
         "run": run,
+        "zone": run.project.timezone,
         "moving": moving(run),
         "line": rate_line(run, now),
         "answered": sums.totals_of(run).settled,
-        "grid": grid(run),
+        "technical": technical,
     }
+    return {**context, **_behind(run)} if technical else context
+
+
+def _behind(run: Run) -> dict[str, Any]:
+    """How it was sent, and not what came of it."""
+    return {
+        "grid": grid(run),
+        "waves": reports.waves_of(run)[:SHOWN_WAVES],
+        "wave_count": run.waves.count(),
+        "quarantined": run.chunks.filter(state=Chunk.State.QUARANTINED)[:SHOWN_CHUNKS],
+        "flower_url": flower_url(run),
+    }
+
+
+def sees_technical(request: HttpRequest) -> bool:
+    """Waves and chunks help whoever can do something about them; viewers look at results."""
+    role = role_of(request.user)
+    return role is not None and role.covers(Role.EDITOR)
 
 
 def course_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
-    context = {**course(run, timezone.now()), "out_of_band": True}
+    told = course(run, timezone.now(), technical=sees_technical(request))
+    context = {**told, "out_of_band": True}
     return render(request, "admin/campaigns/run/course.html", context)
 
 
@@ -100,11 +123,15 @@ OVERDUE = timedelta(minutes=2)
 
 
 def asks_again(run: Run, now: datetime) -> str:
-    """When the page looks again: each second while it moves, else when somebody comes back."""
+    """When the page looks again: each second while it moves, else when somebody comes back. A
+    paused run is resumed by anybody, from anywhere: its page only asks whether it still stands so.
+    """
     if not run.unfinished:
         return ""
     if moving(run):
         return "every 1s"
+    if run.state == Run.State.PAUSED:
+        return f"every 2s, {COMING_BACK}"
     left = run.scheduled_at - now
     if run.state != Run.State.SCHEDULED or left < -OVERDUE:
         return COMING_BACK
@@ -115,6 +142,10 @@ def asks_again(run: Run, now: datetime) -> str:
 def done_of(run: Run, totals: sums.Totals) -> int:
     """Whom a cancel left out has an outcome as well, and nothing of it is done."""
     return totals.accepted if run.state == Run.State.CANCELLED else totals.settled
+
+
+def _still_to_come(moment: datetime | None, now: datetime) -> datetime | None:
+    return moment if moment and moment > now else None
 
 
 def _released(run: Run) -> int:
@@ -170,10 +201,10 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     if run.unfinished:
         return ""
     if run.state == Run.State.CANCELLED and not totals.planned:
-        said = _("It was cancelled before anybody was chosen. Nobody was sent to.")
+        said = _("It was cancelled before recipients were chosen. Nothing was sent.")
         return f"{said} {run.detail}" if series.left_out(run) else said
     if not totals.planned:
-        return _("Nobody fitted the audience, so nothing was sent.")
+        return _("Nobody matched the audience, so nothing was sent.")
     words = {
         "accepted": f"{totals.accepted:,}",
         "planned": f"{totals.planned:,}",
@@ -198,6 +229,19 @@ def stage(run: Run) -> str:
 def seen(run: Run, totals: sums.Totals) -> str:
     """What the page has told: it speaks up again when the state or the tenth of it changed."""
     return f"{stage(run)}-{int(totals.share * 10) if run.planned else 0}"
+
+
+def tag(run: Run, totals: sums.Totals) -> str:
+    """All that can change of a run that waits for a person; empty for one that moves."""
+    if moving(run):
+        return ""
+    stands = (stage(run), run.epoch, run.cause, len(run.held_platforms))
+    return ".".join(map(str, (*stands, totals.planned, totals.settled)))
+
+
+def stands_still(run: Run, had: str) -> bool:
+    """Whether a page with this tag shows the run as it is: two questions, and nothing is drawn."""
+    return bool(had) and not moving(run) and had == tag(run, sums.totals_of(run))
 
 
 def pause_in_words(run: Run) -> dict[str, str]:

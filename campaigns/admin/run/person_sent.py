@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
+from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
-from campaigns.results.reason_steps import STEPS
+from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import in_words
@@ -34,6 +35,7 @@ class Line:
     status: str
     code: str
     reason: str
+    detail: str
     step: str
 
 
@@ -63,7 +65,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     told = [
         Told(
             run,
-            sentence(run.rules, project_id=run.project_id),
+            sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             [_line(row, run, devices.get(row.device_id)) for row in rows if row.run_id == run.pk],
         )
         for run in shown
@@ -87,6 +89,7 @@ def _line(sent: Sent, run: Run, device: Device | None) -> Line:
         status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
         code=sent.status or "waiting",
         reason=in_words(sent.reason),
+        detail=detail_in_words(sent.reason, sent.detail),
         step=str(STEPS.get(sent.reason, "")),
     )
 

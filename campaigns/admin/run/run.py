@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,10 +26,14 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
+from campaigns.admin.run.rest import MAKE_LIST, REST, FromRuns, is_known, leaves_a_rest
+from campaigns.admin.run.result import as_sent, beside, cuts
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
+from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
+from campaigns.results import compare
 from campaigns.runs import policy
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
@@ -39,25 +43,30 @@ from notifications.admin.furniture.unfolded import action, display
 from notifications.staff import audit, audit_words
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
-from notifications.values.shares import share
+from notifications.values.shares import share, width
 
 DUPLICATE = gettext_lazy("Duplicate as a new campaign")
 
 
 @admin.register(Run)
-class RunPage(ReadOnlyPage):
+class RunPage(FromRuns, ReadOnlyPage):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
     search_fields = ["campaign__name"]
     search_help_text = gettext_lazy("Name of the campaign")
     sortable_by = ()
-    actions_detail = [*(verb.name for verb in VERBS if verb is not MOVE), "duplicate"]
-    empty_text = gettext_lazy("Launching a campaign makes a run; here you watch it.")
+    actions_detail = [
+        *(verb.name for verb in VERBS if verb is not MOVE),
+        "rest",
+        "make_list",
+        "duplicate",
+    ]
+    empty_text = gettext_lazy("Launching a campaign creates a run. You follow it here.")
 
     class Media:
         css = {"all": ["run.css"]}
-        js = ["run.js"]
+        js = ["run.js", "chart.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         return super().get_queryset(request).select_related("campaign", "project")
@@ -70,12 +79,13 @@ class RunPage(ReadOnlyPage):
             ("<int:run_id>/live/", self.live_view, "run_live"),
             ("<int:run_id>/course/", live.course_view, "run_course"),
             ("<int:run_id>/chunk/", chunk.chunk_view, "run_chunk"),
+            ("<int:run_id>/breakdown/", cuts.breakdown_view, "run_breakdown"),
+            ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
             ("<int:run_id>/recipients.csv", deliveries.csv_view, "run_csv"),
             ("sent-to/<int:contact_id>/", person_sent.sent_view, "person_sent"),
         ]
-        guarded = [path(place, self.guarded(view), name=name) for place, view, name in ours]
-        return [*guarded, *super().get_urls()]
+        return [*self.guarded_paths(ours), *super().get_urls()]
 
     # --- The list ------------------------------------------------------------------------------
 
@@ -92,15 +102,17 @@ class RunPage(ReadOnlyPage):
         if obj.planned is None:
             return "–"
         cancelled = obj.state == Run.State.CANCELLED
-        part = share(obj.accepted if cancelled else obj.planned - obj.waiting, obj.planned)
+        done = obj.accepted if cancelled else obj.planned - obj.waiting
+        part = share(done, obj.planned)
         said = (
             _("Cancelled: %(share)s %% had been accepted") if cancelled else _("%(share)s %% done")
         )
         return format_html(
-            '<span class="c-meter"><progress max="100" value="{0}" aria-label="{1}">'
-            "</progress><span>{0} %</span></span>",
-            part,
+            '<span class="c-meter"><progress max="100" value="{}" aria-label="{}">'
+            "</progress><span>{} %</span></span>",
+            width(done, obj.planned),
             said % {"share": part},
+            part,
         )
 
     @display(description=gettext_lazy("accepted"))
@@ -108,7 +120,8 @@ class RunPage(ReadOnlyPage):
         if obj.planned is None:
             return "–"  # counted when it starts
         numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned:,}"}
-        return _("%(accepted)s of %(planned)s") % numbers
+        part = {"share": share(obj.accepted, obj.planned)}
+        return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 
     @display(description=gettext_lazy("not accepted"))
     def not_accepted(self, obj: Run) -> str:
@@ -128,13 +141,16 @@ class RunPage(ReadOnlyPage):
     # --- The page ------------------------------------------------------------------------------
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
-        context |= self._everything(request, context["original"])
+        run = context["original"]
+        context |= {**self._everything(request, run), "readings": as_sent.readings(run)}
         return super().render_change_form(request, context, *args, **kw)
 
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Asked every second. What rarely changes is sent along only when it did."""
+        """Asked every second or two. What rarely changes is sent along only when it did."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
         had = request.GET.get("seen", "")
+        if live.stands_still(run, request.GET.get("tag", "")):
+            return HttpResponse(status=204)  # htmx leaves the page as it is
         if had.partition("-")[0] == live.stage(run):
             context = live.picture(run, timezone.now())
         else:
@@ -145,23 +161,30 @@ class RunPage(ReadOnlyPage):
     def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
         about, now = audit.entries_of(run), timezone.now()
         entries = list(about.filter(project=run.project_id).order_by("pk"))
+        picture = live.picture(run, now)
         return {
-            **live.picture(run, now),
-            **live.course(run, now),
+            **picture,
+            # Beside many reasons there is room for what was frozen; beside few it goes below.
+            "much_to_say": len(picture["reasons"]) + bool(picture["unknowns"]) > 2,
+            **live.course(run, now, technical=live.sees_technical(request)),
+            **cuts.picture(run),
             "verbs": self._buttons(request, run),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
-            "said": sentence(run.rules, project_id=run.project_id),
+            "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
-            "flower_url": live.flower_url(run),
+            "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 
     def _buttons(self, request: HttpRequest, run: Run) -> list[tuple[str, Any, str]]:
-        """Those that make sense now, and whose doors open for this person."""
-        fitting = [(verb.name, verb.label) for verb in verbs.offered(run)]
+        """Those that make sense now, and whose doors open for this person; the main one first."""
+        offered = sorted(verbs.offered(run), key=lambda verb: verb is not verbs.RESUME)
+        fitting = [(verb.name, verb.label) for verb in offered]
+        rest = [("rest", REST)] if leaves_a_rest(run) else []
+        lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-            for name, label in [*fitting, ("duplicate", DUPLICATE)]
+            for name, label in [*rest, *fitting, *lists, ("duplicate", DUPLICATE)]
             if self.opens(request, name)
         ]
 

@@ -33,7 +33,7 @@ def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
     try:
         came_of = verb.do(run, by=actor(request), **form.asked)
     except Run.InvalidMove as error:
-        faster = _("Somebody else, or the run itself, was faster.")
+        faster = _("The run has changed in the meantime.")
         return refused(request, form, f"{error} {faster}")
     except OperationalError:  # a snapshot of millions holds the run for longer than we wait
         again = _("The run is being prepared. Try again in a moment.")

@@ -72,8 +72,8 @@ def test_the_page_says_that_fcm_cannot_be_reached_and_when_it_is_tried(
 ) -> None:
     ask(run, Heard(failing=5))
     text = desk.open("campaigns_run_change", run.pk)
-    assert "Waiting for FCM. FCM fails or cannot be reached, so only one message" in text
-    assert re.search(r"the next at \d\d:\d\d:\d\d\. Then it goes on by itself\.", text)
+    assert "Waiting for FCM. FCM fails or cannot be reached, so one message" in text
+    assert re.search(r"the next at \d\d:\d\d:\d\d\. Then sending continues by itself\.", text)
     assert "Paused" not in text
     assert "Waiting for FCM. FCM fails or cannot be reached" in desk.open("index")
 
@@ -89,7 +89,7 @@ def test_a_run_that_nobody_sends_is_not_said_to_be_held(desk: Desk, run: Run) ->
         "campaigns_run_change", run.pk
     )
     run.pause(Cause.BY_HAND, "by ada")
-    assert "Paused: nothing leaves." in desk.open("campaigns_run_change", run.pk)
+    assert "Paused: nothing is sent." in desk.open("campaigns_run_change", run.pk)
     run.move_to(Run.State.CANCELLED)
     assert "At most" not in desk.open("campaigns_run_change", run.pk)
 
@@ -138,7 +138,7 @@ def test_the_gate_keeps_to_the_forecast(devices: int, ramp: int, rate: int | Non
 
 @pytest.mark.parametrize("ramp", [0, 60])
 @pytest.mark.parametrize("devices", [0, 40, 600, 30_000])
-def test_in_the_time_it_takes_it_reaches_just_as_many(devices: int, ramp: int) -> None:
+def test_a_forecast_reaches_all_devices_in_the_time_it_foretells(devices: int, ramp: int) -> None:
     pace = forecast.foretell(Project(quota_per_minute=6_000, ramp_seconds=ramp), None)
     assert abs(pace.devices(pace.seconds(devices)) - devices) <= 1
 

@@ -79,7 +79,9 @@ def test_a_person_without_an_active_device_is_said_to_be_out_of_reach(
     assert "Nothing can reach this person" in desk.open("notifications_contact_change", contact.pk)
 
 
-def test_it_tells_what_was_sent_and_who_was_meant(desk: Desk, project: Project) -> None:
+def test_the_page_of_a_person_tells_what_was_sent_and_who_was_meant(
+    desk: Desk, project: Project
+) -> None:
     make_people(project, 5)
     contact = make_contact(project, attributes={"plan": "pro"})
     make_device(contact, platform="ios")
@@ -103,7 +105,7 @@ def test_a_run_that_passed_them_over_says_whom_it_was_for(desk: Desk, project: P
     rules = {"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}
     make_run(project, name="Spring", audience=make_audience(project, rules=rules))
     text = desk.open("person_sent", contact.pk)
-    assert "Not chosen for one run" in text and "It was for: plan is pro" in text
+    assert "Not chosen for one run" in text and "Its audience: plan is pro" in text
 
 
 def test_runs_of_other_projects_are_not_told(desk: Desk, project: Project) -> None:
@@ -157,7 +159,7 @@ def forget_index(run: Run) -> None:
         cursor.execute(f"DROP INDEX {PERSON_INDEX}{run.pk}")
 
 
-def test_who_registers_another_phone_later_is_found(project: Project) -> None:
+def test_a_person_who_registers_another_phone_later_is_found(project: Project) -> None:
     people = [device.contact for device in make_people(project, 30)]
     second = [make_device(contact) for contact in people[:10]]
     run = make_run(project)
@@ -174,7 +176,7 @@ def asked_for(run: Run, contact: Contact) -> list[Row]:
     return page(run, Filters(person=contact.external_id), after=0, limit=10)
 
 
-def test_who_lost_a_phone_since_is_found_in_the_run_it_was_in(project: Project) -> None:
+def test_a_person_who_lost_a_phone_is_found_in_the_run_it_was_in(project: Project) -> None:
     people = [device.contact for device in make_people(project, 8)]
     moved, removed = make_device(people[0]), make_device(people[1])
     run = make_run(project)

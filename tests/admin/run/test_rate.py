@@ -24,7 +24,7 @@ def test_the_rate_of_a_running_run_is_changed_and_who_did_it_is_kept(
     run = make_run(project, rate_per_second=50)
     assert "It may send 50 a second now" in desk.open("campaigns_run_change_rate", run.pk)
     reply = desk.confirm("campaigns_run_change_rate", run.pk, rate="1200")
-    assert "at its new rate" in messages_of(reply)[-1]
+    assert "The rate of run" in messages_of(reply)[-1]
     assert Run.objects.get(pk=run.pk).rate_per_second == 1_200
     entry = AuditEntry.objects.get(action="changed the rate of")
     assert entry.changes == {"rate_per_second": [50, 1_200]}

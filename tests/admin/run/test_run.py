@@ -102,7 +102,7 @@ def test_pause_resume_and_cancel_are_answered_with_a_message_and_an_entry(
     run = make_run(project)
     for verb, state, said in (
         ("pause", "paused", "is paused"),
-        ("resume", "sending", "on its way again"),
+        ("resume", "sending", "was resumed"),
         ("cancel", "cancelled", "is cancelled"),
     ):
         reply = desk.confirm(f"campaigns_run_{verb}", run.pk)
@@ -167,7 +167,7 @@ def test_deliveries_are_filtered_and_paged_by_number(
     refused = desk.open("run_deliveries", run.pk, status="rejected")
     assert people[3].contact.external_id in refused and people[0].contact.external_id not in refused
     empty = desk.open("run_deliveries", run.pk, reason="expired")
-    assert "No recipient fits these filters" in empty
+    assert "No recipient matches these filters" in empty
 
 
 def test_deliveries_survive_people_and_devices_that_were_erased(
@@ -226,7 +226,7 @@ def test_a_platform_that_is_held_back_is_named_while_the_others_go_on(
     assert "iOS held back. Firebase refuses all of these devices" in text
 
 
-def test_the_unknown_can_be_sent_to_again_or_kept_so(desk: Desk, project: Project) -> None:
+def test_unknown_outcomes_can_be_sent_again_or_kept(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     run = make_run(project, on_unknown="hold")
     settle(run, accepted=1, unknown=2)
@@ -242,9 +242,7 @@ def test_the_unknown_can_be_sent_to_again_or_kept_so(desk: Desk, project: Projec
     assert "Keep as unknown" not in desk.open("campaigns_run_change", run.pk)
 
 
-def test_past_its_deadline_nothing_is_offered_to_be_sent_again(
-    desk: Desk, project: Project
-) -> None:
+def test_a_run_past_its_deadline_offers_nothing_to_send_again(desk: Desk, project: Project) -> None:
     make_people(project, 1)
     run = make_run(project, on_unknown="hold")
     settle(run, unknown=1)
@@ -256,7 +254,9 @@ def test_past_its_deadline_nothing_is_offered_to_be_sent_again(
     assert b'type="submit"' not in reply.content
 
 
-def test_once_kept_so_nobody_is_asked_about_the_unknown(desk: Desk, project: Project) -> None:
+def test_nobody_is_asked_about_unknown_outcomes_that_were_kept(
+    desk: Desk, project: Project
+) -> None:
     make_people(project, 3)
     run = make_run(project)
     settle(run, accepted=1, unknown=2)
@@ -266,7 +266,7 @@ def test_once_kept_so_nobody_is_asked_about_the_unknown(desk: Desk, project: Pro
     desk.confirm("campaigns_run_keep_unknown", run.pk)
 
     page = desk.client.get(reverse("admin:campaigns_run_change", args=[run.pk]))
-    assert "a person decided to let it be" in text_of(page)
+    assert "somebody chose to keep it as unknown" in text_of(page)
     for verb in ("send_again", "keep_unknown"):
         assert reverse(f"admin:campaigns_run_{verb}", args=[run.pk]) not in page.content.decode()
     assert "unknown outcomes" not in desk.open("index")

@@ -80,11 +80,11 @@ def test_unknown_outcomes_stand_apart_from_refusals(desk: Desk, project: Project
     make_people(project, 3)
     run = make_run(project, on_unknown="hold")
     settle(run, 1, "rejected", "unregistered")
-    assert "whether the phone rang" not in desk.open("campaigns_run_change", run.pk)
+    assert "whether the message arrived" not in desk.open("campaigns_run_change", run.pk)
     settle(run, 2, "unknown", "unanswered")
     settle(run, 3, "unknown", "unavailable")
     text = desk.open("campaigns_run_change", run.pk)
-    refused, _, unknown = text.partition("Unknown: we cannot say whether the phone rang")
+    refused, _, unknown = text.partition("Unknown: we cannot say whether the message arrived")
     assert "App uninstalled" in refused
     for reason in ("no answer came", "FCM was out of service, and may have taken it"):
         assert reason in unknown and reason not in refused
@@ -101,7 +101,7 @@ def test_only_a_run_that_moves_is_asked_about_again_and_again(desk: Desk, projec
     assert "every 1s" in page and "every 2s" in page
     run.pause(Cause.BY_HAND)
     paused = html_of(desk, "campaigns_run_change", run.pk)
-    assert "every " not in cells_free(paused) and "visibilitychange" in paused
+    assert "every 1s" not in cells_free(paused) and "every 2s, visibilitychange" in paused
     later = timezone.now() + timedelta(hours=2)
     scheduled = make_run(project, advanced=False, schedule_kind="at", at=later)
     page = html_of(desk, "campaigns_run_change", scheduled.pk)
@@ -124,8 +124,11 @@ def test_the_end_brings_the_result_and_stops_the_asking(desk: Desk, project: Pro
     engine.advance(run.pk, now=timezone.now())
     reply = desk.client.get(reverse("admin:run_live", args=[run.pk]), {"seen": "sending-0"})
     assert "FCM accepted 1 of 2: 50 %." in text_of(reply)
-    assert "every " not in cells_free(reply.content.decode())
     assert cells_of(reply.content.decode()) == "d"
+    live = html_of(desk, "run_live", run.pk)
+    assert re.search(r'id="run-live" *>', live), "the totals stand"
+    engine.advance(run.pk, now=timezone.now())  # counts whom it was for
+    assert "every " not in cells_free(html_of(desk, "campaigns_run_change", run.pk))
 
 
 def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> None:
@@ -144,7 +147,7 @@ def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> Non
     listed = html_of(desk, "campaigns_run_changelist")
     assert 'aria-label="Cancelled: 40 % had been accepted"' in listed
     course = html_of(desk, "run_course", run.pk)
-    assert cells_of(course) == "c" and "Cut short by a cancel: 1" in course
+    assert cells_of(course) == "c" and "Cut short by cancelling: 1" in course
 
 
 def test_a_wave_counts_only_once_it_called_back(desk: Desk, project: Project) -> None:
@@ -168,13 +171,13 @@ def test_a_callback_that_was_lost_is_not_waited_for_for_ever(desk: Desk, project
     run.chunks.update(state=Chunk.State.CLOSED)
     engine.advance(run.pk, now=timezone.now())
     page = desk.open("campaigns_run_change", run.pk)
-    assert "never; a sweep went on 1 –" in page
+    assert "never; the sweep continued it 1 –" in page
     assert "not yet" not in page
 
 
 def test_a_run_of_nobody_says_so_when_it_ends(desk: Desk, project: Project) -> None:
     run = make_run(project)
-    assert "Nobody fitted the audience" in desk.open("campaigns_run_change", run.pk)
+    assert "Nobody matched the audience" in desk.open("campaigns_run_change", run.pk)
 
 
 def test_a_run_is_duplicated_as_a_new_campaign(desk: Desk, project: Project) -> None:
@@ -293,7 +296,7 @@ def test_a_person_is_found_in_the_run_with_each_device(desk: Desk, project: Proj
     run = make_run(project)
     text = desk.open("run_deliveries", run.pk, person="lovelace")
     assert "iOS" in text and "Web" in text and text.count(" lovelace ") == 2
-    assert "No recipient fits" in desk.open("run_deliveries", run.pk, person="hopper")
+    assert "No recipient matches" in desk.open("run_deliveries", run.pk, person="hopper")
 
 
 def test_the_csv_holds_what_the_filters_show(desk: Desk, project: Project) -> None:

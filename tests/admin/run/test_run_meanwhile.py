@@ -43,4 +43,4 @@ def test_a_short_run_with_answers_does_not_wait_for_its_first(desk: Desk, projec
     settle(run, 1, "accepted")
     run.pause(Cause.BY_HAND)
     text = desk.open("campaigns_run_change", run.pk)
-    assert "Too short for a line so far." in text and "first answers" not in text
+    assert "Too short for a chart so far." in text and "first answers" not in text

@@ -68,7 +68,9 @@ def test_a_code_of_the_next_release_stands_as_it_is(desk: Desk, project: Project
     assert desk.client.get(reverse("admin:run_deliveries", args=[run.pk])).status_code == 200
 
 
-def test_whose_outcome_is_unknown_is_not_called_accepted(desk: Desk, project: Project) -> None:
+def test_a_recipient_with_an_unknown_outcome_is_not_called_accepted(
+    desk: Desk, project: Project
+) -> None:
     make_people(project, 3)
     run = make_run(project)
     settle(run, accepted=1)
@@ -76,12 +78,14 @@ def test_whose_outcome_is_unknown_is_not_called_accepted(desk: Desk, project: Pr
 
     settle_more(run, seq=2, status="unknown", reason="server_error")
     text = desk.open("campaigns_run_change", run.pk)
-    assert "Nobody was refused or skipped; whose outcome is unknown is told apart." in text
+    assert "Nobody was rejected or skipped; unknown outcomes are listed separately." in text
     assert "no answer tells whether it arrived" in text
     assert "was accepted." not in text and "no answer came back" not in text
 
 
-def test_whom_a_person_sent_again_to_was_not_left_alone(desk: Desk, project: Project) -> None:
+def test_recipients_a_person_sent_again_to_were_not_left_alone(
+    desk: Desk, project: Project
+) -> None:
     make_people(project, 3)
     run = make_run(project, on_unknown="hold")
     settle(run, accepted=1, unknown=1)
@@ -91,40 +95,40 @@ def test_whom_a_person_sent_again_to_was_not_left_alone(desk: Desk, project: Pro
 
     run.chunks.update(released=1)
     page = desk.open("campaigns_run_change", run.pk)
-    assert "A person sent again to 1 recipient; these are unknown now." in page
+    assert "Somebody sent again to 1 recipient; these are unknown now." in page
     assert "never sends twice" not in page.partition("What was frozen")[0]
 
 
-def test_of_a_cancelled_run_nobody_is_told_to_send_again(desk: Desk, project: Project) -> None:
+def test_a_cancelled_run_tells_nobody_to_send_again(desk: Desk, project: Project) -> None:
     make_people(project, 3)
     run = make_run(project)
     settle(run, unknown=1)
-    assert "Sending again may ring it twice." in desk.open("campaigns_run_change", run.pk)
+    assert "Sending again may show it twice." in desk.open("campaigns_run_change", run.pk)
     run.cancel()
     page = desk.open("campaigns_run_change", run.pk)
     assert "The run was cancelled, so they are left alone." in page
     assert "Sending again" not in page and "sends again" not in page
 
 
-def test_who_resumes_at_many_dead_addresses_says_that_the_list_is_old(
+def test_resuming_at_many_dead_addresses_says_that_the_list_is_old(
     desk: Desk, project: Project
 ) -> None:
     (device, *_others) = make_people(project, 3)
     run = make_run(project)
     run.pause(Cause.BY_HAND)
-    old = "Resuming means that the list is old: dead devices are retired from now on."
+    old = "Resume if the list is old: dead devices are retired from then on."
     assert old not in desk.open("campaigns_run_resume", run.pk)
 
     run.resume()
     run.pause(Cause.DEAD_ADDRESSES)
     asked = desk.open("campaigns_run_resume", run.pk)
-    assert "Whoever waits is sent to now." in asked and old in asked
+    assert "The recipients still waiting are sent to now." in asked and old in asked
     assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
 
     device.retired_at, device.retired_reason = timezone.now(), "unregistered"
     device.retired_by = run.reference
     device.save()
-    assert "What this run retired already can be taken back." in desk.open("index")
+    assert "Devices this run has already retired can be taken back." in desk.open("index")
     desk.confirm("campaigns_run_restore_devices", run.pk)
     assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
 

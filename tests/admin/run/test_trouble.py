@@ -40,7 +40,7 @@ def test_an_error_of_ours_says_that_sending_goes_on(
     with django_assert_num_queries(0):
         reply = server_error(rf.get("/admin/"))
     assert reply.status_code == 500
-    assert "What is being sent goes on" in text_of(reply)
+    assert "Sending continues" in text_of(reply)
 
 
 def test_a_database_that_takes_no_writes_is_no_error_of_the_page(
@@ -55,7 +55,7 @@ def test_a_database_that_takes_no_writes_is_no_error_of_the_page(
     assert "what cannot be recorded is not sent" in text_of(reply)
 
 
-def test_nor_is_it_one_that_the_session_cannot_be_kept(desk: Desk) -> None:
+def test_a_session_that_cannot_be_kept_is_no_error_of_the_page(desk: Desk) -> None:
     """Django says then that somebody has logged out meanwhile."""
     with no_writes(desk):
         reply = desk.client.get(reverse("admin:campaigns_run_changelist"))

@@ -1,0 +1,110 @@
+"""The phone as it was sent: a run's text as a real recipient read it, once for each language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection
+from liquid.exceptions import LiquidError
+
+from campaigns.engine import broken
+from campaigns.results.reason_steps import detail_in_words
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
+from campaigns.texts import preview
+from campaigns.texts.content import in_language
+from campaigns.texts.preview import Card
+from notifications.people.contact import Contact
+
+LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
+MOST = 6
+# One recipient for each locale, preferably one whose message was accepted.
+READERS = """
+SELECT DISTINCT ON (locale) * FROM (
+    SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
+        COALESCE(r.platform, v.platform, 'android') AS platform,
+        COALESCE(d.status, '') AS status, r.seq
+    FROM campaigns_recipient r
+    JOIN notifications_contact c ON c.id = r.contact_id
+    LEFT JOIN notifications_device v ON v.id = r.device_id
+    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
+    WHERE r.run_id = %(run)s AND r.seq <= %(most)s
+) x ORDER BY locale, status <> 'accepted', seq
+"""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One language of the text, as somebody read it; without a status, as they would read it."""
+
+    card: Card
+    status: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        return self.status == Delivery.Status.ACCEPTED
+
+    @property
+    def refusal(self) -> str:
+        """Why there is nothing to show, in words."""
+        detail = detail_in_words(Reason.MISSING_VALUE, self.card.detail)
+        return f"{self.card.refusal}: {detail}" if detail else self.card.refusal
+
+
+def readings(run: Run) -> list[Reading]:
+    """Readings of accepted recipients first. Empty if the text can no longer be rendered."""
+    if broken.text_of(run):
+        return []
+    try:
+        found = _of_recipients(run) or _of_anybody(run)
+    except LiquidError:
+        return []
+    return sorted(found, key=lambda reading: (not reading.accepted, not reading.card.message))
+
+
+def _of_recipients(run: Run) -> list[Reading]:
+    rows = _one_of_each_text(run, _readers(run))
+    people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
+    return [
+        Reading(
+            preview.card(
+                run.content,
+                people[row["contact_id"]],
+                locale=row["locale"],
+                platform=row["platform"],
+            ),
+            row["status"],
+        )
+        for row in rows
+        if row["contact_id"] in people
+    ]
+
+
+def _of_anybody(run: Run) -> list[Reading]:
+    """A reading by anybody: before recipients are chosen, and after they were removed."""
+    person = preview.somebody(run.project)
+    return [Reading(preview.card(run.content, person))] if person else []
+
+
+def _readers(run: Run) -> list[dict[str, Any]]:
+    if run.planned is None or run.forgotten_at:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(READERS, {"run": run.pk, "most": LOOKED_AT})
+        names = [column.name for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _one_of_each_text(run: Run, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two locales with the same text, such as de-AT and de, are shown once; accepted recipients
+    come first."""
+    found: dict[bytes, dict[str, Any]] = {}
+    for row in sorted(
+        rows, key=lambda row: (row["status"] != Delivery.Status.ACCEPTED, row["seq"])
+    ):
+        found.setdefault(orjson.dumps(in_language(run.content, row["locale"])), row)
+    return list(found.values())[:MOST]

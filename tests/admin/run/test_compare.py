@@ -1,0 +1,166 @@
+"""Two runs side by side: who joined, who left, who was in both."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from campaigns.admin.run.result import beside
+from campaigns.engine import forgetting
+from campaigns.results import compare
+from campaigns.runs.run import Run
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow
+from tests.admin.desk import Desk
+from tests.given.builders import make_contact, make_device, make_people, make_run
+
+
+@pytest.fixture
+def two(project: Project) -> tuple[Run, Run]:
+    """“ann” left, “bea” stayed with two phones, “cleo” joined."""
+    ann, bea, cleo = (make_contact(project, external_id=name) for name in ("ann", "bea", "cleo"))
+    make_device(ann)
+    make_device(bea)
+    make_device(bea, platform="ios")
+    older = make_run(project, name="Spring")
+    Device.objects.filter(contact=ann).update(retired_at=timezone.now(), retired_reason="removed")
+    make_device(cleo)
+    newer = make_run(project, name="Summer")
+    return older, newer
+
+
+def opened(desk: Desk, run: Run, **query: object) -> str:
+    return desk.open("run_compare", run.pk, **query)
+
+
+def test_a_comparison_says_how_many_joined_left_and_stayed(
+    desk: Desk, two: tuple[Run, Run]
+) -> None:
+    older, newer = two
+
+    page = opened(desk, newer)
+
+    assert f"People of run {newer.pk} compared with run {older.pk}" in page
+    assert "Joined 1" in page and "Left 1" in page and "In both 1" in page
+
+
+@pytest.mark.parametrize(("who", "name"), [("joined", "cleo"), ("left", "ann"), ("both", "bea")])
+def test_each_group_of_a_comparison_is_listed_by_name(
+    desk: Desk, two: tuple[Run, Run], who: str, name: str
+) -> None:
+    page = opened(desk, two[1], who=who).partition("In both")[2]
+    assert [one for one in ("ann", "bea", "cleo") if one in page] == [name]
+
+
+def test_the_comparison_from_the_older_runs_page_is_the_same(
+    desk: Desk, two: tuple[Run, Run]
+) -> None:
+    older, newer = two
+    page = opened(desk, older, **{"with": newer.pk, "who": "joined"})
+    assert "Joined 1" in page and "cleo" in page
+
+
+def test_the_default_comparison_is_with_the_campaigns_run_before(
+    desk: Desk, two: tuple[Run, Run], project: Project
+) -> None:
+    first, _ = two
+    Run.objects.filter(pk=first.pk).update(state="cancelled", started_at=None)
+    again = make_run(project)
+    Run.objects.filter(pk=again.pk).update(campaign=first.campaign_id, occurrence="again")
+    again.refresh_from_db()
+    assert compare.one_before(again) == first
+    assert f"compared with run {first.pk}" in opened(desk, again)
+
+
+def test_a_comparison_without_new_people_shows_those_there_are(
+    desk: Desk, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="ada"))
+    make_run(project)
+    page = opened(desk, make_run(project))
+    assert "Joined 0" in page and "ada" in page.partition("In both 1")[2]
+
+
+def test_pages_go_on_to_the_end(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "PAGE", 2)
+    make_people(project, 5)
+    run, newer = make_run(project), make_run(project)
+    names, url = [], f"?with={run.pk}&who=both"
+    for _ in range(5):
+        reply = desk.client.get(f"/admin/campaigns/run/{newer.pk}/compare/{url}")
+        names += [one.external_id for one in reply.context["people"]]
+        url = reply.context["next_url"]
+        if not url:
+            break
+    assert names == list(Contact.objects.order_by("pk").values_list("external_id", flat=True))
+
+
+def test_a_person_erased_since_is_listed_without_a_name(desk: Desk, two: tuple[Run, Run]) -> None:
+    Contact.objects.get(external_id="ann").delete()
+    assert "erased" in opened(desk, two[1], who="left")
+
+
+def test_a_forgotten_run_is_said_to_be_one(desk: Desk, two: tuple[Run, Run]) -> None:
+    older, newer = two
+    Run.objects.filter(pk=older.pk).update(state="cancelled", finished_at=timezone.now())
+    older.refresh_from_db()
+    forgetting.forget(older, by="user:ada", now=timezone.now())
+
+    page = opened(desk, newer, **{"with": older.pk})
+
+    assert f"The recipients of run {older.pk} were removed" in page and "Joined" not in page
+    assert "There is no such run" in opened(desk, newer), "none is left to choose by itself"
+    assert "were removed" in opened(desk, older, **{"with": newer.pk})
+
+
+def test_the_only_run_has_nothing_to_be_compared_with(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    assert "There is no other run in this project" in opened(desk, make_run(project))
+
+
+@pytest.mark.parametrize("asked", ["999999", "x", "-1", "9" * 30])
+def test_a_run_that_is_none_of_the_projects_is_not_compared(
+    desk: Desk, two: tuple[Run, Run], museum: Project, asked: str
+) -> None:
+    make_people(museum, 1)
+    theirs = make_run(museum)
+    page = opened(desk, two[1], **{"with": theirs.pk})
+    assert "There is no such run" in page and "Joined" not in page
+    assert desk.client.get(
+        f"/admin/campaigns/run/{two[1].pk}/compare/", {"with": asked, "after": asked}
+    ).status_code == 200  # fmt: skip
+
+
+def test_a_comparison_that_would_take_too_long_is_estimated_and_says_so(
+    desk: Desk, two: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = compare._in_both
+
+    def slow(newer: Run, older: Run, some: str) -> int:
+        if some == "TRUE":
+            raise TooSlow
+        return whole(newer, older, some)
+
+    monkeypatch.setattr(compare, "_in_both", slow)
+    monkeypatch.setattr(compare, "ONE_IN", 1)
+    page = opened(desk, two[1])
+    assert "Joined about 1" in page and "In both about 1" in page
+
+
+def test_the_page_says_when_even_the_estimate_takes_too_long(
+    desk: Desk, two: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object) -> int:
+        raise TooSlow
+
+    monkeypatch.setattr(compare, "_in_both", slow)
+    assert "The server is too busy to compare so many people" in opened(desk, two[1])
+
+
+def test_a_run_whose_people_are_still_being_chosen_waits(desk: Desk, two: tuple[Run, Run]) -> None:
+    Run.objects.filter(pk=two[1].pk).update(planned=None, people=None)
+    assert "still being chosen" in opened(desk, two[1])

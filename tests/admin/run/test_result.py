@@ -1,0 +1,303 @@
+"""The result answers “did it work?”: what they saw, why not all, what to do; then the rest."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.engine import counting, engine
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Breakdown
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from notifications.staff.team import TeamMember
+from tests.admin.desk import Desk
+from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.runs import cancelled
+
+
+def ended(run: Run, **statuses: tuple[str, str]) -> Run:
+    """Everybody accepted, but people with these external ids."""
+    names = dict(Contact.objects.values_list("pk", "external_id"))
+    for row in Recipient.objects.filter(run_id=run.pk):
+        status, reason = statuses.get(names[row.contact_id], ("accepted", ""))
+        Delivery.objects.create(
+            run_id=run.pk, seq=row.seq, device_id=row.device_id, status=status, reason=reason,
+            attempt=1, at=timezone.now(),
+        )  # fmt: skip
+    rows = Delivery.objects.filter(run_id=run.pk)
+    sums = {name: rows.filter(status=name).count() for name in Delivery.Status.values}
+    why = {row.reason: 1 for row in rows if row.reason}
+    run.chunks.update(state=Chunk.State.CLOSED, reasons=why, **sums)
+    for _ in range(3):
+        engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert run.finished_at
+    return run
+
+
+def opened(desk: Desk, run: Run) -> str:
+    return desk.open("campaigns_run_change", run.pk)
+
+
+def html(client: Client, page: str, run: Run, **query: Any) -> str:
+    reply = client.get(reverse(f"admin:{page}", args=[run.pk]), query)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+# --- The phone ------------------------------------------------------------------------------------
+
+TEXT = {
+    "title": "Hello {{ first_name }}",
+    "locales": {"ko": {"title": "안녕하세요 {{ first_name }}"}, "de": {"title": "Hallo"}},
+}
+
+
+def test_the_phone_shows_the_text_as_a_recipient_read_it(desk: Desk, project: Project) -> None:
+    make_device(make_contact(project, external_id="ada"), platform="ios")
+
+    page = opened(desk, ended(make_run(project, template=TEXT))).partition("Technical")[0]
+
+    assert "Hello Ada" in page and "As ada got it (iOS, en)" in page
+    assert "{{" not in page
+
+
+def test_each_language_there_was_is_shown_and_no_other(desk: Desk, project: Project) -> None:
+    for locale in ("en", "en-GB", "ko"):
+        make_device(make_contact(project, external_id=f"of-{locale}", locale=locale))
+
+    page = opened(desk, ended(make_run(project, template=TEXT))).partition("Technical")[0]
+
+    assert "Hello Ada" in page and "안녕하세요 Ada" in page and "Hallo" not in page
+    assert "In ko" in page and "of-en-GB" not in page, "the same words are shown once"
+
+
+def test_somebody_who_got_it_is_shown_before_somebody_who_did_not(
+    desk: Desk, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="bob", attributes={}))
+    make_device(make_contact(project, external_id="ada"))
+    run = ended(make_run(project, template=TEXT), bob=("skipped", "missing_value"))
+
+    page = opened(desk, run)
+
+    assert "As ada got it" in page and "bob" not in page
+
+
+def test_a_text_that_nobody_could_get_says_why_and_is_not_shown_raw(
+    desk: Desk, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="bob", attributes={}))
+    run = ended(make_run(project, template=TEXT), bob=("skipped", "missing_value"))
+
+    page = opened(desk, run).partition("Technical")[0]
+
+    assert "For bob it cannot be filled in." in page
+    assert "No value for first_name" in page and "{{" not in page
+
+
+def test_a_run_whose_recipients_were_erased_or_forgotten_still_opens(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project, template=TEXT))
+    Run.objects.update(forgotten_at=timezone.now())
+    assert "would read it" in opened(desk, run)
+    Contact.objects.all().delete()
+    assert "As it was sent" not in opened(desk, run)
+
+
+def test_a_text_that_a_cap_younger_than_the_run_refuses_does_not_break_the_page(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = ended(make_run(project))
+    Run.objects.update(content={**run.content, "title": "{{ a | nothing_of_the_kind }}"})
+    assert "FCM accepted 1 of 1" in opened(desk, run)
+
+
+# --- What to do next, and the rest ----------------------------------------------------------------
+
+
+def test_an_ended_run_says_what_to_do_next_and_a_moving_one_does_not(
+    desk: Desk, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="bob"))
+    run = make_run(project)
+    assert "What to do next" not in opened(desk, run)
+
+    page = html(desk.client, "campaigns_run_change", ended(run, bob=("rejected", "too_long")))
+
+    next_steps = page.partition("What to do next")[2]
+    assert f"/run/{run.pk}/deliveries/?status=missed" in next_steps
+    assert "Compare with another run" not in next_steps, "there is none"
+
+
+def test_the_share_of_an_ended_run_is_of_those_accepted(desk: Desk, project: Project) -> None:
+    for name in ("ada", "bob"):
+        make_device(make_contact(project, external_id=name))
+    run = make_run(project)
+    assert "0 % done" in opened(desk, run)
+
+    page = opened(desk, ended(run, bob=("rejected", "too_long")))
+
+    assert "50 % accepted" in page and "100 %" not in page
+
+
+@pytest.mark.parametrize("page", ["campaigns_run_change", "run_live"])
+def test_a_cancelled_run_is_nowhere_whole_or_done(desk: Desk, project: Project, page: str) -> None:
+    run = cancelled(project)
+    said = [desk.open(page, run.pk), desk.open("campaigns_run_changelist"), desk.open("index")]
+    for text in said:
+        assert "Cancelled" in text
+        about_it = text.partition("Why not accepted")[0]
+        assert "100 %" not in about_it and "Done" not in text and "% done" not in text
+    assert "0 % accepted" in said[0]
+    assert "c-state-finished" not in html(desk.client, page, run)
+
+
+# --- Technical, and who sees it -------------------------------------------------------------------
+
+
+def viewer() -> Client:
+    user = User.objects.create_user("vera", is_staff=True)
+    TeamMember.objects.create(user=user, role="viewer")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+TECHNICAL = ("Technical", "Flower", "chunk", "Chunk", "Wave", "Fingerprint", "run-waves", "{{")
+
+
+def test_a_viewer_sees_the_result_and_nothing_technical(project: Project, db: None) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project))
+    client = viewer()
+
+    for page in ("campaigns_run_change", "run_live", "run_course"):
+        text = re.sub(r"<script.*?</script>", "", html(client, page, run), flags=re.DOTALL)
+        assert not [word for word in TECHNICAL if word in text], page
+    assert "FCM accepted 2 of 2" in html(client, "campaigns_run_change", run)
+    assert client.get(reverse("admin:run_chunk", args=[run.pk])).status_code == 403
+
+
+def test_an_editor_finds_snapshot_waves_chunks_and_flower_folded(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project))
+
+    page = html(desk.client, "campaigns_run_change", run)
+
+    folded = page.partition('id="technical"')[2].partition("</details>")[0]
+    assert " open" not in page.partition('id="technical"')[2].partition(">")[0]
+    assert run.recipients_hash and run.recipients_hash in folded
+    for word in ("Tasks in Flower", 'id="run-waves"', "chunk-grid", "{{ first_name }}"):
+        assert word in folded and word not in page.partition('id="technical"')[0]
+
+
+# --- For whom it went how -------------------------------------------------------------------------
+
+
+def test_an_ended_run_is_cut_by_platform_language_zone_and_version(
+    desk: Desk, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="ada", timezone="Asia/Seoul"), platform="ios")
+    make_device(make_contact(project, external_id="bob", locale="tlh"))
+    run = ended(make_run(project), bob=("rejected", "too_long"))
+
+    cut = opened(desk, run).partition("Results by group")[2].partition("Rate over time")[0]
+
+    assert "iOS 1 1 100 % 0 0 0" in cut and "Android 1 0 0 % 1 0 0" in cut
+    assert "English (en) 1 1" in cut and "tlh 1 0" in cut
+    assert "Asia/Seoul 1 1" in cut and "UTC 1 0" in cut
+    assert "App version" not in cut, "nobody's is known"
+
+
+def test_the_page_asks_until_the_run_is_counted(desk: Desk, project: Project) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project))
+    Breakdown.objects.all().delete()
+
+    waiting = html(desk.client, "run_breakdown", run)
+    assert "Counting by platform" in waiting and "every 2s" in waiting
+
+    counting.go_on(run.pk)
+    counted = html(desk.client, "run_breakdown", run)
+    assert "every" not in counted and "Android" in counted
+
+
+def test_a_run_of_the_release_before_is_not_said_to_be_counted(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project))
+    Breakdown.objects.all().delete()
+    Run.objects.update(evaluated_at=None)
+
+    part = html(desk.client, "run_breakdown", run)
+
+    assert "hidden" in part and "every" not in part
+
+
+def test_the_count_comes_to_the_page_that_saw_the_end(desk: Desk, project: Project) -> None:
+    make_people(project, 2)
+    run = ended(make_run(project))
+    live = html(desk.client, "run_live", run, seen="sending-0")
+    assert 'id="run-breakdown"' in live and "Results by group" in live
+
+
+def test_a_paused_runs_first_button_is_to_resume_it(desk: Desk, project: Project) -> None:
+    make_people(project, 2)
+    run = make_run(project)
+    run.pause(Cause.BY_HAND)
+    page = html(desk.client, "campaigns_run_change", run)
+    assert re.findall(r'id="verb-(\w+)"', page)[0] == "resume"
+    assert "c-button-main" in page.partition('id="verb-resume"')[0].rpartition("<a ")[2]
+
+
+# --- Charts ---------------------------------------------------------------------------------------
+
+
+def test_the_rate_lines_values_stand_in_a_table_too(desk: Desk, project: Project) -> None:
+    make_people(project, 400)
+    run = ended(make_run(project))
+    began = run.started_at
+    assert began
+    chunk = run.chunks.get()
+    for seconds in (0.5, 2.5):
+        chunk.windows.create(
+            run=run, attempt=1, seqs=list(range(200)), opened_at=began,
+            settled_at=began + timedelta(seconds=seconds),
+        )  # fmt: skip
+    Run.objects.update(finished_at=began + timedelta(seconds=4))
+
+    page = html(desk.client, "campaigns_run_change", run)
+
+    table = page.partition('id="rate-numbers"')[2].partition("</table>")[0]
+    assert re.findall(r"<td[^>]*>(\d+)<", table) == ["200", "0", "200"]
+    assert '<chart-values for="rate-numbers">' in page and 'tabindex="0"' in page
+
+
+def test_the_pages_of_charts_load_what_says_their_values(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    run = ended(make_run(project))
+    for page in (html(desk.client, "campaigns_run_change", run), index_of(desk)):
+        assert "chart.js" in page
+    assert '<chart-values for="day-numbers">' in index_of(desk)
+
+
+def index_of(desk: Desk) -> str:
+    return desk.client.get("/admin/").content.decode()
