@@ -4,12 +4,22 @@
 document.addEventListener("alpine:init", () => {
   const Tree = window.RulesTree;
   const Value = window.RuleValue;
+  const Kinds = window.RuleKinds;
 
   Alpine.data("rulesBuilder", () => ({
+    ...window.RuleParts,
     tab: "blocks",
     root: null,
     fields: [],
     lists: [],
+    audiences: [],
+    campaigns: [],
+    outcomes: [],
+    reasons: [],
+    withReason: [],
+    scopes: [],
+    events: [],
+    conditions: [],
     verbs: {},
     state: "loading",
     problems: {},
@@ -23,6 +33,11 @@ document.addEventListener("alpine:init", () => {
         if (!this.writing) this.area.dispatchEvent(new Event("rules-changed"));
       });
       this.project()?.addEventListener("change", () => this.load());
+      document.addEventListener("htmx:configRequest", (event) => this.send(event));
+      document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+        // A late answer is about other rules than those that stand here now.
+        if (detail.target.id === "count" && this.tab === "blocks" && this.unfinished()) detail.shouldSwap = false;
+      });
       document.addEventListener("htmx:afterSwap", (event) => {
         if (event.target.id === "count") this.hear(event.target);
       });
@@ -43,7 +58,27 @@ document.addEventListener("alpine:init", () => {
       this.area.dispatchEvent(new Event("input", { bubbles: true }));
       this.writing = false;
       this.problems = {};
-      if (!this.unfinished()) this.area.dispatchEvent(new Event("rules-changed"));
+      if (this.unfinished()) this.sayWhatIsMissing();
+      else this.area.dispatchEvent(new Event("rules-changed"));
+    },
+
+    // A rule that is being written is not sent: a count waits for it, a question does without.
+    send(event) {
+      const { elt, parameters } = event.detail;
+      if (!this.root || this.tab !== "blocks" || parameters.rules === undefined || !this.unfinished()) return;
+      if (elt.id === "count") this.wait(event);
+      else parameters.rules = JSON.stringify(Tree.complete(this.root, Value.finished));
+    },
+
+    wait(event) {
+      event.preventDefault();
+      this.sayWhatIsMissing();
+    },
+
+    // Where nothing was counted yet, nothing is being counted either.
+    sayWhatIsMissing() {
+      const waits = document.getElementById("count-waits");
+      if (waits) waits.textContent = waits.dataset.unfinished;
     },
 
     unfinished() {
@@ -102,7 +137,8 @@ document.addEventListener("alpine:init", () => {
     },
 
     listed(rule) {
-      return this.fieldOf(rule).types[0] === "member" ? this.lists : this.fieldOf(rule).choices;
+      const { types, choices } = this.fieldOf(rule);
+      return { member: this.lists, audience: this.audiences }[types[0]] ?? choices;
     },
 
     labelled(rule, exact) {
@@ -192,10 +228,28 @@ document.addEventListener("alpine:init", () => {
     },
 
     setField(rule, name) {
-      Object.assign(rule, { field: name, value: null, typed: "", suggested: [] });
+      Object.assign(rule, { field: name, value: Kinds.start(name), typed: "", suggested: [] });
+      rule.properties = [];
       rule.op = Value.defaultOp(this.fieldOf(rule));
       if (this.asked(rule) === "chips" || this.asked(rule) === "picks") rule.value = [];
       this.changed();
+      this.keepInSight(rule);
+    },
+
+    // Its parts, once they are drawn, make it taller than the line it was.
+    keepInSight(rule) {
+      this.$nextTick(() => requestAnimationFrame(() =>
+        document.getElementById(`node-${rule.id}`)?.scrollIntoView({ block: "nearest" })));
+    },
+
+    // It looks for somebody who stays away, and asks each of their devices by itself.
+    asksDevices: (rule) => Tree.asksDevices(rule),
+
+    askPerson(rule) {
+      rule.field = "person_seen_at";
+      this.say(this.words.askedPerson);
+      this.changed();
+      this.focus(rule);
     },
 
     setOp(rule, op) {

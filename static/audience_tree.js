@@ -6,7 +6,7 @@
 window.RulesTree = (() => {
   let last = 0;
   const rule = (field = "", op = "", value = null) => ({
-    id: ++last, field, op, value, typed: "", suggested: [], path: "",
+    id: ++last, field, op, value, typed: "", suggested: [], properties: [], path: "",
   });
   const group = (word, children = []) => ({ id: ++last, word, children, path: "" });
 
@@ -68,9 +68,27 @@ window.RulesTree = (() => {
     return ["exists", "not_exists"].includes(node.op) ? leaf : { ...leaf, value: node.value };
   }
 
+  // What can be counted of a tree that somebody is at work on; nothing of it is changed.
+  function complete(node, finished) {
+    const kept = (group) => ({
+      ...group,
+      children: group.children
+        .filter((child) => child.children || finished(child))
+        .map((child) => (child.children ? kept(child) : { ...child })),
+    });
+    return write(kept(node));
+  }
+
   function* rules(node) {
     if (!node.children) yield node;
     else for (const child of node.children) yield* rules(child);
+  }
+
+  // As the server's seen/person.py has it: “not seen since” of a device, which may be an old one.
+  function asksDevices(rule) {
+    if (rule.field !== "last_seen_at") return false;
+    const turned = (rule.path.match(/\.not/g) ?? []).length % 2 === 1;
+    return (turned ? ["within_last", "after"] : ["before"]).includes(rule.op);
   }
 
   // On which level the children of `wanted` stand; a “not” is a level of its own.
@@ -84,5 +102,5 @@ window.RulesTree = (() => {
     return 0;
   }
 
-  return { rule, group, parse, write, rules, levelInside };
+  return { rule, group, parse, write, complete, rules, asksDevices, levelInside };
 })();

@@ -4,16 +4,19 @@
 window.RuleValue = (() => {
   const SPAN = /^P(?:(\d+)([DW])|T(\d+)H)$/;
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
-  const DEFAULTS = { number: "gte", version: "gte", text: "in", list: "has_any" };
+  const DEFAULTS = {
+    number: "gte", version: "gte", text: "in", list: "has_any", audience: "in",
+  };
 
   const many = (op) => ["in", "not_in", "has_any", "has_none"].includes(op);
   const oneOf = (field, ...types) => types.includes(field.types[0]);
 
-  // none, chips, picks, pick, yesno, number, date, span or text
+  // none, a kind's own, chips, picks, pick, yesno, number, date, span or text
   function asked(rule, field) {
     const { op, value } = rule;
     if (op === "exists" || op === "not_exists") return "none";
-    const listed = oneOf(field, "choice", "member");
+    if (window.RuleKinds.isOne(rule)) return rule.field;
+    const listed = oneOf(field, "choice", "member", "audience");
     if (many(op)) return listed ? "picks" : "chips";
     if (listed) return "pick";
     if (op === "within_last") return value === null || SPAN.test(value) ? "span" : "text";
@@ -39,6 +42,7 @@ window.RuleValue = (() => {
   function finished(rule) {
     if (!rule.field || !rule.op) return false;
     if (rule.op === "exists" || rule.op === "not_exists") return true;
+    if (window.RuleKinds.isOne(rule)) return window.RuleKinds.finished(rule);
     return Array.isArray(rule.value) ? rule.value.length > 0 : rule.value !== null;
   }
 
@@ -49,6 +53,10 @@ window.RuleValue = (() => {
 
   // “is” and “is one of” ask for the same; whatever else is compared, the old value fits no more.
   function changeOp(rule, op) {
+    if (window.RuleKinds.isOne(rule)) {
+      rule.op = op;
+      return;
+    }
     const alike = ALIKE.some((ops) => ops.includes(op) && ops.includes(rule.op));
     const old = Array.isArray(rule.value) ? rule.value : rule.value === null ? [] : [rule.value];
     rule.op = op;

@@ -1,10 +1,9 @@
-// The calendar: drag a run to another day, and show times in the viewer's own zone.
+// The calendar: drag a run to another day.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
   const page = document.getElementById("calendar");
   if (!page) return;
-  showInOwnZone(page);
 
   let dragged = null;
   page.addEventListener("dragstart", (event) => {
@@ -43,14 +42,4 @@ function openTheDialog(entry, day) {
 function mark(page, day) {
   for (const cell of page.querySelectorAll(".cal-over")) cell.classList.toggle("cal-over", cell === day);
   day?.classList.add("cal-over");
-}
-
-// Once: the server does not know the viewer's zone until the browser says it; then a cookie does.
-function showInOwnZone(page) {
-  const shown = page.dataset.unsureZone;
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (!shown || !own) return;
-  const address = new URL(window.location.href);
-  address.searchParams.set("zone", own);
-  if (own !== shown) window.location.replace(address);
 }

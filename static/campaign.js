@@ -71,3 +71,21 @@
     location.reload();
   });
 })();
+
+// The page of the template that is chosen now, saved or not.
+document.addEventListener("DOMContentLoaded", () => {
+  const choice = document.getElementById("id_template");
+  const said = document.getElementById("template-page");
+  if (!choice || !said) return;
+
+  const link = said.querySelector("a");
+  const nameless = said.hidden ? choice.value : ""; // a text that was only begun here has no page yet
+  const follow = () => {
+    const chosen = choice.selectedOptions[0];
+    said.hidden = !choice.value || choice.value === nameless;
+    link.textContent = chosen?.textContent.trim() ?? "";
+    link.href = link.dataset.page.replace("/0/", `/${choice.value}/`);
+  };
+  choice.addEventListener("change", follow);
+  follow();
+});

@@ -41,6 +41,37 @@ document.addEventListener("htmx:afterSettle", (event) => {
   document.querySelector(`#modal-content :is(${first})`)?.focus({ preventScroll: true });
 });
 
+// What was refused may stand behind the buttons of a long dialog.
+document.addEventListener("htmx:afterSettle", () => {
+  document.querySelector("#dialog-form [aria-invalid='true']")?.focus();
+});
+
+// What stands behind an open dialog is out of reach: Tab goes round inside.
+const REACHED = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
+const openDialog = () => {
+  const dialog = document.getElementById("dialog");
+  const open = document.getElementById("modal-overlay")?.style.display !== "none";
+  return open && dialog?.checkVisibility() ? dialog : null;
+};
+
+document.addEventListener("keydown", (event) => {
+  const dialog = event.key === "Tab" ? openDialog() : null;
+  if (!dialog) return;
+  const stops = [...dialog.querySelectorAll(REACHED)].filter((one) => !one.disabled && one.checkVisibility());
+  const [first, last] = [stops[0], stops.at(-1)];
+  const leaves = event.shiftKey ? first : last;
+  if (document.activeElement !== leaves && dialog.contains(document.activeElement)) return;
+  event.preventDefault();
+  (event.shiftKey ? last : first)?.focus();
+});
+
+// Whatever else moves the focus, a script or a label behind it: it comes back.
+document.addEventListener("focusin", (event) => {
+  const dialog = openDialog();
+  if (!dialog || dialog.contains(event.target) || event.target.closest("dialog")) return;
+  dialog.querySelector(REACHED)?.focus({ preventScroll: true });
+});
+
 document.addEventListener("htmx:beforeSwap", (event) => {
   const url = event.detail.xhr.responseURL;
   if (url && new URL(url).pathname.endsWith("/login/")) {
@@ -48,6 +79,18 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     window.location.reload();
   }
 });
+
+// htmx swaps no refusal, and a panel that went on showing its last answer would be read as this one.
+for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+  document.addEventListener(failure, ({ detail }) => {
+    const panel = detail.target?.closest("[data-panel]");
+    if (!panel) return;
+    const said = document.createElement("p");
+    said.className = "c-notice c-notice-warning";
+    said.textContent = words().lost;
+    panel.replaceChildren(said);
+  });
+}
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");

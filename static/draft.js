@@ -28,10 +28,11 @@ document.addEventListener("DOMContentLoaded", () => {
     return new URL(document.referrer || location.href).pathname === list;
   }
 
-  /** “22 Nov 2026, 04:54”, as the page's other times are written. */
+  /** “22 Nov 2026, 04:54 Asia/Seoul”: as the page's other times are written, and in its zone. */
   function when(at) {
     const lang = document.documentElement.lang.replace(/^en$/, "en-GB");
-    return new Date(at).toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
+    const style = { dateStyle: "medium", timeStyle: "short", timeZone: offer.dataset.zone };
+    return `${new Date(at).toLocaleString(lang, style)} ${offer.dataset.zone}`;
   }
 
   function show({ values: written, at }) {

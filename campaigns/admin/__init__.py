@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from campaigns.admin.attribute.attribute import AttributePage
 from campaigns.admin.audience.audience import AudiencePage
 from campaigns.admin.campaign.campaign import CampaignPage
+from campaigns.admin.category.category import CategoryPage
 from campaigns.admin.run.run import RunPage
 from campaigns.admin.template.template import TemplatePage
 
-__all__ = ["AudiencePage", "CampaignPage", "RunPage", "TemplatePage"]
+__all__ = [
+    "AttributePage", "AudiencePage", "CampaignPage", "CategoryPage", "RunPage", "TemplatePage",
+]  # fmt: skip

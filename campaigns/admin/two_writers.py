@@ -41,4 +41,4 @@ def look(
 
 def taken_over(taken: list[Change], labels: Mapping[str, str]) -> list[str]:
     names = ", ".join(labels[change.path[0]] for change in taken)
-    return [_("Taken over from them: %(names)s.") % {"names": names}] if names else []
+    return [_("Their changes were kept: %(names)s.") % {"names": names}] if names else []

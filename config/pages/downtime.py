@@ -61,8 +61,8 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
     if not found["redis"].well:
         yield Trouble(
             _("Redis does not answer."),
-            _("Nothing is sent meanwhile, and nothing is lost: who is still to be sent to is kept "
-              "in the database, and runs go on by themselves when Redis is back."),
+            _("Nothing is sent until then, and nothing is lost: the waiting recipients are "
+            "in the database, and runs continue by themselves when Redis is back."),
             _("Ask an operator to start Redis."),
         )  # fmt: skip
         return  # through it workers are asked, and it is why the scheduler is silent
@@ -81,21 +81,23 @@ def _without_worker(served: set[str]) -> Iterator[Trouble]:
     if not served & {"bulk", "control"}:
         yield Trouble(
             _("No worker is running."),
-            _("Runs stand still, and none starts or ends. Nothing is lost; they go on by "
-              "themselves."),
+            _("Runs wait, and none starts or ends. Nothing is lost; they go on by themselves."),
             _("Ask an operator to start the workers."),
         )  # fmt: skip
         return
     if "bulk" not in served:
         yield Trouble(
             _("No worker is sending."),
-            _("Runs stand still where they are. Nothing is lost, and they go on by themselves."),
+            _("Runs wait where they are. Nothing is lost, and they go on by themselves."),
             _("Ask an operator to start a worker for the queue “bulk”."),
         )
     if "control" not in served:
         yield Trouble(
-            _("No worker looks after the runs."),
-            _("A run neither starts nor ends until one does; what is being sent is finished."),
+            _("No worker manages the runs."),
+            _(
+                "Runs neither start nor end until one runs; what is already being sent is "
+                "completed."
+            ),
             _("Ask an operator to start a worker for the queue “control”."),
         )
 

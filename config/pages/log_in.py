@@ -21,14 +21,14 @@ LONGEST = User._meta.get_field("username").max_length or 0
 # addresses shall not take every thread of the process from those who are in already.
 ROOM = BoundedSemaphore(2)
 ROOM_SECONDS = 0.1
-BUSY = gettext_lazy("Very many are logging in at this moment. Try again in a few seconds.")
+BUSY = gettext_lazy("Too many people are logging in. Try again in a few seconds.")
 
 
 class LogIn(AuthenticationForm):  # type: ignore[misc]
     error_messages: dict[str, Any] = {
         **AuthenticationForm.error_messages,
         "invalid_login": gettext_lazy(
-            "Username or password is wrong. Small and capital letters are told apart."
+            "Username or password is wrong. Upper and lower case matter."
         ),
     }
 

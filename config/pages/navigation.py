@@ -104,14 +104,18 @@ def _results() -> list[dict[str, Any]]:
 def _reach() -> list[dict[str, Any]]:
     return [
         _model(_("People"), "person", "notifications_contact", "person_"),
+        _model(_("Import"), "upload_file", "notifications_import", "import_"),
+        _model(_("Attributes"), "label", "notifications_attribute"),
         _model(_("Devices"), "smartphone", "notifications_device"),
+        _model(_("Categories"), "category", "notifications_category"),
+        _model(_("Suppression list"), "do_not_disturb_on", "notifications_suppression"),
     ]
 
 
 def _operate() -> list[dict[str, Any]]:
     return [
         _item(_("Operations"), "monitor_heart", "operations"),
-        _model(_("Projects"), "folder", "notifications_project"),
+        _model(_("Projects"), "folder", "notifications_project", "retention"),
         _model(_("API keys"), "key", "notifications_apikey"),
         _model(_("Audit"), "history", "notifications_auditentry"),
         _model(_("Team"), "badge", "auth_user"),

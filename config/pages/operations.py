@@ -111,8 +111,10 @@ def sweep_now(request: HttpRequest) -> HttpResponse:
     try:
         tasks.sweep()
     except tasks.NotRung:
-        messages.error(request, _("Redis cannot be reached: runs were looked at, none was rung."))
+        messages.error(
+            request, _("Redis cannot be reached: the runs were checked, but nothing was queued.")
+        )
     else:
         audit.record(actor(request), gettext_noop("swept"), Subject("run"), project=None)
-        messages.success(request, _("Every unfinished run is looked at now."))
+        messages.success(request, _("Every unfinished run is being checked now."))
     return HttpResponseRedirect(reverse("admin:operations"))

@@ -11,8 +11,6 @@ WORDS = (
         "Please enter your old password, for security’s sake, and then enter your new password "
         "twice so we can verify you typed it in correctly."
     ),
-    gettext_noop("Save and add another"),
-    gettext_noop("Save and continue editing"),
     gettext_noop("Select value"),
     gettext_noop("Select record"),
     gettext_noop("Select action"),

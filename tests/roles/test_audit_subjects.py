@@ -163,7 +163,7 @@ SHAPES: dict[str, tuple[Any, Any, str]] = {
     "a list for a detail": ({}, [1], "[1]"),
     "a text for a detail": ({}, "by post", "by post"),
     "a number of fields": ({}, {"fields": 5}, "fields: 5"),
-    "a list in the fields": ({}, {"fields": [["a"], "name"]}, "fields: a, name"),
+    "a list in the fields": ({}, {"fields": [["a"], "name"]}, "a, name"),
 }
 
 

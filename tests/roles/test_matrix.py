@@ -13,17 +13,23 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
 from config.middleware.security import CONTENT_POLICY
+from notifications.people.attributes import Attribute
+from notifications.people.consent.category import Category
+from notifications.people.consent.saying import Word, say
+from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 from tests.api.caller import Caller
 from tests.given.builders import make_people, make_run
+from tests.given.importing import upload
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
@@ -92,18 +98,30 @@ def rows(project: Project) -> dict[str, int]:
     [device] = make_people(project, 1)
     run = make_run(project, advanced=False)
     key, _ = ApiKey.issue(project, "shop")
+    offers = Category.objects.create(project=project, name="Offers", slug="offers")
+    now, no = timezone.now(), Word(device.contact.external_id, "offers", False)
+    say(project, [no], source="api", by=f"key:{key.prefix}", now=now)
+    suppress(project, ["bob"], reason="complaint", by="user:ada", now=now)
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
+    ready = upload(project, "id,first name\nu1,Ada\n")
     return {
         "campaigns_campaign": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
         "campaigns_template": Template.objects.get().pk,
         "campaigns_run": run.pk,
         "run": run.pk,
+        "audience_size": run.campaign.audience_id,
+        "notifications_attribute": Attribute.objects.create(project=project, name="city").pk,
         "notifications_contact": device.contact_id,
         "notifications_device": device.pk,
+        "notifications_category": offers.pk,
+        "notifications_suppression": Suppression.objects.get().pk,
         "notifications_project": project.pk,
+        "retention": project.pk,
         "notifications_apikey": key.pk,
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
+        "notifications_import": ready.pk,
+        "import_": ready.pk,
         "auth_user": somebody(Role.VIEWER, "bob").pk,
     }
 

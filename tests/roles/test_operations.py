@@ -93,7 +93,9 @@ def test_it_counts_what_was_repaired(operator: Desk, project: Project) -> None:
     run = make_run(project)
     assert "0 chunks were taken over" in operator.open("operations")
     Chunk.objects.filter(run=run).update(lapses=2)
-    assert "1 chunk was taken over from a worker that fell silent" in operator.open("operations")
+    assert "1 chunk was taken over from a worker that stopped answering" in operator.open(
+        "operations"
+    )
 
 
 def test_an_operator_has_every_run_looked_at_and_that_is_kept(
@@ -101,7 +103,7 @@ def test_an_operator_has_every_run_looked_at_and_that_is_kept(
 ) -> None:
     assert Tick.age(timezone.now()) is None
     reply: Any = operator.client.post(reverse("admin:operations_sweep"), follow=True)
-    assert "Every unfinished run is looked at now" in text_of(reply)
+    assert "Every unfinished run is being checked now" in text_of(reply)
     assert Tick.age(timezone.now()) is not None
     assert AuditEntry.objects.get(action="swept").actor == "user:operator-person"
 

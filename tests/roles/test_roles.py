@@ -108,7 +108,7 @@ def test_who_has_no_role_is_told_whom_to_ask(project: Project) -> None:
     somebody(Role.OWNER, "grace")
     reply: Any = logged_in(None).get(reverse("admin:index"))
     assert reply.status_code == 403
-    assert "nobody has said yet what you may do" in text_of(reply)
+    assert "an owner has to give you a role first" in text_of(reply)
     assert "grace" in text_of(reply)
 
 
@@ -178,7 +178,7 @@ def test_the_last_owner_stays_owner(admin_user: User, change: dict[str, str]) ->
     desk = Desk(logged_in(Role.OPERATOR))
     desk.client.force_login(admin_user)
     said = desk.save("auth_user_change", admin_user.pk, **details(admin_user, **change))
-    assert "Somebody has to be owner" in said
+    assert "There must be an owner" in said
     assert role_of(User.objects.get(pk=admin_user.pk)) == Role.OWNER
 
 

@@ -177,7 +177,7 @@ def test_new_recovery_codes_make_the_old_ones_useless(grace: User, codes: list[s
 def test_an_owner_makes_a_lost_phone_forgotten(grace: User, codes: list[str]) -> None:
     Desk(logged_in(Role.OWNER)).confirm("auth_user_forget_factor", grace.pk)
     assert open_to(entered("grace"))
-    assert AuditEntry.objects.filter(action="forgot the second factor").exists()
+    assert AuditEntry.objects.filter(action="reset the second factor").exists()
 
 
 def test_an_operator_cannot(grace: User, codes: list[str]) -> None:

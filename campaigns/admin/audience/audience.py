@@ -1,4 +1,4 @@
-"""Audiences: who shall hear of it."""
+"""Audiences: who gets a message."""
 
 from __future__ import annotations
 
@@ -7,35 +7,44 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Model
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
 from django.urls import path
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.admin.audience import builder, inquiry
+from campaigns import tasks
+from campaigns.admin.audience import builder, builder_kinds, inquiry
 from campaigns.admin.audience.form import AudienceForm, last_saved
 from campaigns.admin.audience.list import AudienceList
+from campaigns.admin.audience.of_import import of_import_view
+from campaigns.admin.copying import copied, copying
 from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience, Member
+from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.lists import filling
 from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.dialogs import Dialog, ask, done
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.unfolded import action, display
+from notifications.values.moments import short
 
 SHOWN_MEMBERS = 20
 MOST_ASKED = 100
 MOST_USERS = 20
+SIZE = "admin/campaigns/audience/size.html"
 
 
 @admin.register(Audience)
 class AudiencePage(Page):
     form = AudienceForm
-    list_display = ["name", "kind", "says", "used"]
+    list_display = ["name", "kind", "says", "how_many", "used"]
     list_filter = ["kind"]
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name")
@@ -46,9 +55,10 @@ class AudiencePage(Page):
         "people": "kind == 'list'",
         "mode": "kind == 'list'",
     }
-    actions_detail = ["duplicate"]
+    actions_detail = ["duplicate", "freeze"]
     empty_text = gettext_lazy(
-        "An audience says who shall hear of it: rules over what your app told us, or a list."
+        "An audience is the people a campaign goes to: rules about what your app reported, "
+        "or a list."
     )
 
     class Media:
@@ -71,7 +81,14 @@ class AudiencePage(Page):
             path(f"{name}/", self.guarded(view), name=f"audience_{name}")
             for name, view in views.items()
         ]
-        return [*own, *super().get_urls()]
+        size = self.guarded(require_POST(self.size_view))
+        of_import = path(
+            "from-import/<int:import_id>/", self.guarded(of_import_view), name="import_list"
+        )
+        of_one = path("<int:pk>/size/", size, name="audience_size")
+        refill = self.guarded(require_POST(self.refill_view))
+        again = path("<int:pk>/refill/", refill, name="audience_refill")
+        return [of_import, of_one, again, *own, *super().get_urls()]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
@@ -87,6 +104,10 @@ class AudiencePage(Page):
     @display(description=gettext_lazy("who"))
     def says(self, obj: Any) -> str:
         return str(obj.said)
+
+    @display(description=pgettext_lazy("field", "size"))
+    def how_many(self, obj: Any) -> str:
+        return render_to_string(SIZE, inquiry.size(obj))
 
     @display(description=gettext_lazy("in words"))
     def in_words(self, obj: Audience) -> str:
@@ -113,21 +134,52 @@ class AudiencePage(Page):
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # which takes no row, as an action's rule must
 
-    @action(
-        description=gettext_lazy("Duplicate"),
-        icon="content_copy",
-        permissions=["duplicate"],
-        dialog=ask(
-            gettext_lazy("Duplicate this audience?"),
-            text=gettext_lazy("The copy is as it was saved last; campaigns keep using this one."),
-            button=gettext_lazy("Duplicate"),
-        ),
+    @copying(
+        gettext_lazy("Duplicate this audience?"),
+        gettext_lazy("The copy has the last saved rules; campaigns keep using this one."),
     )
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         copy = Audience.objects.get(pk=object_id).duplicate()
-        self.record(request, "created", copy, copied_from=int(object_id))
-        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
-        return done(request, said, to=page_url(copy))
+        return copied(self, request, copy, object_id)
+
+    has_freeze_permission = has_duplicate_permission
+
+    @action(
+        description=gettext_lazy("Freeze as a list"),
+        icon="ac_unit",
+        permissions=["freeze"],
+        dialog=ask(
+            gettext_lazy("Freeze as a list?"),
+            text=gettext_lazy(
+                "This creates a static list of the people who match the last saved rules "
+                "now. The list does not change by itself later."
+            ),
+            button=gettext_lazy("Make the list"),
+        ),
+    )
+    def freeze(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        audience = Audience.objects.select_related("project").get(pk=object_id)
+        day = short(timezone.now(), audience.project.timezone)
+        try:
+            audience.clean()
+            made = filling.begin(
+                audience.project_id, f"{audience.name[:70]}, {day}", audience.effective_rules
+            )
+        except ValidationError as error:
+            return refused(request, form, " ".join(error.messages))
+        self.record(request, "created", made, frozen_from=audience.pk)
+        if not filling.at_once(made):
+            tasks.ring_list(made.pk)
+        said = _("“{name}” is a separate list now.").format(name=made)
+        return done(request, said, to=page_url(made))
+
+    def refill_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A list that was given up goes on where it stood."""
+        audience = get_object_or_404(self.get_queryset(request), pk=pk)
+        if filling.try_again(audience):
+            self.record(request, "filled again", audience)
+            tasks.ring_list(audience.pk)
+        return HttpResponseRedirect(page_url(audience))
 
     # --- Beside the form -----------------------------------------------------------------------
 
@@ -144,11 +196,19 @@ class AudiencePage(Page):
                 members = Member.objects.filter(audience=audience).select_related("contact")
                 context["members"] = members.order_by("-pk")[:SHOWN_MEMBERS]
                 context["member_count"] = members.count()
+                context["waits_for"] = filling.waits_for(audience)
+                context["standing"] = filling.standing(audience)
         return super().render_change_form(request, context, *args, **kw)
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
-        """What stands in the form at this moment, saved or not: how many, and who."""
+        """The rules in the form now, saved or not: how many people match, and who."""
         return self._answer(request, "count", inquiry.counted)
+
+    def size_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The size of one row, counted on request: it may take seconds, so the list page does not
+        wait for it."""
+        audience = get_object_or_404(self.get_queryset(request), pk=pk)
+        return render(request, SIZE, inquiry.counted_anew(audience))
 
     def people_view(self, request: HttpRequest) -> HttpResponse:
         return self._answer(request, "people", inquiry.others)
@@ -172,6 +232,8 @@ class AudiencePage(Page):
     def values_view(self, request: HttpRequest) -> JsonResponse:
         field, typed = request.GET.get("field", ""), request.GET.get("typed", "")
         of = _project_id(request)
+        if field in KINDS:  # of these only an event's properties are suggested
+            return JsonResponse({"values": [], "properties": builder_kinds.properties(of, typed)})
         found = builder.suggestions(of, field, typed) if is_field(field) else []
         return JsonResponse({"values": found})
 

@@ -9,12 +9,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.admin.audience import builder_kinds
 from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import MAX_DEPTH
-from campaigns.audiences.rules import FIELDS, OPERATORS
+from campaigns.audiences.rules import ATTRIBUTE_OPS, FIELDS, OPERATORS
 from campaigns.audiences.words import label_of
 from notifications.admin.furniture.widgets import CodeArea
+from notifications.people.attributes import types_of
 from notifications.people.device import Device
 
 PREFIX = "attributes."
@@ -48,6 +50,11 @@ VERBS = {
     "after": gettext_lazy("is after"),
     "within_last": gettext_lazy("is within the last"),
 }
+# Which of two that sound alike a rule means.
+HINTS = {
+    "person_seen_at": gettext_lazy("The last time on any of their devices."),
+    "last_seen_at": gettext_lazy("Checked for each device; a person may have others."),
+}
 # The one most people want comes first.
 ORDER = ("within_last", "in", *(op for op in OPERATORS if op not in ("within_last", "in")))
 
@@ -57,7 +64,13 @@ class RulesBuilder(CodeArea):
 
     class Media:
         css = {"all": ["audience.css"]}
-        js = ["audience_tree.js", "audience_value.js", "audience.js"]
+        js = [
+            "audience_tree.js",
+            "audience_value.js",
+            "audience_kinds.js",
+            "audience_parts.js",
+            "audience.js",
+        ]
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
@@ -73,28 +86,32 @@ class RulesBuilder(CodeArea):
 def choices(project_id: int, asked: list[str]) -> dict[str, Any]:
     """Fields, operators and lists; `asked` are attributes that rules already name."""
     known = {one.name: one for one in vocabulary.attributes(project_id)}
-    strangers = [name for name in dict.fromkeys(asked) if name not in known]
+    declared = {name: kind for name, kind in types_of(project_id).items() if name not in known}
+    strangers = [name for name in dict.fromkeys(asked) if name not in {**known, **declared}]
     gone = vocabulary.nowhere(project_id, strangers)
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     return {
         "fields": [
             *(_attribute(one.name, one.types, percent=one.percent) for one in known.values()),
+            *(_attribute(name, [kind]) for name, kind in declared.items()),
             *(_attribute(name, [], gone=name in gone) for name in strangers),
             *(_column(name) for name in FIELDS),
+            *builder_kinds.fields(),
         ],
-        "verbs": {op: str(verb) for op, verb in VERBS.items()},
+        "verbs": {op: str(verb) for op, verb in {**VERBS, **builder_kinds.VERBS}.items()},
         "lists": [{"exact": pk, "label": name} for pk, name in lists.values_list("pk", "name")],
+        **builder_kinds.choices(project_id),
     }
 
 
 def _attribute(
     name: str, types: list[str], *, percent: int = 0, gone: bool = False
 ) -> dict[str, Any]:
-    ops = set().union(*(OPS[kind] for kind in types)) if types else set(OPERATORS)
+    ops = set().union(*(OPS[kind] for kind in types)) if types else set(ATTRIBUTE_OPS)
     return {
         "name": f"{PREFIX}{name}",
         "label": label_of(f"{PREFIX}{name}"),
-        "group": _("What your app told us"),
+        "group": _("Attributes from your app"),
         "types": types or ["text"],
         "ops": [op for op in ORDER if op in ops],
         "percent": percent,
@@ -104,7 +121,7 @@ def _attribute(
 
 def _column(name: str) -> dict[str, Any]:
     field = FIELDS[name]
-    group = _("Device") if field.column.startswith("d.") else _("Person")
+    group = _("Device") if field.of_device else _("Person")
     choice = list(Device.Platform.choices) if name == "platform" else []
     kind = "choice" if choice else field.kind
     ops = {*SAME, *THERE} & field.ops if choice else field.ops
@@ -115,6 +132,7 @@ def _column(name: str) -> dict[str, Any]:
         "types": ["member" if kind == "list" else kind],
         "ops": [op for op in ORDER if op in ops],
         "choices": [{"exact": value, "label": str(label)} for value, label in choice],
+        "hint": str(HINTS.get(name, "")),
         "gone": False,
     }
 

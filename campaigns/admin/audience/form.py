@@ -81,7 +81,7 @@ class AudienceForm(ModelForm):
         self._look_at_what_others_saved(cleaned)
         if cleaned.get("kind") != Audience.Kind.LIST:
             return cleaned
-        # What the page hides must not refuse what it shows.
+        # Hidden fields must not make the visible form invalid.
         self.errors.pop("rules", None)
         cleaned["rules"] = rules.everyone()
         if cleaned.get("people") and cleaned.get("project"):
@@ -93,7 +93,8 @@ class AudienceForm(ModelForm):
         return cleaned
 
     def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
-        """The second to save sees what the first one did, and decides; nobody's work is lost."""
+        """If two people save, the second sees the first one's changes and decides; nobody's work is
+        lost."""
         was, theirs = seen.read(self.data.get("seen", "")), self.instance
         if not theirs.pk or not was:
             return
@@ -112,7 +113,8 @@ class AudienceForm(ModelForm):
 
 
 def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What two people may both change. Rules are one whole: two halves would be nobody's."""
+    """What two people may both change. Rules are compared as a whole: merging two halves would give
+    rules nobody wrote."""
     rules_in_one = exact.dumps(values.get("rules"), orjson.OPT_SORT_KEYS).decode()
     listed = values["kind"] == Audience.Kind.LIST
     return {"name": values.get("name"), **({} if listed else {"rules": rules_in_one})}
@@ -132,7 +134,7 @@ def _others(theirs: Audience) -> str:
 
 
 def last_saved(audience: Audience, *, by: str) -> int:
-    """A number that grows with each time they save it: a browser learns that theirs arrived."""
+    """A number that grows with each save: so a browser learns that its form was saved."""
     entry = _trail(audience).filter(actor=by).first()
     return entry.pk if entry else 0
 

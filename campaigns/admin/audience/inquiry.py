@@ -1,24 +1,27 @@
-"""Questions about what stands in an audience's form, saved or not: how many, who, and why."""
+"""Questions about the rules in an audience's form, saved or not: how many, who, and why."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Max, Min
 from django.http import HttpRequest, QueryDict
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import reach
+from campaigns.audiences import estimating, reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.problem import Problem
-from campaigns.audiences.rules import FIELDS, everyone
+from campaigns.audiences.rules import everyone
+from campaigns.audiences.seen import person
 from campaigns.audiences.selection import sample
-from campaigns.audiences.why import verdict
+from campaigns.audiences.why import emptied, verdict
 from campaigns.audiences.words import label_of, sentence
 from campaigns.planning.launch_check import doubts
 from notifications.admin.furniture.chosen import named
@@ -26,7 +29,8 @@ from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
+from notifications.values.plain import plainly
 
 About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
@@ -47,7 +51,7 @@ class RuleProblem:
 
 
 def early(error: ValidationError) -> bool:
-    """Nothing is wrong, it was only asked too soon."""
+    """Nothing is wrong; the rules are just not finished."""
     return getattr(error, "code", None) == EARLY
 
 
@@ -85,18 +89,61 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
     if "rules" not in posted and saved:  # somebody who may look, but not change
         return project, saved.effective_rules
     tree = JSONText(required=False, empty=everyone).clean(posted.get("rules", ""))
-    validate_rules(tree, project_id=project.pk)
+    validate_rules(tree, project_id=project.pk, of=saved.pk if saved else None)
     return project, tree
 
 
 def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     found = reach.quick(project.pk, tree)
+    saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
+    if saved is not None and saved.effective_rules == tree:
+        # As the row has them: a browser writes the same rules in another order.
+        saved.keep_size(found, saved.effective_rules, timezone.now())
     return {
         "said": sentence(tree, project_id=project.pk),
         "reach": found,
         "doubts": doubts.of_rules(project.pk, tree),
-        **(_people(project, tree) if found.people else {}),
+        **_by_person(project, tree),
+        **(_people(project, tree) if found.people else _nobody(project, tree, found)),
     }
+
+
+def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
+    """Which rule excludes everybody. An estimate of 0 is not enough: there may be somebody."""
+    if not found.exact:
+        return {}
+    try:
+        with within(seconds=estimating.PART_SECONDS):
+            return {"emptied": emptied(project.pk, tree)}
+    except TooSlow:
+        return {}
+
+
+def _by_person(project: Project, tree: Any) -> dict[str, Any]:
+    """How many it would be if rules about absent devices were about their people."""
+    if not person.asks_devices(tree):
+        return {}
+    return {"by_person": reach.quick(project.pk, person.asking_people(tree))}
+
+
+def size(audience: Audience) -> dict[str, Any]:
+    """The last count, for its row in the list."""
+    known, now = audience.known_size, timezone.now()
+    shown = {"size": {**known, "age": now - datetime.fromisoformat(known["at"])} if known else None}
+    return shown | {"audience": audience}
+
+
+def counted_anew(audience: Audience) -> dict[str, Any]:
+    """The same, once somebody asked to count it now."""
+    try:
+        with one_of_few(audience.project_id):
+            found = reach.exact(audience.project_id, audience.effective_rules)
+    except Busy:
+        return size(audience) | {"busy": True}
+    except ValidationError as error:
+        return size(audience) | {"problem": error.messages[0]}
+    audience.keep_size(found, audience.effective_rules, timezone.now())
+    return size(audience)
 
 
 def others(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
@@ -109,7 +156,7 @@ def others(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
 def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     external_id = posted.get("person", "").strip()
     if not external_id:
-        raise ValidationError(_("Type the external id of the person you ask about."))
+        raise ValidationError(_("Type the person's external id."))
     try:
         contact = Contact.objects.get(project=project, external_id=external_id)
         with reach.uncountable(), within(seconds=ASKING_SECONDS):
@@ -125,19 +172,13 @@ def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[st
             people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
     except TooSlow:
         return {"people": [], "too_slow": True}
-    return {"people": [(person, _shown(person, tree)) for person in people]}
+    return {"people": [(one, _shown(one, tree)) for one in people]}
 
 
-def _shown(person: Contact, tree: Any) -> list[tuple[str, Any]]:
+def _shown(contact: Contact, tree: Any) -> list[tuple[str, Any]]:
     """What the rules asked about them; without rules, the first things known."""
-    names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if leaf["field"] not in FIELDS)
-    asked = [name.removeprefix("attributes.") for name in names] or sorted(person.attributes)
-    found = [(name, person.attributes.get(name)) for name in asked]
-    said = [(label_of(name), _text(value)) for name, value in found if value not in (None, "")]
+    names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if "." in leaf["field"])
+    asked = [name.removeprefix("attributes.") for name in names] or sorted(contact.attributes)
+    found = [(name, contact.attributes.get(name)) for name in asked]
+    said = [(label_of(name), plainly(value)) for name, value in found if value not in (None, "")]
     return said[:SHOWN_VALUES]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "–"
-    return _("true") if value is True else _("false") if value is False else str(value)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.db.models import Count
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.audiences.audience import Audience, Member
-from campaigns.audiences.words import names_of_lists, sentence
+from campaigns.audiences.lists import filling, sizes
+from campaigns.audiences.words import names_in, sentence
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import PlainChangeList
+from notifications.postgres.budget import TooSlow, within
 
+COUNTING_SECONDS = 0.3  # lists of millions say no number here; their size has its own column
 LETTERS_SAID = 110  # letters of an audience's rules: two lines
 
 
@@ -20,25 +25,37 @@ class AudienceList(PlainChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
+        sizes.looked_at(row.pk for row in rows)
         by_rules = [row for row in rows if row.kind == Audience.Kind.RULES]
         by_hand = [row for row in rows if row.kind == Audience.Kind.LIST]
         mine, counts = chosen(request), _members(by_hand)
-        names = names_of_lists(*(row.rules for row in by_rules), project_id=mine.pk if mine else 0)
+        names = names_in(*(row.rules for row in by_rules), project_id=mine.pk if mine else 0)
         for row in by_rules:
-            row.said = _clipped(sentence(row.rules, project_id=row.project_id, lists=names))
+            row.said = _clipped(sentence(row.rules, project_id=row.project_id, names=names))
         for row in by_hand:
-            row.said = _listed(counts.get(row.pk, 0))
+            row.said = _("listed by hand") if counts is None else _listed(counts.get(row.pk, 0))
+            if stands := filling.standing(row):
+                row.said = _half(stands)
         self.result_list = rows
 
 
-def _members(audiences: list[Any]) -> dict[int, int]:
+def _members(audiences: list[Any]) -> dict[int, int] | None:
+    """None: they are too many to be counted for a list."""
     members = Member.objects.filter(audience__in=audiences).order_by()
-    return dict(members.values_list("audience").annotate(Count("pk")))
+    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+        return dict(members.values_list("audience").annotate(Count("pk")))
+    return None
 
 
 def _listed(count: int) -> str:
     said = ngettext("%(count)s person, listed by hand", "%(count)s people, listed by hand", count)
     return said % {"count": f"{count:,}"}
+
+
+def _half(stands: filling.Standing) -> str:
+    if stands.problem:
+        return _clipped(_("Not filled: %(problem)s") % {"problem": stands.problem})
+    return _("Being filled: about %(share)s %%") % {"share": stands.share}
 
 
 def _clipped(text: str) -> str:

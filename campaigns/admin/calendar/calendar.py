@@ -96,12 +96,12 @@ class Calendar:
             "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
             "any": bool(entries),
             "may_move": _may_move(request),
-            "unsure": calendar_span.is_unsure(request),
+            "pages_zone": calendar_span.pages_zone(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
             "unknown_zone": calendar_span.unknown_zone(request),
         }
         reply = TemplateResponse(request, "admin/campaigns/campaign/calendar.html", context)
-        if request.GET.get("zone") == span.zone:
+        if calendar_span.is_chosen(request, span):
             reply.set_cookie(COOKIE, span.zone, max_age=A_YEAR, samesite="Lax")
         return reply
 

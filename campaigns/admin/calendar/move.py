@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.audiences import reach
+from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.launch_check import forecast, quiet
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
@@ -27,7 +27,6 @@ from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
 NEIGHBOURS_NAMED = 3
-QUIET_FROM, QUIET_TO = 21, 8  # hours on the project's clock
 CHOOSE = gettext_lazy("Choose a date and a time.")
 
 
@@ -52,7 +51,7 @@ class MoveDialog(Dialog):
         wall = self._wall_of(run.scheduled_at)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())
-        self.fields["at"].help_text = _("As a clock in %(zone)s shows it.") % {"zone": self.clock}
+        self.fields["at"].help_text = _("Local time in %(zone)s.") % {"zone": self.clock}
         self.initial = {
             "at": wall,
             "zone": self.clock,
@@ -91,7 +90,7 @@ class MoveDialog(Dialog):
         elif cleaned["looked_at"] != self.wall.isoformat() and self.meets:
             # Taken as it is, each value of what a browser sent would be a list.
             self.data = {**dict(self.data.items()), "looked_at": self.wall.isoformat()}
-            raise ValidationError(_("Look at what it meets at that time, then move it."))
+            raise ValidationError(_("Check what else is sent at that time, then move it."))
         return cleaned
 
     @cached_property
@@ -110,8 +109,11 @@ class MoveDialog(Dialog):
 
     @cached_property
     def seconds(self) -> float:
-        pace = forecast.foretell(self.run.project, self.run.rate_per_second)
-        return pace.seconds(self.reach.devices) if self.reach else 0.0
+        if self.reach is None:
+            return 0.0
+        devices = self.reach.devices
+        pace = forecast.foretell(self.run.project, self.run.rate_per_second, devices)
+        return pace.seconds(devices)
 
     @cached_property
     def meets(self) -> list[str]:
@@ -137,16 +139,15 @@ class MoveDialog(Dialog):
         return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
 
     def _quiet(self) -> str:
-        zone = self.run.project.timezone
-        hour = self.to.astimezone(ZoneInfo(zone)).hour
-        if QUIET_TO <= hour < QUIET_FROM:
+        if self.reach is None or not self.reach.devices:
             return ""
-        return _("It will be %(when)s: people may be asleep.") % {"when": short(self.to, zone)}
+        seconds = estimating.SAMPLE_SECONDS
+        return quiet.warning(self.run.project, self.run.rules, self.to, seconds=seconds)
 
     def _nobody(self) -> str:
         if self.reach is None:
-            return _("Nobody could count whom its rules select.")
-        return "" if self.reach.devices else _("As things stand, nobody would be reached.")
+            return _("The people its rules select could not be counted.")
+        return "" if self.reach.devices else _("At the moment, nobody would be reached.")
 
     def context(self) -> dict[str, Any]:
         settled = {"run": self.run, "was": short(self.run.scheduled_at, self.clock)}

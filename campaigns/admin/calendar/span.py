@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from notifications.admin.furniture.chosen import chosen
+from notifications.values import zones
 from notifications.values.moments import DAY
-from notifications.values.zones import known_zones
 
 COOKIE = "calendar_zone"
 WEEK = timedelta(days=7)
@@ -103,21 +103,26 @@ def day_of(text: Any) -> date | None:
 
 
 def zone_of(request: HttpRequest) -> str:
-    """As asked for, as remembered, or the project's; the page asks the browser when unsure."""
+    """As asked for, as remembered, or the one that every other page of the project shows."""
     for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
-        if zone in known_zones():
-            return str(zone)
+        if found := zones.zone_of(zone or ""):
+            return found
+    return pages_zone(request)
+
+
+def pages_zone(request: HttpRequest) -> str:
     project = chosen(request)
     return project.timezone if project else "UTC"
 
 
+def is_chosen(request: HttpRequest, span: Span) -> bool:
+    return zones.zone_of(request.GET.get("zone", "")) == span.zone
+
+
 def unknown_zone(request: HttpRequest) -> str:
-    asked = request.GET.get("zone", "")
-    return "" if asked in known_zones() else asked
-
-
-def is_unsure(request: HttpRequest) -> bool:
-    return "zone" not in request.GET and COOKIE not in request.COOKIES
+    """What to say of a zone that was asked for and is none."""
+    asked = request.GET.get("zone", "").strip()
+    return zones.unknown(asked) if asked and not zones.zone_of(asked) else ""
 
 
 def weekdays(span: Span) -> list[tuple[str, str]]:

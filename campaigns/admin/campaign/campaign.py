@@ -23,6 +23,7 @@ from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
+from campaigns.admin.copying import copied, copying
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
@@ -32,6 +33,7 @@ from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.values.moments import in_zone
+from notifications.values.shares import share
 
 NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
     Run.State.SCHEDULED: gettext_lazy("Starts by itself"),
@@ -42,7 +44,16 @@ NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
 @admin.register(Campaign)
 class CampaignPage(Page):
     form = CampaignForm
-    list_display = ["name", "audience", "template", "when", "state", "tag_list", "next_step"]
+    list_display = [
+        "name",
+        "audience",
+        "template",
+        "when",
+        "state",
+        "accepted",
+        "tag_list",
+        "next_step",
+    ]
     list_select_related = ["audience", "template", "project"]
     list_filter = [Standing, "schedule_kind", Tag, Shelf]
     list_before_template = "admin/campaigns/campaign/views.html"
@@ -53,7 +64,7 @@ class CampaignPage(Page):
     actions = ("tag_many", "archive_many", "bring_back_many")  # type: ignore[assignment]
     actions_detail = ["launch", "stop", "duplicate", "tag", "archive", "bring_back"]
     empty_text = gettext_lazy(
-        "A campaign says who hears what, when and how fast. Launching it makes a run."
+        "A campaign sets who gets what, when and how fast. Launching it creates a run."
     )
 
     class Media:
@@ -72,6 +83,8 @@ class CampaignPage(Page):
                 run_state=Subquery(latest.values("state")[:1]),
                 run_at=Subquery(latest.values("scheduled_at")[:1]),
                 run_began=Subquery(latest.values("started_at")[:1]),
+                run_planned=Subquery(latest.values("planned")[:1]),
+                run_accepted=Subquery(latest.values("accepted")[:1]),
             )
         )
 
@@ -80,7 +93,7 @@ class CampaignPage(Page):
     @display(description=gettext_lazy("when"))
     def when(self, obj: Any) -> str:
         if obj.schedule_kind == Campaign.Schedule.NOW:
-            return in_zone(obj.run_at, obj.timezone) if obj.run_at else _("when launched")
+            return in_zone(obj.run_at, obj.zone) if obj.run_at else _("when launched")
         once = in_zone(obj.at, obj.timezone)
         if obj.schedule_kind == Campaign.Schedule.AT:
             return once
@@ -92,6 +105,13 @@ class CampaignPage(Page):
         if obj.run_id is None:
             return "draft", _("Not launched")
         return obj.run_state, str(Run.State(obj.run_state).label)
+
+    @display(description=gettext_lazy("accepted"))
+    def accepted(self, obj: Any) -> str:
+        """Of its last run."""
+        if not obj.run_planned or obj.run_began is None:
+            return "–"
+        return _("%(share)s %%") % {"share": share(obj.run_accepted, obj.run_planned)}
 
     @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:
@@ -169,7 +189,7 @@ class CampaignPage(Page):
         except (Campaign.NotReady, Campaign.AlreadyLaunched) as error:
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
-            return refused(request, form, _("It was deleted meanwhile."))
+            return refused(request, form, _("It has been deleted in the meantime."))
         tasks.ring(run.pk)
         said = _("Launched “%(campaign)s” as run %(number)d.")
         if run.state == Run.State.SCHEDULED:
@@ -195,25 +215,17 @@ class CampaignPage(Page):
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
-            return refused(request, form, _("It was deleted meanwhile."))
-        said = _("“%(campaign)s” does not repeat any more.") % {"campaign": campaign}
+            return refused(request, form, _("It has been deleted in the meantime."))
+        said = _("“%(campaign)s” no longer repeats.") % {"campaign": campaign}
         return done(request, said, to=page_url(campaign))
 
-    @action(
-        description=gettext_lazy("Duplicate"),
-        icon="content_copy",
-        permissions=["duplicate"],
-        dialog=ask(
-            gettext_lazy("Duplicate this campaign?"),
-            text=gettext_lazy("The copy is a draft of its own; nothing is sent."),
-            button=gettext_lazy("Duplicate"),
-        ),
+    @copying(
+        gettext_lazy("Duplicate this campaign?"),
+        gettext_lazy("The copy is a separate draft; nothing is sent."),
     )
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         copy = Campaign.objects.get(pk=object_id).duplicate()
-        self.record(request, "created", copy, copied_from=int(object_id))
-        said = _("“{name}” is a copy. Change what you like.").format(name=copy)
-        return done(request, said, to=page_url(copy))
+        return copied(self, request, copy, object_id)
 
 
 def _out_of_place(campaign: Campaign | None) -> set[str]:

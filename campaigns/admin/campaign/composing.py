@@ -49,7 +49,7 @@ def _runs_of(campaign: Campaign) -> dict[str, Any]:
     return {
         "runs": campaign.runs.order_by("-pk")[:5],
         "current_run": run,
-        "run_step": RUN_STEPS.get(run.state, _("Look at the run")) if run else "",
+        "run_step": RUN_STEPS.get(run.state, _("Open the run")) if run else "",
         "repeats": rhythm_in_words.of_campaign(campaign) if run else "",
         "zone": campaign.project.timezone,
         "stopped_at": last.series_stopped_at if last else None,
@@ -97,5 +97,5 @@ def drop_if_empty(template: Template | None) -> None:
 def say_if_twice(request: HttpRequest, campaign: Campaign, form: Any) -> None:
     if getattr(form, "twice", False):
         words = {"time": in_zone(campaign.at, campaign.timezone)}
-        said = _("%(time)s comes twice that night; the first one is meant.") % words
+        said = _("%(time)s occurs twice that night; the first one is used.") % words
         messages.info(request, said)

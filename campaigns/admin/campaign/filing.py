@@ -22,7 +22,7 @@ from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.unfolded import action
 from notifications.admin.furniture.widgets import LineInput
 
-HOW_TO_TAG = gettext_lazy("A comma between them. At most ten, e.g. shop, spring.")
+HOW_TO_TAG = gettext_lazy("Separate tags with commas. At most ten, e.g. shop, spring.")
 
 
 class TagsDialog(Dialog):
@@ -123,7 +123,7 @@ def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> H
         )
     filed = filing.archive(queryset, by=actor(request), now=timezone.now())
     if filed.kept:
-        said = _("Not archived, for a run of theirs is not finished: %(names)s.")
+        said = _("Not archived because a run is not finished: %(names)s.")
         messages.warning(request, said % {"names": named(filed.kept)})
     return _told(request, _("Archived: %(names)s."), filed.done)
 

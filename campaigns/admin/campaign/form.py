@@ -7,12 +7,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
@@ -45,6 +47,14 @@ def _asked(name: str, field: Any) -> Any:
     return field
 
 
+def _tell_the_kinds(field: Any) -> None:
+    """What it means of which kind the chosen category is."""
+    field.empty_label = _("No category: goes to everyone who is subscribed")
+    field.label_from_instance = lambda one: f"{one} ({one.get_kind_display()})"
+    kinds = format_html_join("", "<br>{}: {}", ((one.label, said) for one, said in KINDS.items()))
+    field.help_text = format_html("{}{}", field.help_text, kinds)
+
+
 class CampaignForm(in_place.InPlace):
     at = WallClock(
         label=gettext_lazy("Local time"),
@@ -69,7 +79,7 @@ class CampaignForm(in_place.InPlace):
             **{name: capfirst(words) for name, words in WORDS.items()},
         }
         help_texts = {
-            "name": gettext_lazy("For you and your colleagues; nobody else reads it."),
+            "name": gettext_lazy("Only you and your colleagues see it."),
             **HINTS,
         }
 
@@ -79,6 +89,8 @@ class CampaignForm(in_place.InPlace):
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])
+        if self.instance.pk:
+            self.initial["timezone"] = self.instance.zone
         zone = ZoneInfo(self.instance.timezone)
         for name in ("at", "until"):
             if moment := getattr(self.instance, name):
@@ -96,6 +108,7 @@ class CampaignForm(in_place.InPlace):
         unknown = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
+            "category": _("There is no such category in this project."),
         }
         for name in unknown:
             field = self.fields.get(name)
@@ -103,7 +116,9 @@ class CampaignForm(in_place.InPlace):
                 continue
             field.queryset = field.queryset.filter(project=project_id)
             field.error_messages["invalid_choice"] = unknown[name]
-            if not self.instance.pk and not field.queryset.exists():
+            if name == "category":
+                _tell_the_kinds(field)
+            elif not self.instance.pk and not field.queryset.exists():
                 self.initial.setdefault(f"{name}_from", in_place.MAKE)  # there is none to pick
 
     def full_clean(self) -> None:
@@ -126,6 +141,8 @@ class CampaignForm(in_place.InPlace):
         for name in NEVER.keys() - shown:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
+        if cleaned.get("schedule_kind") == Campaign.Schedule.NOW:
+            self._take_the_projects_zone(cleaned)
         zone = str(cleaned.get("timezone"))
         if zone not in known_zones():  # refused by its own field
             return
@@ -136,6 +153,13 @@ class CampaignForm(in_place.InPlace):
                     self.twice |= name == "at" and comes_twice(wall, zone)
                 except NoSuchTime as error:
                     self.add_error(name, str(error))
+
+    def _take_the_projects_zone(self, cleaned: dict[str, Any]) -> None:
+        """One chosen for a time that is not asked for any more would still show all the others."""
+        project = cleaned.get("project") or getattr(self.instance, "project", None)
+        if project is not None:
+            self.errors.pop("timezone", None)
+            cleaned["timezone"] = project.timezone
 
     def _untouched(self, name: str, wall: datetime, zone: str) -> datetime | None:
         """What is kept, to the second: the page shows minutes."""

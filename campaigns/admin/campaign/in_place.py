@@ -38,8 +38,8 @@ class InPlace(ModelForm):
         required=False,
         initial=PICK,
         choices=[
-            (PICK, gettext_lazy("An audience you have")),
-            (MAKE, gettext_lazy("New rules, made here")),
+            (PICK, gettext_lazy("An existing audience")),
+            (MAKE, gettext_lazy("New rules")),
         ],
         widget=UnfoldAdminRadioSelectWidget,
     )
@@ -48,8 +48,8 @@ class InPlace(ModelForm):
         required=False,
         initial=PICK,
         choices=[
-            (PICK, gettext_lazy("A template you have")),
-            (MAKE, gettext_lazy("A text for this campaign, written here")),
+            (PICK, gettext_lazy("An existing template")),
+            (MAKE, gettext_lazy("A new text for this campaign")),
         ],
         widget=UnfoldAdminRadioSelectWidget,
     )
@@ -82,7 +82,7 @@ class InPlace(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("rules", everyone())
-        for name in ("audience", "template"):
+        for name in ("audience", "template", "category"):
             field: Any = self.fields[name]
             field.required = False
             # Django's links beside it open windows of their own; here it is made in place.
@@ -110,7 +110,7 @@ class InPlace(ModelForm):
         if cleaned.get("audience_from") != MAKE:
             self.errors.pop("rules", None)
             if cleaned.get("audience") is None and "audience" not in self.errors:
-                self.add_error("audience", _("Choose who shall hear of it, or make new rules."))
+                self.add_error("audience", _("Choose an audience, or create new rules."))
             return
         self.errors.pop("audience", None)
         if "rules" in self.errors:
@@ -130,7 +130,7 @@ class InPlace(ModelForm):
             return
         self.errors.pop("template", None)
         if not made and self.instance.pk:
-            self.add_error("template", _("Choose what they read, or write it here."))
+            self.add_error("template", _("Choose a template, or write the text here."))
             return
         # A draft that says nothing yet is kept as one; the launch asks for its words.
         name = free_name(Template, project, str(cleaned.get("name") or ""))

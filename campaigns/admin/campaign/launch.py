@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -17,16 +20,19 @@ from campaigns.planning.launch_check import freshness
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.widgets import LineInput
+from notifications.postgres.budget import Busy, one_of_few
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough
 TOLERANCE = 0.01  # people register while one reads
+
+Asked = TypeVar("Asked")
 
 
 class LaunchDialog(Dialog):
     template = "admin/campaigns/campaign/launch.html"
     wide = True
     number = forms.CharField(
-        label=gettext_lazy("Number of devices"),
+        label=gettext_lazy("Devices it is sent to"),
         required=False,
         widget=LineInput(inputmode="numeric", autocomplete="off"),
     )
@@ -34,13 +40,36 @@ class LaunchDialog(Dialog):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.busy = False
+        self._one_of_few(self._count)
         if self.must_type:
-            number = f"{self.devices:,}"
-            told = _("Type %(number)s to show that you mean it.") % {"number": number}
-            self.fields["number"].help_text = told
+            told = _("Type %(number)s, the number of devices it is sent to, to confirm.")
+            self.fields["number"].help_text = told % {"number": self.number_said}
         else:
             del self.fields["number"]
         self.initial["looked_at"] = freshness.marks(self.campaign)
+
+    def _count(self) -> object:
+        """All that an answer needs; what one reads beside it is looked up as it is drawn."""
+        return self.report.skipped if self.must_type else None
+
+    def _one_of_few(self, ask: Callable[[], Asked]) -> Asked | None:
+        """Like every page that may ask for long: a dialog must not hold the web server either."""
+        if not self.busy:
+            try:
+                with one_of_few(self.campaign.project_id):
+                    return ask()
+            except Busy:
+                self.busy = True
+        return None
+
+    def render_before_template(self) -> SafeString:
+        drawn = self._one_of_few(super().render_before_template)
+        if drawn is not None:
+            return drawn
+        self.fields.pop("number", None)
+        again = {"form": self, "path": self.request.get_full_path()}
+        return render_to_string("admin/campaigns/campaign/launch_busy.html", again, self.request)
 
     @property
     def title(self) -> str:
@@ -48,7 +77,7 @@ class LaunchDialog(Dialog):
 
     @property
     def possible(self) -> bool:
-        return self.report.possible
+        return not self.busy and self.report.possible
 
     @property
     def must_type(self) -> bool:
@@ -57,6 +86,15 @@ class LaunchDialog(Dialog):
     @property
     def devices(self) -> int:
         return self.report.reach.devices if self.report.reach else 0
+
+    @property
+    def sent_to(self) -> int:
+        """Whom it will reach; where nobody could count who is skipped, whom it selects."""
+        return self.devices if self.report.sent_to is None else self.report.sent_to
+
+    @property
+    def number_said(self) -> str:
+        return f"{self.sent_to:,}"
 
     @cached_property
     def campaign(self) -> Campaign:
@@ -90,16 +128,17 @@ class LaunchDialog(Dialog):
         if stale := freshness.changed(self.campaign, seen):
             self.data = self.data.copy()  # type: ignore[attr-defined]
             self.data["looked_at"] = self.initial["looked_at"]  # type: ignore[index]
-            again = _("Nothing was launched. What you see now is new: look again, then launch.")
+            again = _(
+                "Nothing was launched. Something has changed since: check it again, then launch."
+            )
             self.add_error(None, [*stale, again])
         return seen
 
     def clean_number(self) -> str:
         typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")
-        devices = self.devices
         number = int(typed) if re.fullmatch(r"\d{1,15}", typed) else None
-        close = number is not None and abs(number - devices) <= devices * TOLERANCE
+        close = number is not None and abs(number - self.sent_to) <= self.sent_to * TOLERANCE
         if not close:
             self["number"].help_text = ""  # the refusal says the same
-            raise ValidationError(_("Type %(number)s to launch.") % {"number": f"{devices:,}"})
+            raise ValidationError(_("Type %(number)s to launch.") % {"number": self.number_said})
         return typed

@@ -22,7 +22,7 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import freshness
+from campaigns.planning.launch_check import freshness, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS
@@ -31,6 +31,8 @@ from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page
+from notifications.people.consent import standing
+from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
@@ -63,9 +65,11 @@ class Panels:
         context: dict[str, Any] = {}
         try:
             project, rules = _audience_in(request)
+            found = reach.quick(project.pk, rules)
             context = {
                 "said": sentence(rules, project_id=project.pk),
-                "reach": reach.quick(project.pk, rules),
+                "reach": found,
+                "outcome": _who_is_out(request, project, rules, found),
             }
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
@@ -105,7 +109,7 @@ class Panels:
         context = {
             "campaign": campaign,
             "report": LaunchReport(campaign, timezone.now()),
-            "zone": campaign.timezone,
+            "zone": campaign.zone,
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.page.opens(request, "launch"),
@@ -135,9 +139,21 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
     chosen = Audience.objects.filter(project=project, pk=row_id(request.POST.get("audience")) or 0)
     audience = chosen.first()
     if audience is None:
-        raise ValidationError(_("Choose an audience: here you see who they are, and how many."))
+        raise ValidationError(_("Choose an audience to see who is in it, and how many."))
     audience.clean()
     return project, audience.effective_rules
+
+
+def _who_is_out(
+    request: HttpRequest, project: Project, rules: dict[str, Any], found: reach.Reach
+) -> str:
+    """How many are skipped, by the category that is chosen; empty where nobody is."""
+    categories = Category.objects.filter(
+        project=project, pk=row_id(request.POST.get("category")) or 0
+    )
+    chosen = categories.first() or Category(kind="", slug="")
+    out = skipped.out(project.pk, rules, found, standing.asked_of(chosen.kind, chosen.slug))
+    return skipped.outcome(found, out) if out.devices != 0 else ""
 
 
 def _text_in(request: HttpRequest) -> tuple[Project, Template]:
@@ -145,12 +161,12 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     if request.POST.get("template_from") == MAKE:
         texts = {name: request.POST.get(name, "") for name in TEXTS}
         if not (texts["title"] or texts["body"]):
-            raise ValidationError(_("Write a title and a text: here you see them on a phone."))
+            raise ValidationError(_("Write a title and a text to see them on a phone."))
         return project, Template(project=project, **texts)
     chosen = Template.objects.filter(project=project, pk=row_id(request.POST.get("template")) or 0)
     template = chosen.first()
     if template is None:
-        raise ValidationError(_("Choose a template: here you see it on a phone."))
+        raise ValidationError(_("Choose a template to see it on a phone."))
     return project, template
 
 

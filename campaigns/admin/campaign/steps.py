@@ -33,7 +33,7 @@ TITLES = {
     WHO: (gettext_lazy("Who"), gettext_lazy("the people")),
     WHAT: (gettext_lazy("What"), gettext_lazy("the text")),
     WHEN: (gettext_lazy("When"), gettext_lazy("time and pace")),
-    REVIEW: (gettext_lazy("Review"), gettext_lazy("look, then launch")),
+    REVIEW: (gettext_lazy("Review"), gettext_lazy("check, then launch")),
 }
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import reach
+from campaigns.audiences import estimating, reach
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.launch_check import forecast, quiet
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
-from notifications.values.zones import known_zones
+from notifications.values.zones import unknown, zone_of
 
 TIMES_SHOWN = 4
 
@@ -31,6 +31,7 @@ class When:
     times: list[datetime] = field(default_factory=list)
     ends: bool = False  # no further one follows those shown
     note: str = ""
+    quiet: str = ""  # who would read it at night
     devices: int = 0
     pace: forecast.Forecast | None = None
 
@@ -44,9 +45,10 @@ class When:
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
-    when = When(kind=posted.get("schedule_kind", ""), zone=posted.get("timezone", ""))
-    if when.zone not in known_zones():
-        when.note = _("Choose a time zone, e.g. Asia/Seoul.")
+    typed = posted.get("timezone", "").strip()
+    when = When(kind=posted.get("schedule_kind", ""), zone=zone_of(typed))
+    if not when.zone:
+        when.note = unknown(typed) if typed else _("Choose a time zone, e.g. Asia/Seoul.")
         when.zone = "UTC"
     elif when.kind != Campaign.Schedule.NOW:
         try:
@@ -60,7 +62,11 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             when.devices = reach.quick(campaign.project_id, rules).devices
         except ValidationError as error:
             when.note = when.note or error.messages[0]
-        when.pace = forecast.foretell(campaign.project, _rate(posted))
+        when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
+        if when.devices and when.times:
+            when.quiet = quiet.warning(
+                campaign.project, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
+            )
     return when
 
 
@@ -70,7 +76,7 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
         raise ValidationError(_("Choose a date and a time."))
     first = on_the_clock(wall, when.zone)
     if comes_twice(wall, when.zone):
-        when.note = _("That time comes twice that night; the first one is meant.")
+        when.note = _("That time occurs twice that night; the first one is used.")
     if when.kind == Campaign.Schedule.AT:
         if first <= now:
             raise ValidationError(_("This time has passed. Choose a later one."))
@@ -84,7 +90,7 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
     found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
     if not found:
-        raise ValidationError(_("With this end it would never go out."))
+        raise ValidationError(_("With this end it would never be sent."))
 
 
 def _rate(posted: Any) -> int | None:

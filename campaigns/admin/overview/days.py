@@ -116,7 +116,7 @@ def _drawn(day: Day, slot: int, top: float) -> Day:
 
 def _verdict(today: Day, usual: float | None) -> str:
     if usual is None:
-        return _("The first day: from tomorrow on you can compare.")
+        return _("First day: you can compare from tomorrow on.")
     if not today.accepted + today.failed:
         return _("Nothing was sent today.")
     if not usual:

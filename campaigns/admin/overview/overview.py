@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.admin.overview.days import days_of
 from campaigns.admin.run.live import OVERDUE, pause_in_words
@@ -26,12 +27,12 @@ from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.admin.furniture.keyset import size_in_words
-from notifications.people import device_health
+from notifications.people.asked import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
-from notifications.values.shares import share
+from notifications.values.shares import share, width
 
 RUNS_SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)
@@ -135,8 +136,13 @@ def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
         {
             "run": run,
             "query": "status=unknown",
-            "cause": _("It ended with %(count)s unknown outcomes.") % {"count": f"{count:,}"},
-            "next_step": _("Look who they are, then send again or let them be."),
+            "cause": ngettext(
+                "It ended with %(count)s unknown outcome.",
+                "It ended with %(count)s unknown outcomes.",
+                count,
+            )
+            % {"count": f"{count:,}"},
+            "next_step": _("See who they are, then send again or keep them as unknown."),
         }
         for run in ended[:RUNS_SHOWN]
         if (count := unknowns.undecided(run))
@@ -150,6 +156,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "run": run,
         "progress": progress,
         "share": share(progress.totals.settled, progress.totals.planned),
+        "width": width(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
         "away": said.words if (said := why_this_rate.beside_the_rate(run, now)).away else "",
     }

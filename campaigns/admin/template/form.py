@@ -46,8 +46,8 @@ class TemplateForm(ModelForm):
         label=_("Options per platform"),
         required=False,
         widget=PlatformOptions(rows=6),
-        help_text=_("What is left as usual is left to FCM and the phone. Texts may hold "
-                    "variables. All options are listed below."),
+        help_text=_("FCM and the phone decide what is left at “as usual”. Texts may hold "
+        "variables. All options are listed below."),
     )  # fmt: skip
     locales = JSONText(label=_("Languages"), required=False, widget=Languages(rows=10))
 
@@ -105,7 +105,9 @@ class TemplateForm(ModelForm):
         for name in {change.path[0] for change in self.meanwhile.taken}:
             shown[name] = self.fields[name].prepare_value(merged.content[name])
         self.data = shown
-        self.add_error(None, gettext("Nothing is saved yet. See above what was saved meanwhile."))
+        self.add_error(
+            None, gettext("Nothing is saved yet. See above what was saved in the meantime.")
+        )
 
 
 def as_posted(template: Template) -> dict[str, str]:

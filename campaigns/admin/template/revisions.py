@@ -90,8 +90,8 @@ class Revisions:
             template.refresh_from_db()
             if request.POST.get("newest") != str(revision.newest_number(template)):
                 words = _(
-                    "Somebody saved this template meanwhile. Nothing was brought back; look at "
-                    "the difference again."
+                    "Somebody saved this template in the meantime. Nothing was brought "
+                    "back; check the difference again."
                 )
                 messages.error(request, words)
                 return here

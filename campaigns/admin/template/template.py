@@ -9,11 +9,16 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
+from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
+from campaigns.admin.template.list import LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.revisions import Revisions, history
 from campaigns.texts import preview, revision
 from campaigns.texts.comparison import changes
@@ -22,6 +27,7 @@ from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.places import shown
 from campaigns.texts.writing.problems import found
 from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page, actor
 from notifications.admin.furniture.unfolded import display
@@ -61,9 +67,13 @@ class TemplatePage(Page):
             *super().get_urls(),
         ]
 
-    @display(description=gettext_lazy("title"))
-    def reads(self, obj: Template) -> str:
-        return obj.title if len(obj.title) <= 80 else f"{obj.title[:79]}…"
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TemplateList]:
+        return TemplateList
+
+    @display(description=gettext_lazy("as it is read"))
+    def reads(self, obj: Any) -> SafeString:
+        title, body = (Truncator(text).chars(LETTERS_SHOWN) for text in obj.as_read)
+        return format_html('<strong class="c-strong">{}</strong><br>{}', title, body)
 
     @display(description=gettext_lazy("languages"))
     def languages(self, obj: Template) -> str:
@@ -78,6 +88,20 @@ class TemplatePage(Page):
     def used_by(self, obj: Template) -> list[str]:
         said = _("the campaign “%(name)s”")
         return [said % {"name": campaign} for campaign in obj.campaigns.all()[:10]]
+
+    actions_detail = ("duplicate",)
+
+    def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+
+    @copying(
+        gettext_lazy("Duplicate this template?"),
+        gettext_lazy("The copy has the last saved texts; campaigns keep using this one."),
+    )
+    def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        copy = Template.objects.get(pk=object_id).duplicate()
+        revision.keep(copy, by=actor(request))
+        return copied(self, request, copy, object_id)
 
     # --- The form ------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ COMMON = (
     Field("ios", "interruption_level", _("How much it may disturb"), "choice",
           ("passive", "active", "time-sensitive", "critical")),
     Field("ios", "category", _("Buttons (category)")),
-    Field("ios", "thread_id", _("Stacks with (thread)")),
+    Field("ios", "thread_id", _("Groups with (thread)")),
     Field("ios", "collapse_id", _("Replaces the one with the same id")),
     Field("web", "icon", _("Icon (https address)")),
     Field("web", "urgency", _("Urgency"), "choice", ("very-low", "low", "normal", "high")),

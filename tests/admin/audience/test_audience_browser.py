@@ -42,7 +42,7 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
     expect(page.locator("#count")).to_contain_text("everyone")
 
     page.get_by_role("button", name="Add a rule").press("Enter")
-    expect_focus_on(page, "What about the person")
+    expect_focus_on(page, "What the rule is about")
     page.keyboard.type("plan")
     expect(page.get_by_label("Comparison")).to_be_visible()
     page.keyboard.press("Tab")
@@ -54,13 +54,13 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
     page.keyboard.type("5,")  # plan holds texts, so this is one
     assert rules_in(page) == {"all": [PRO]}
     expect(page.locator("#count")).to_contain_text("plan is one of pro, 5")
-    expect(page.locator("#count-said")).to_have_text("1 people, 0 devices.")
+    expect(page.locator("#count-said")).to_have_text("1 person, 0 devices.")
 
     page.get_by_role("button", name="Add a group").press("Enter")
-    expect_focus_on(page, "What about the person")
+    expect_focus_on(page, "What the rule is about")
     page.keyboard.type("points")
     page.get_by_label("Number", exact=True).fill("5")
-    page.get_by_label("Which of these must hold").nth(1).select_option("None")
+    page.get_by_label("Which of these must match").nth(1).select_option("None")
     points = {"field": "attributes.points", "op": "gte", "value": 5}
     assert rules_in(page) == {"all": [PRO, {"not": points}]}
     expect(page.locator("#count")).to_contain_text("Nobody matches")
@@ -86,7 +86,7 @@ def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
     page = log_in(browser, live_server, troubles, width=1360)
     page.goto(f"{live_server.url}/admin/campaigns/audience/add/")
     page.get_by_role("button", name="Add a rule").click()
-    page.get_by_label("What about the person").select_option("attributes.likes")
+    page.get_by_label("What the rule is about").select_option("attributes.likes")
     verbs = page.get_by_label("Comparison").locator("option").all_inner_texts()
     assert verbs == ["has", "has one of", "has none of", "is known", "is not known"]
 
@@ -98,7 +98,7 @@ def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
         "all": [{"field": "attributes.likes", "op": "has_any", "value": ["sport", 5]}]
     }
     expect(page.locator("#count")).to_contain_text("likes has one of sport, 5")
-    expect(page.locator("#count-said")).to_have_text("1 people, 0 devices.")
+    expect(page.locator("#count-said")).to_have_text("1 person, 0 devices.")
 
     page.get_by_label("Comparison").select_option("has")
     assert rules_in(page) == {"all": [{"field": "attributes.likes", "op": "has", "value": "sport"}]}
@@ -121,8 +121,8 @@ def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
     troubles: list[str] = []
     page = log_in(browser, live_server, troubles, width=1360)
     page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
-    expect(page.get_by_label("Which of these must hold")).to_have_value("not_all")
-    expect(page.get_by_text("Nobody has this attribute (any more).")).to_be_visible()
+    expect(page.get_by_label("Which of these must match")).to_have_value("not_all")
+    expect(page.get_by_text("No person has this attribute.")).to_be_visible()
     assert rules_in(page) == odd
 
     page.get_by_role("tab", name="Blocks").press("ArrowRight")
@@ -142,7 +142,7 @@ def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
     assert rules_in(page) == {"any": [only_five, platform]}
     page.get_by_role("button", name="Put this rule into a group of its own").first.press("Enter")
     assert rules_in(page) == {"any": [{"any": [only_five]}, platform]}
-    page.get_by_role("button", name="Dissolve this group").press("Enter")
+    page.get_by_role("button", name="Ungroup, and keep the rules").press("Enter")
     assert rules_in(page) == {"any": [only_five, platform]}
     assert troubles == []
     page.close()
@@ -159,3 +159,21 @@ def test_the_menu_in_the_head_of_a_phones_page_lies_over_the_page(
     page.get_by_label("More actions").click()
     page.locator("header a:visible", has_text="Duplicate").click()  # and not the form's field there
     expect(page.get_by_role("dialog")).to_contain_text("Duplicate this audience?")
+
+
+def test_a_rule_about_absent_devices_warns_and_asks_the_person_after_one_click(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    make_contact(project)
+    device = {"field": "last_seen_at", "op": "within_last", "value": "P30D"}
+    audience = make_audience(project, rules={"all": [device, {"not": device}]})
+    page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
+    ask_person = page.get_by_role("button", name="Use when the person was last seen")
+    expect(ask_person).to_have_count(1)  # “within” alone means what it says
+    ask_person.press("Enter")
+    person = {**device, "field": "person_seen_at"}
+    assert rules_in(page) == {"all": [device, {"not": person}]}
+    expect(ask_person).to_have_count(0)
+    expect_focus_on(page, "What the rule is about")
+    page.context.close()

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.audiences import estimating, reach
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES
+from campaigns.audiences.selection import joined
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_contact, make_device, make_people, make_project
@@ -121,34 +121,34 @@ def test_a_count_that_takes_too_long_is_estimated_and_says_so(
         return real(*args, **options)
 
     monkeypatch.setattr(reach, "count", slow)
-    everybody = estimating.Part(PEOPLE_AND_DEVICES, times=20)
-    monkeypatch.setattr(estimating, "part", lambda: everybody)
+    everybody = estimating.Part(joined(None), times=20)
+    monkeypatch.setattr(estimating, "part", lambda *_: everybody)
     text = ask(desk, "count", project, {"all": []})
     assert "People about 800" in text and "Estimated from a part of the people" in text
 
 
 def test_nobody_left_says_so_and_where_to_look(desk: Desk, project: Project) -> None:
     make_contact(project)
-    assert "Nobody matches these rules at this moment" in ask(desk, "count", project, {"any": []})
+    assert "Nobody matches these rules now" in ask(desk, "count", project, {"any": []})
 
 
 def test_a_project_without_people_says_where_they_come_from(desk: Desk, project: Project) -> None:
     text = ask(desk, "count", project, {"all": []})
-    assert "This project knows nobody yet" in text and "Nobody matches" not in text
+    assert "This project has no people yet" in text and "Nobody matches" not in text
 
 
 def test_a_rule_on_an_attribute_that_vanished_says_so(desk: Desk, project: Project) -> None:
     make_contact(project, attributes={"plan": "pro"})
     tier = {"field": "attributes.tier", "op": "eq", "value": "gold"}
     text = ask(desk, "count", project, {"any": [tier, PRO]})
-    assert "Nobody has the attribute “tier”: your app has renamed it" in text
+    assert "No person has the attribute “tier”: your app has renamed it" in text
     assert "“plan”" not in text
     more = {"field": "attributes.plan", "op": "gt", "value": 3}
-    assert "“plan” holds no numbers" in ask(desk, "count", project, {"all": [more]})
+    assert "“plan” contains no numbers" in ask(desk, "count", project, {"all": [more]})
     late = {"field": "attributes.plan", "op": "before", "value": "2026-01-01"}
-    assert "“plan” holds no dates" in ask(desk, "count", project, {"all": [late]})
+    assert "“plan” contains no dates" in ask(desk, "count", project, {"all": [late]})
     tea = {"field": "attributes.plan", "op": "has", "value": "tea"}
-    assert "“plan” holds no lists" in ask(desk, "count", project, {"all": [tea]})
+    assert "“plan” contains no lists" in ask(desk, "count", project, {"all": [tea]})
 
 
 def test_letters_are_looked_for_in_texts_and_a_rule_that_cannot_find_any_says_so(
@@ -156,7 +156,7 @@ def test_letters_are_looked_for_in_texts_and_a_rule_that_cannot_find_any_says_so
 ) -> None:
     make_contact(project, attributes={"likes": ["transport"], "since": "2026-05-31"})
     sport = {"field": "attributes.likes", "op": "contains", "value": "sport"}
-    assert "“likes” holds no texts" in ask(desk, "count", project, {"all": [sport]})
+    assert "“likes” contains no text" in ask(desk, "count", project, {"all": [sport]})
     may = {"field": "attributes.since", "op": "starts_with", "value": "2026-05"}
     assert "holds no" not in ask(desk, "count", project, {"all": [may]})
 
@@ -226,5 +226,34 @@ def test_who_is_in_without_a_device_is_not_promised_anything(desk: Desk, project
 
 def test_a_person_of_another_project_is_nobody_here(desk: Desk, project: Project) -> None:
     make_contact(make_project(), external_id="theirs")
-    assert "“theirs” is nobody" in ask(desk, "person", project, {"all": []}, person="theirs")
-    assert "Type the external id" in ask(desk, "person", project, {"all": []}, person=" ")
+    assert "No person “theirs” in" in ask(desk, "person", project, {"all": []}, person="theirs")
+    assert "Type the person's external id" in ask(desk, "person", project, {"all": []}, person=" ")
+
+
+# --- Last seen: the device, or its person? --------------------------------------------------------
+
+
+def test_the_builder_offers_both_last_seen_and_says_which_is_which(
+    desk: Desk, project: Project
+) -> None:
+    fields = choices(desk, project)["fields"]
+    person, device = fields["person_seen_at"], fields["last_seen_at"]
+    assert (person["label"], person["group"]) == ("person last seen", "Person")
+    assert (device["label"], device["group"]) == ("device last seen", "Device")
+    assert person["hint"] and device["hint"] and person["hint"] != device["hint"]
+    assert person["ops"] == device["ops"]
+
+
+def test_a_rule_about_devices_not_seen_shows_the_count_of_both_ways_to_ask(
+    desk: Desk, project: Project
+) -> None:
+    ada, now = make_contact(project), timezone.now()
+    make_device(ada, last_seen_at=now)
+    make_device(ada, last_seen_at=now - timedelta(days=90))
+    by_device = {"not": {"field": "last_seen_at", "op": "within_last", "value": "P30D"}}
+    said = ask(desk, "count", project, by_device)
+    assert "the old phone of somebody who used another phone yesterday" in said
+    assert "Devices with this rule: 1. With when the person was last seen: 0." in said
+
+    by_person = {"not": {"field": "person_seen_at", "op": "within_last", "value": "P30D"}}
+    assert "old phone" not in ask(desk, "count", project, by_person)

@@ -74,6 +74,15 @@ def test_who_may_only_look_sees_the_rules_in_words_and_who_it_is(
     assert "People 1" in text_of(reply)
 
 
+def test_what_was_counted_on_its_page_stands_in_the_list(desk: Desk, project: Project) -> None:
+    make_contact(project, attributes={"plan": "pro"})
+    audience = make_audience(project, rules={"all": [PRO]})
+    written = json.dumps({"all": [dict(reversed(PRO.items()))]})  # JSON knows no order of keys
+    desk.post("audience_count", project=project.pk, audience=audience.pk, rules=written)
+    page = desk.open("campaigns_audience_changelist")
+    assert "1 person, 0 devices" in page and "not counted yet" not in page
+
+
 # --- Two at once ----------------------------------------------------------------------------------
 
 
@@ -124,7 +133,7 @@ def test_what_only_a_colleague_changed_is_brought_in(desk: Desk, project: Projec
     page = desk.post("campaigns_audience_change", audience.pk, **mine)
     audience.refresh_from_db()
     assert (audience.name, audience.rules) == ("Very important", {"all": []})
-    assert "Taken over from them: Name." in text_of(page)
+    assert "Their changes were kept: Name." in text_of(page)
     assert 'value="Very important"' in page.content.decode()
     assert "attributes.plan" in page.content.decode()  # mine
 

@@ -48,11 +48,13 @@ def test_the_chosen_zone_is_remembered_and_an_unknown_one_is_said(
     desk: Desk, project: Project
 ) -> None:
     url = "/admin/campaigns/campaign/calendar/"
-    assert b'data-unsure-zone="Asia/Seoul"' in desk.client.get(url).content  # the project's
+    page = desk.client.get(url).content  # in the project's, as every other page
+    assert b'value="Asia/Seoul"' in page and b"Every other page" not in page
     assert "is not a time zone we know" in desk.open("campaigns_calendar", zone="Mars/Olympus")
     desk.client.get(url, {"zone": "Europe/Berlin"})
     page = desk.client.get(url).content
-    assert b'value="Europe/Berlin"' in page and b"data-unsure-zone" not in page
+    assert b'value="Europe/Berlin"' in page
+    assert b"Every other page shows times in Asia/Seoul." in page
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_full_day_leads_to_its_week(desk: Desk, project: Project) -> None:
 
 
 def test_an_empty_month_says_what_would_stand_there(desk: Desk, project: Project) -> None:
-    assert "Nothing went out in these days" in desk.open("campaigns_calendar", day="2031-05-01")
+    assert "Nothing was sent on these days" in desk.open("campaigns_calendar", day="2031-05-01")
 
 
 def test_names_are_text_wherever_they_stand(desk: Desk, project: Project) -> None:

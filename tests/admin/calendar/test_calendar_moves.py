@@ -61,10 +61,10 @@ def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
     make_scheduled_run(project, day + timedelta(minutes=10), name="Neighbour")
     text = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
     assert "Move “Lanterns”?" in text
-    assert f"Then {day.day} {day:%b %Y}, 12:00 Asia/Seoul" in text
+    assert f"New time {day.day} {day:%b %Y}, 12:00 Asia/Seoul" in text
     assert "3 devices of 3 people" in text
     assert "there is also “Neighbour”" in text
-    assert "asleep" not in text
+    assert "on their own clocks" not in text
     run.refresh_from_db()
     assert run.scheduled_at == noon  # looking moves nothing
 
@@ -92,8 +92,8 @@ def test_opened_from_the_runs_page_it_is_in_the_zone_of_that_page(
 ) -> None:
     run = make_scheduled_run(project, noon)
     desk.open("campaigns_calendar", zone="UTC")  # which the calendar remembers
-    assert "As a clock in Asia/Seoul shows it" in dialog(desk, run)
-    assert "As a clock in UTC shows it" in dialog(desk, run, zone="UTC", view="week")
+    assert "Local time in Asia/Seoul." in dialog(desk, run)
+    assert "Local time in UTC." in dialog(desk, run, zone="UTC", view="week")
 
 
 def test_whoever_moved_the_run_changed_its_campaign_last(
@@ -130,7 +130,7 @@ def test_a_time_typed_by_hand_is_looked_at_before_it_is_moved(
     make_people(project, 1)
     run, night = make_scheduled_run(project, noon), noon.replace(hour=3) + timedelta(days=1)
     first = move(desk, run, night, looked_at=f"{noon:%Y-%m-%dT%H:%M:%S}")
-    assert "people may be asleep" in text_of(first) and "then move it" in text_of(first)
+    assert "100 % at 03:00 in Asia/Seoul" in text_of(first) and "then move it" in text_of(first)
     run.refresh_from_db()
     assert run.scheduled_at == noon
     seen = re.search(rb'name="looked_at" value="([^"]+)"', first.content)
@@ -183,7 +183,7 @@ def test_of_two_who_move_it_at_once_the_second_is_told(
     run = make_scheduled_run(project, noon)
     move(desk, run, noon + timedelta(days=1))
     reply = move(desk, run, noon + timedelta(days=2))  # from a page that shows the old time
-    assert "Somebody moved or started it meanwhile" in text_of(reply)
+    assert "It was moved or started in the meantime" in text_of(reply)
     run.refresh_from_db()
     assert run.scheduled_at == noon + timedelta(days=1)
 

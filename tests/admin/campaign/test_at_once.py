@@ -44,7 +44,7 @@ def test_a_program_that_changed_it_meanwhile_is_named(desk: Desk, project: Proje
     reply = desk.post(CHANGE, campaign.pk, **form(campaign, name="Summer", seen=seen))
     said = text_of(reply)
     assert f"the API key {key.row.prefix}… saved this campaign while you were editing" in said
-    assert "Taken over from them: At most, per second." in said
+    assert "Their changes were kept: At most, per second." in said
     assert Campaign.objects.values_list("name", "rate_per_second").get() == ("Spring", 50)
 
 

@@ -65,7 +65,7 @@ def test_durations_are_said_in_words_and_kept_in_seconds(desk: Desk, project: Pr
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("ttl_seconds", "soon", "Say it like “15 min”"),
+        ("ttl_seconds", "soon", "Write it like “15 min”"),
         ("ttl_seconds", "30 s", "Between 1 min and 28 days."),
         ("max_lateness_seconds", "8 days", "Between 0 s and 7 days."),
         ("rate_per_second", "0", "greater than or equal to 1"),
@@ -115,7 +115,7 @@ def test_the_hour_that_autumn_repeats_is_the_first_and_says_so(
         "campaigns_campaign_add", **form(project, **at("2027-10-31T02:30", "Europe/Berlin"))
     )
     assert Campaign.objects.get().at == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
-    assert "comes twice that night; the first one is meant" in page
+    assert "occurs twice that night; the first one is used" in page
 
 
 def test_a_campaign_for_a_time_needs_one_and_one_for_now_forgets_it(
@@ -198,7 +198,7 @@ def test_above_the_limit_the_number_of_devices_has_to_be_typed(
     for typed in ("", "2", "three"):
         reply = desk.confirm("campaigns_campaign_launch", campaign.pk, number=typed)
         assert "Type 3 to launch." in text_of(reply)
-        assert "to show that you mean it" not in text_of(reply)  # which says the same
+        assert "to confirm" not in text_of(reply)  # which says the same
     assert not Run.objects.exists()
 
     desk.confirm("campaigns_campaign_launch", campaign.pk, number=" 3 ")
@@ -221,7 +221,7 @@ def test_a_campaign_launched_while_its_deletion_was_confirmed_is_kept(
     run = make_run(project)
     monkeypatch.setattr("campaigns.admin.campaign.campaign.CampaignPage.used_by", lambda *_: [])
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
-    assert "It came into use a moment ago." in page
+    assert "Something started using it a moment ago." in page
     assert Campaign.objects.filter(pk=run.campaign_id).exists()
 
 
@@ -249,7 +249,7 @@ def test_the_dialog_names_how_many_of_the_longest_would_be_rejected(
         in page
     )
     assert "bytes on Android; FCM takes 4,096. Shorten it." in page
-    assert "1 of the 5 devices" in page and "would be skipped, e.g. p9: " in page
+    assert "1 will be skipped: no story" in page
     assert f"ete-a-seoul-{campaign.pk}" in page
     reply = desk.confirm("campaigns_campaign_launch", campaign.pk)  # a few are no obstacle
     assert reply.status_code in (200, 302) and campaign.runs.exists()
@@ -259,7 +259,7 @@ def test_a_message_fcm_takes_for_nobody_is_not_launched(desk: Desk, project: Pro
     campaign = make_campaign(project, template={"link": "{{ url }}"})
     make_device(make_contact(project, attributes={"first_name": "Ada", "url": "http://x"}))
     page = desk.open("campaigns_campaign_launch", campaign.pk)
-    assert "FCM would refuse it for everybody looked at. message.data.link: must be https" in page
+    assert "FCM would reject it for every person checked. message.data.link: must be https" in page
     desk.confirm("campaigns_campaign_launch", campaign.pk)
     assert not campaign.runs.exists()
 
@@ -269,3 +269,16 @@ def test_an_analytics_label_firebase_would_drop_is_refused(desk: Desk, project: 
     assert "no spaces" in page and not Campaign.objects.exists()
     desk.save("campaigns_campaign_add", **form(project, analytics_label="two-words"))
     assert Campaign.objects.get().label == "two-words"
+
+
+def test_a_zone_chosen_for_a_time_does_not_stay_when_it_goes_out_at_once(
+    desk: Desk, project: Project
+) -> None:
+    values = form(project, **at("2030-05-01T10:00", "America/New_York"))
+    desk.save("campaigns_campaign_add", **values)
+    campaign = Campaign.objects.get()
+    assert campaign.timezone == "America/New_York"
+    values = {**values, "schedule_kind": "now", "at": ""}
+    desk.save("campaigns_campaign_change", campaign.pk, **values)
+    campaign.refresh_from_db()
+    assert (campaign.schedule_kind, campaign.timezone) == ("now", project.timezone)

@@ -55,7 +55,7 @@ def test_the_list_says_when_a_campaign_went_out(desk: Desk, project: Project) ->
     assert "when launched" in desk.open(LIST)
     campaign = finished(project)
     run = Run.objects.get(campaign=campaign)
-    assert in_zone(run.scheduled_at, campaign.timezone) in desk.open(LIST)
+    assert in_zone(run.scheduled_at, project.timezone) in desk.open(LIST)
 
 
 # --- Tags -----------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_too_long_or_too_many_tags_are_refused_in_words(desk: Desk, project: Pro
     assert "is too long: a tag has at most 30 characters." in text_of(long)
     eleven = ",".join(f"t{number}" for number in range(11))
     reply = desk.confirm("campaigns_campaign_tag", campaign.pk, tags=eleven)
-    assert "would have 11 tags; 10 are the most." in text_of(reply)
+    assert "would have 11 tags; the limit is 10." in text_of(reply)
     campaign.refresh_from_db()
     assert campaign.tags == []
 

@@ -138,11 +138,11 @@ def test_a_text_with_a_mistake_is_refused_where_it_stands(desk: Desk, project: P
 
 
 def test_without_an_audience_nothing_is_saved(desk: Desk, project: Project) -> None:
-    assert "Choose who shall hear of it" in desk.save(ADD, **form())
+    assert "Choose an audience, or create new rules." in desk.save(ADD, **form())
     assert not Campaign.objects.exists()
 
 
-# --- Again and again ------------------------------------------------------------------------------
+# --- Repeats ------------------------------------------------------------------------------
 
 
 def test_a_weekly_campaign_is_written_launched_and_stopped_by_hand(
@@ -170,10 +170,10 @@ def test_a_weekly_campaign_is_written_launched_and_stopped_by_hand(
     ("typed", "said"),
     [
         ({"at": "2027-03-28T02:30"}, "02:30 does not exist on 28 March 2027"),
-        ({"at": "2027-10-31T02:30"}, "the first one is meant"),
+        ({"at": "2027-10-31T02:30"}, "the first one is used"),
         ({"at": "2020-01-01T09:00"}, "This time has passed"),
         ({"at": ""}, "Choose a date and a time"),
-        ({"at": "2030-01-01T09:00", "timezone": "Mars"}, "Choose a time zone"),
+        ({"at": "2030-01-01T09:00", "timezone": "Mars"}, "“Mars” is not a time zone we know"),
         ({"at": "2030-01-01T09:00", "schedule_kind": "recurring"}, "Choose how often"),
         (
             {"at": "2030-01-01T09:00", "until": "2030-01-02T10:00", "repeat": "daily",
@@ -197,6 +197,7 @@ def test_the_people_are_counted_while_one_chooses(desk: Desk, project: Project) 
     make_device(make_contact(project, external_id="ada", locale="en"))
     rules = {"audience_from": "make", "rules": json.dumps(IN_KOREA)}
     text = text_of(desk.post("campaign_who", settled_project=project.pk, **rules))
+    assert "None of them has unsubscribed from this category or is suppressed." in text
     assert "People 1" in text and "minji" in text and "ada" not in text
     nobody = text_of(desk.post("campaign_who", settled_project=project.pk, audience_from="pick"))
     assert "Choose an audience" in nobody
@@ -253,7 +254,7 @@ def test_a_draft_without_words_is_reviewed_but_not_offered_for_launch(
     desk.post(ADD, **form(audience=make_audience(project).pk))
     campaign = Campaign.objects.get()
     text = desk.open("campaign_review", campaign.pk)
-    assert "It says nothing yet" in text and "Launch …" not in text
+    assert "The text is empty" in text and "Launch …" not in text
 
 
 # --- Who may --------------------------------------------------------------------------------------
@@ -265,7 +266,7 @@ def test_who_only_looks_sees_the_review_and_no_form(project: Project) -> None:
     page = html(desk, campaign)
     assert "Counting people and devices" in page and 'name="_go"' not in page
     review = desk.open("campaign_review", campaign.pk)
-    assert "Shown for" in review and "Change" not in review and "may launch" not in review
+    assert "Expires after" in review and "Change" not in review and "may launch" not in review
 
 
 def test_an_editor_prepares_it_and_is_told_who_starts_it(project: Project) -> None:
@@ -276,7 +277,7 @@ def test_an_editor_prepares_it_and_is_told_who_starts_it(project: Project) -> No
     text = {"template_from": "make", "title": "Hi", "body": "Come"}
     desk.post(CHANGE, campaign.pk, **form(campaign, **text))
     said = desk.open("campaign_review", campaign.pk)
-    assert "Somebody who may launch has to start it" in said and "Launch …" not in said
+    assert "Ask a colleague who may launch" in said and "Launch …" not in said
 
 
 # --- Before the first project, and after the launch -----------------------------------------------
@@ -284,7 +285,7 @@ def test_an_editor_prepares_it_and_is_told_who_starts_it(project: Project) -> No
 
 def test_without_a_project_a_campaign_begins_with_one(desk: Desk) -> None:
     page = text_of(desk.client.get(reverse(f"admin:{ADD}"), follow=True))
-    assert "Make a project first" in page and "Add project" in page
+    assert "Create a project first" in page and "Add project" in page
 
 
 def test_a_launched_campaign_shows_its_run_and_is_not_offered_for_deletion(

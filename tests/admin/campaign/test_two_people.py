@@ -17,7 +17,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_campaign, make_people, make_scheduled_run
-from tests.given.settings import OTHERWISE
+from tests.given.settings import otherwise
 
 pytestmark = pytest.mark.django_db
 CHANGE = "campaigns_campaign_change"
@@ -57,8 +57,8 @@ def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(
     campaign.refresh_from_db()
     assert (campaign.name, campaign.rate_per_second) == ("Spring", 50)
     assert "bob saved this campaign while you were editing" in text_of(reply)
-    assert "Taken over from them: At most, per second." in text_of(reply)
-    assert "Worth showing for: yours is kept, theirs was “2 h”" in text_of(reply)
+    assert "Their changes were kept: At most, per second." in text_of(reply)
+    assert "Expires after: yours is kept, theirs was “2 h”" in text_of(reply)
     page = reply.content.decode()
     assert 'value="Spring for all"' in page and 'value="50"' in page and 'value="3 h"' in page
 
@@ -82,7 +82,7 @@ def test_a_text_written_in_place_is_not_written_over_unseen(
     text.refresh_from_db()
     assert (text.title, text.body) == ("His", "His too")
     said = text_of(reply)
-    assert "bob saved" in said and "Taken over from them: Title." in said
+    assert "bob saved" in said and "Their changes were kept: Title." in said
     assert "Text: yours is kept, theirs was “His too”" in said
 
 
@@ -114,7 +114,7 @@ def test_a_launch_of_something_that_changed_since_asks_to_look_again(
     refused = desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen)
     assert not Run.objects.exists()
     said = text_of(refused)
-    assert "The text is not any more what you looked at: bob changed it." in said
+    assert "bob changed the text after you opened this page." in said
     assert "Buy!" in said
 
     again = looked_at(refused)
@@ -134,7 +134,7 @@ def test_an_audience_that_changed_since_it_was_looked_at_asks_to_look_again(
     bob.save("campaigns_audience_change", audience.pk, name=audience.name, rules=narrower)
 
     said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
-    assert "The audience is not any more what you looked at: bob changed it." in said
+    assert "bob changed the audience after you opened this page." in said
     assert "first name is Ada" in said or "first_name is Ada" in said
     assert not Run.objects.exists()
 
@@ -147,12 +147,12 @@ def test_any_setting_that_changed_since_it_was_looked_at_asks_to_look_again(
     times = {"at": datetime(2030, 1, 1, tzinfo=UTC), "repeat": "weekly"}
     campaign = make_campaign(project, schedule_kind="recurring", **times)
     seen = looked_at(desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/launch/"))
-    other = "Tea" if field == "name" else OTHERWISE[field].kept
+    other = "Tea" if field == "name" else otherwise(field, project).kept
     Campaign.objects.update(**{field: other})
 
     said = text_of(desk.confirm("campaigns_campaign_launch", campaign.pk, looked_at=seen))
 
-    assert "The settings are not any more what you looked at" in said
+    assert "changed the settings after you opened this page" in said
     assert not Run.objects.exists()
 
 
@@ -168,8 +168,8 @@ def test_the_dialog_says_what_changed_since_the_review_was_read(
     template = campaign.template
     bob.post("campaigns_template_change", template.pk, name=template.name, title="Buy!", body="B")
     dialog = text_of(desk.client.get(link))
-    assert "The text is not any more what you looked at: bob changed it." in dialog
-    assert "look again before you launch" in dialog and "Buy!" in dialog
+    assert "bob changed the text after you opened this page." in dialog
+    assert "check it again before you launch" in dialog and "Buy!" in dialog
 
 
 def test_a_launch_of_what_was_looked_at_goes_out(desk: Desk, project: Project) -> None:
@@ -199,12 +199,12 @@ def test_a_rule_on_an_attribute_that_vanished_says_which_and_what_to_do(
     assert "Nobody can be reached" in desk.open("campaign_review", nobody.pk)
     for page in ("campaign_review", "campaigns_campaign_launch"):
         said = desk.open(page, nobody.pk)
-        assert "Nobody has the attribute “vip”" in said and "remove the rule" in said
+        assert "No person has the attribute “vip”" in said and "remove the rule" in said
 
     # Worse: it kept people out, and now keeps out nobody.
     everybody = make_campaign(project, audience=make_audience(project, rules={"not": gone}))
     for page in ("campaign_review", "campaigns_campaign_launch"):
-        assert "Nobody has the attribute “vip”" in desk.open(page, everybody.pk)
+        assert "No person has the attribute “vip”" in desk.open(page, everybody.pk)
 
 
 @pytest.mark.parametrize("nonsense", ["[" * 5_000 + "]" * 5_000, "9" * 5_000, '{"was": [', "7"])

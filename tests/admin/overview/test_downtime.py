@@ -84,7 +84,7 @@ def test_without_any_worker_it_says_once_that_everything_stands_still(
     ("served", "said", "remedy"),
     [
         ({"control"}, "No worker is sending.", "“bulk”"),
-        ({"bulk", "urgent"}, "No worker looks after the runs.", "“control”"),
+        ({"bulk", "urgent"}, "No worker manages the runs.", "“control”"),
     ],
 )
 def test_where_some_queue_is_not_served_it_says_what_that_means(

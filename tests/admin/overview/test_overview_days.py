@@ -65,7 +65,7 @@ def test_a_day_ends_at_the_projects_midnight(project: Project) -> None:
 @pytest.mark.parametrize(
     ("usual", "today", "said"),
     [
-        (None, 5, "The first day"),
+        (None, 5, "First day"),
         (100, 0, "Nothing was sent today"),
         (100, 49, "49 % of a usual day"),
         (100, 120, "120 % of a usual day"),

@@ -116,7 +116,7 @@ def test_nothing_is_brought_back_over_a_text_that_was_saved_meanwhile(
     save(desk, template, title="Two")
     save(bob, template, title="Three")
     reply = desk.post("template_revision", template.pk, 1, newest="2")
-    assert "Somebody saved this template meanwhile." in messages_of(reply)[0]
+    assert "Somebody saved this template in the meantime." in messages_of(reply)[0]
     template.refresh_from_db()
     assert template.title == "Three"
 

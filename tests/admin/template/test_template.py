@@ -71,7 +71,7 @@ def test_the_preview_shows_the_text_for_the_person_named(desk: Desk, project: Pr
     text = preview(desk, project, preview_person="u2", link="https://shop/{{ external_id }}")
     assert "Hi Linus See you" in text and "On tap: https://shop/u2" in text
     assert "of 4,096 bytes" in text
-    assert "“ghost” is nobody in Shop." in preview(desk, project, preview_person="ghost")
+    assert "No person “ghost” in Shop." in preview(desk, project, preview_person="ghost")
 
 
 def test_saving_keeps_options(desk: Desk, project: Project) -> None:

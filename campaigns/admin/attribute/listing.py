@@ -1,0 +1,121 @@
+"""The attributes of a project, declared or only sent: each with its values, and what uses it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext_lazy
+from liquid.exceptions import LiquidError
+
+from campaigns.audiences import vocabulary
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import leaves
+from campaigns.audiences.vocabulary import Described
+from campaigns.texts import liquid, preview
+from campaigns.texts.content import sources
+from campaigns.texts.template import Template
+from notifications.people.attributes import Attribute
+from notifications.people.project import Project
+from notifications.values.plain import briefly
+
+MOST_USERS = 1_000  # how many templates, and how many audiences, are searched
+PREFIX = "attributes."
+LONGEST_EXAMPLE = 40
+TYPES = {**dict(Attribute.Type.choices), "object": pgettext_lazy("type of a value", "Object")}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attribute: what was declared, and what people really have."""
+
+    name: str
+    declared: Attribute | None
+    seen: Described | None
+    users: list[str] = field(default_factory=list)
+
+    @property
+    def type(self) -> str:
+        return self.declared.type if self.declared else ""
+
+    @property
+    def type_said(self) -> str:
+        return str(TYPES[self.type]) if self.type else ""
+
+    @property
+    def types_seen(self) -> str:
+        found = self.seen.types if self.seen else []
+        return ", ".join(str(TYPES[one]) for one in found)
+
+    @property
+    def likely(self) -> str:
+        """The type that is suggested when it is declared."""
+        found = self.seen.types if self.seen else []
+        return found[0] if len(found) == 1 and found[0] in Attribute.Type.values else ""
+
+    @property
+    def odd(self) -> str:
+        """People who had another type before this one was declared."""
+        found = [one for one in (self.seen.types if self.seen else []) if one != self.type]
+        if not self.type or not found or (self.type == "text" and found == ["time"]):
+            return ""
+        said = _("Some people still have another type: %(types)s.")
+        return said % {"types": ", ".join(str(TYPES[one]) for one in found)}
+
+    @property
+    def coverage(self) -> str:
+        if self.seen is None:
+            return _("none of the people checked has it")
+        values = ngettext("%(count)s value", "%(count)s values", self.seen.values)
+        said = _("%(percent)s %% of people, %(values)s")
+        counted = values % {"count": f"{self.seen.values:,}"}
+        return said % {"percent": self.seen.percent, "values": counted}
+
+    @property
+    def examples(self) -> str:
+        found = self.seen.examples if self.seen else []
+        return " · ".join(briefly(value, LONGEST_EXAMPLE) for value in found)
+
+
+def rows(project: Project) -> list[Row]:
+    """The most common first; at the end those that are only declared or used."""
+    declared = {one.name: one for one in Attribute.objects.filter(project=project)}
+    seen = {one.name: one for one in vocabulary.described(project.pk)}
+    users = _users(project)
+    names = dict.fromkeys([*seen, *declared, *sorted(users)])
+    return [Row(name, declared.get(name), seen.get(name), users.get(name, [])) for name in names]
+
+
+def _users(project: Project) -> dict[str, list[str]]:
+    """Users by attribute name. Built-in variables of texts, such as the locale, are not
+    attributes."""
+    templates, audiences = Counter(_in_templates(project)), Counter(_in_audiences(project))
+
+    def said(name: str) -> list[str]:
+        found = []
+        if count := templates[name]:
+            found.append(ngettext("%(n)s template", "%(n)s templates", count) % {"n": count})
+        if count := audiences[name]:
+            found.append(ngettext("%(n)s audience", "%(n)s audiences", count) % {"n": count})
+        return found
+
+    return {name: said(name) for name in {*templates, *audiences} - {"", *preview.OWN}}
+
+
+def _in_templates(project: Project) -> Iterator[str]:
+    for template in Template.objects.filter(project=project)[:MOST_USERS]:
+        names: set[str] = set()
+        for source in sources(template.frozen()):
+            with suppress(LiquidError):
+                names |= liquid.variables(source)
+        yield from names
+
+
+def _in_audiences(project: Project) -> Iterator[str]:
+    by_rules = Audience.objects.filter(project=project, kind=Audience.Kind.RULES)
+    for audience in by_rules[:MOST_USERS]:
+        fields = {str(leaf.get("field", "")) for leaf in leaves(audience.rules)}
+        yield from {one.removeprefix(PREFIX) for one in fields if one.startswith(PREFIX)}

@@ -1,0 +1,70 @@
+"""“Make a list of these”: a part of an import's result page, which cannot know of lists itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns import tasks
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.lists import filling
+from notifications.admin.furniture.chosen import within
+from notifications.admin.furniture.dialogs import done
+from notifications.admin.furniture.page import actor, page_url
+from notifications.people.importing.model import Import
+from notifications.staff import audit
+
+LONGEST = 100
+
+
+class NameForm(forms.Form):
+    name = forms.CharField(label=gettext_lazy("Name of the list"), max_length=LONGEST)
+
+    def __init__(self, one: Import, *args: Any) -> None:
+        self.one = one
+        super().__init__(*args)
+        self.initial["name"] = one.name.rpartition(".")[0][:LONGEST] or one.name[:LONGEST]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if Audience.objects.filter(project=self.one.project_id, name=name).exists():
+            raise ValidationError(_("There is an audience of this name already. Choose another."))
+        return name
+
+
+def of_import_view(request: HttpRequest, import_id: int) -> HttpResponse:
+    finished = Import.objects.filter(state=Import.State.FINISHED).exclude(mode=Import.Mode.REMOVE)
+    one = get_object_or_404(within(request, finished), pk=import_id)
+    form = NameForm(one, request.POST) if request.method == "POST" else NameForm(one)
+    if form.is_bound and form.is_valid():
+        return _made(request, one, form)
+    context = {"form": form, "row": one, "people": _people(one)}
+    return render(request, "admin/campaigns/audience/of_import.html", context)
+
+
+def _made(request: HttpRequest, one: Import, form: NameForm) -> HttpResponse:
+    made = filling.begin_of_import(one.project_id, form.cleaned_data["name"], one.pk)
+    audit.record(actor(request), "created", made, project=one.project, from_import=one.pk)
+    if filling.at_once(made):
+        count = made.members.count()
+        told = ngettext(
+            "“%(name)s” is a list of %(count)s person.",
+            "“%(name)s” is a list of %(count)s people.",
+            count,
+        )
+    else:
+        count = _people(one)
+        tasks.ring_list(made.pk)
+        told = _("“%(name)s” is being filled with %(count)s people.")
+    return done(request, told % {"name": made, "count": f"{count:,}"}, to=page_url(made))
+
+
+def _people(one: Import) -> int:
+    """Brought or found; of a removal nobody is left."""
+    return sum(int(one.counts.get(name, 0)) for name in ("created", "updated", "unchanged"))

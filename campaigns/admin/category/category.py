@@ -1,0 +1,174 @@
+"""Categories of messages: who may decline them, and how many people did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db import connection, transaction
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.widgets import UnfoldAdminRadioSelectWidget
+
+from campaigns.admin.category.kind import KINDS, KindDialog, choices
+from notifications.admin.furniture.dialogs import ask, done
+from notifications.admin.furniture.keyset import PlainChangeList
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import ModelForm, action, display
+from notifications.people.consent.category import Category
+from notifications.postgres.budget import TooSlow, within
+
+COUNTING_SECONDS = 1.0
+MOST_USERS = 10
+# Uses the index of people with answers: most people have none.
+DECLINED = """
+SELECT said.key, count(*) FROM notifications_contact c, jsonb_each(c.preferences) said
+WHERE c.project_id = %s AND NOT (c.preferences = '{}'::jsonb) AND said.value ->> 'wanted' = 'false'
+GROUP BY said.key
+"""
+
+
+def declined(project_id: int) -> dict[str, int] | None:
+    """How many people declined, by category; None if counting takes too long."""
+    try:
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(DECLINED, [project_id])
+            return dict(cursor.fetchall())
+    except TooSlow:
+        return None
+
+
+def _in_words(counts: dict[str, int] | None, category: Category) -> str:
+    if counts is None:
+        return _("too many to count")
+    count = counts.get(category.slug, 0)
+    said = ngettext("%(count)s person", "%(count)s people", count)
+    return said % {"count": f"{count:,}"} if count else "–"
+
+
+class CategoryList(PlainChangeList):
+    """Counts who declined once for the whole page."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)
+        counts = {project: declined(project) for project in {row.project_id for row in rows}}
+        for row in rows:
+            row.declined = _in_words(counts[row.project_id], row)
+        self.result_list = rows
+
+
+class CategoryForm(ModelForm):
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"),
+        choices=choices,
+        initial=Category.Kind.MARKETING,
+        widget=UnfoldAdminRadioSelectWidget,
+        help_text=gettext_lazy("Runs already launched keep the kind they were launched with."),
+    )
+
+    class Meta:
+        model = Category
+        fields = ["project", "name", "slug", "kind"]
+        labels = {"slug": gettext_lazy("Short name")}
+        help_texts = {
+            "name": gettext_lazy("A name that people understand, such as “Offers”."),
+            "slug": gettext_lazy(
+                "The name your app and imports use, such as offers. It cannot be changed later."
+            ),
+        }
+
+
+@admin.register(Category)
+class CategoryPage(Page):
+    form = CategoryForm
+    list_display = ["name", "short_name", "is_kind", "goes_to", "said_no", "used"]
+    search_fields = ["name", "slug"]
+    search_help_text = gettext_lazy("Name or short name")
+    list_select_related = ["project"]
+    actions_detail = ["change_kind"]
+    goes_along = gettext_lazy(
+        "People's choices are kept, and apply again if a category with the same short name "
+        "is created."
+    )
+    empty_text = gettext_lazy(
+        "Without categories, people can only get all messages or none. Add “Offers” or "
+        "“Product news”, and they can decline one of them."
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CategoryList]:
+        return CategoryList
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        asked = ["project", "name", "slug", "kind"]
+        return [*asked, "said_no", "users"] if obj else asked
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return ["slug", "kind", "said_no", "users"] if obj else []
+
+    @action(
+        description=gettext_lazy("Change the kind …"),
+        icon="swap_horiz",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Change whom this category reaches?"),
+            form=KindDialog,
+            button=gettext_lazy("Change the kind"),
+        ),
+    )
+    def change_kind(self, request: HttpRequest, form: KindDialog, object_id: str) -> HttpResponse:
+        with transaction.atomic():
+            changed = form.write()
+            if changed:
+                self.record(request, "changed", form.category, changes=changed)
+        said = _("The kind is changed.") if changed else _("Nothing was changed.")
+        return done(request, said, to=page_url(form.category))
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> dict[str, Any]:
+        return {} if obj else {"slug": ["name"]}
+
+    @display(description=gettext_lazy("short name"), ordering="slug")
+    def short_name(self, obj: Category) -> str:
+        return obj.slug
+
+    @display(
+        description=gettext_lazy("kind"),
+        label={"marketing": "info", "transactional": "success", "critical": "warning"},
+    )
+    def is_kind(self, obj: Category) -> tuple[str, str]:
+        return obj.kind, str(obj.get_kind_display())
+
+    @display(description=gettext_lazy("goes to"))
+    def goes_to(self, obj: Category) -> str:
+        return str(KINDS[Category.Kind(obj.kind)])
+
+    @display(description=gettext_lazy("declined by"))
+    def said_no(self, obj: Any) -> str:
+        """In the list, all were counted together."""
+        told: str | None = getattr(obj, "declined", None)
+        return _in_words(declined(obj.project_id), obj) if told is None else told
+
+    @display(description=gettext_lazy("used by"), ordering="campaign_count")
+    def used(self, obj: Any) -> str:
+        count = obj.campaign_count
+        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
+        return said % {"count": f"{count:,}"} if count else "–"
+
+    @display(description=gettext_lazy("used by"))
+    def users(self, obj: Category) -> SafeString | str:
+        users = [(page_url(one), one) for one in obj.campaigns.order_by("-pk")[:MOST_USERS]]
+        links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', users)
+        return links or "–"
+
+    def used_by(self, obj: Category) -> list[str]:
+        users = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
+        runs = [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:MOST_USERS]]
+        return [*users, *runs][:MOST_USERS]

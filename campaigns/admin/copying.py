@@ -1,0 +1,34 @@
+"""Copying a row: “Duplicate” on the pages of audiences, templates and campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from notifications.admin.furniture.dialogs import ask, done
+from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.furniture.unfolded import action
+
+
+def copying(question: str | Promise, text: str | Promise) -> Callable[..., Any]:
+    """A verb behind a dialog, for whoever `has_duplicate_permission`."""
+    decorated: Callable[..., Any] = action(
+        description=gettext_lazy("Duplicate"),
+        icon="content_copy",
+        permissions=["duplicate"],
+        dialog=ask(question, text=text, button=gettext_lazy("Duplicate")),
+    )
+    return decorated
+
+
+def copied(page: Page, request: HttpRequest, copy: Model, object_id: str) -> HttpResponse:
+    """Its entry in the audit trail, and the way to its page."""
+    page.record(request, "created", copy, copied_from=int(object_id))
+    said = _("“{name}” is a copy. Change what you like.").format(name=copy)
+    return done(request, said, to=page_url(copy))

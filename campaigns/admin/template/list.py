@@ -1,0 +1,26 @@
+"""The list of templates: each as somebody reads it, not as it was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from campaigns.texts import preview
+from notifications.admin.furniture.keyset import PlainChangeList
+from notifications.people.contact import Contact
+
+LETTERS_SHOWN = 90
+
+
+class TemplateList(PlainChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: list[Any] = list(self.result_list)
+        readers: dict[int, Contact | None] = {}
+        for template in self.result_list:
+            project = template.project
+            if project.pk not in readers:
+                newest = Contact.objects.filter(project=project).order_by("-pk")
+                readers[project.pk] = newest.first()
+            template.as_read = preview.as_read(template.frozen(), readers[project.pk])

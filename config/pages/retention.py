@@ -1,0 +1,205 @@
+"""How long a project keeps what: what there is, what goes next and when, and the days to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import site
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+
+from campaigns.engine.retaining import KINDS
+from notifications.admin.furniture.page import actor
+from notifications.people import retention
+from notifications.people.project import Project
+from notifications.people.retention import MOST_DAYS, Kept, Kind, before, days_of
+from notifications.postgres.budget import TooSlow, clock, in_all, until
+from notifications.staff import audit
+from notifications.values.moments import DAY, local
+
+TITLES = {
+    "ledger": gettext_lazy("Who was in old runs"),
+    "events": gettext_lazy("Events"),
+    "imports": gettext_lazy("Imported files and their refused rows"),
+}
+ABOUT = {
+    "ledger": gettext_lazy(
+        "Recipients and outcomes, person by person. Totals, reasons and charts of a run "
+        "stay. Unfinished runs, the last run of each series and runs that audiences use are "
+        "always kept."
+    ),
+    "events": gettext_lazy(
+        "What people did, as your app reported it. Rules find only what is kept."
+    ),
+    "imports": gettext_lazy(
+        "The files and their refused rows. The people imported from them stay."
+    ),
+}
+# What the trail calls the change of each.
+CALLED = {
+    "ledger": gettext_noop("days runs are kept"),
+    "events": gettext_noop("days events are kept"),
+    "imports": gettext_noop("days imports are kept"),
+}
+EVERY_MINUTES = 10  # beat's tick
+LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind as the page shows it, with what was typed for it."""
+
+    name: str
+    days: int | None
+    kept: Kept | None  # None: it could not be counted in time
+    project: Project
+    typed: str = ""
+    error: str = ""
+    asks: bool = False  # whether to go on with the days that were typed
+    new: Kept | None = None  # what they would do; None: it could not be counted in time
+
+    @property
+    def title(self) -> str:
+        return str(TITLES[self.name])
+
+    @property
+    def about(self) -> str:
+        return str(ABOUT[self.name])
+
+    @property
+    def period(self) -> str:
+        return _in_days(self.days)
+
+    @property
+    def new_period(self) -> str:
+        return _in_days(int(self.typed) if self.typed else None)
+
+    @property
+    def there(self) -> str:
+        return _amount(self.name, self.kept.there, exact=self.kept.exact) if self.kept else ""
+
+    @property
+    def older(self) -> str:
+        return _amount(self.name, self.kept.older, exact=self.kept.exact) if self.kept else ""
+
+    @property
+    def would_go(self) -> str:
+        return _amount(self.name, self.new.older, exact=self.new.exact) if self.new else ""
+
+    @property
+    def removes(self) -> bool:
+        """What could not be counted may be much."""
+        return self.new is None or self.new.older > 0
+
+    @property
+    def next_day(self) -> str:
+        """The first day whose passes find something more to remove."""
+        if self.days is None or self.kept is None or self.kept.next_at is None:
+            return ""
+        return local(_following_day(self.kept.next_at, self.days), "UTC", DAY)
+
+
+def _following_day(moment: datetime, days: int) -> datetime:
+    return moment + timedelta(days=days + 1)
+
+
+def _in_days(days: int | None) -> str:
+    if days is None:
+        return _("for ever")
+    return ngettext("%(count)s day", "%(count)s days", days) % {"count": f"{days:,}"}
+
+
+def _amount(kind: str, count: int, *, exact: bool) -> str:
+    said = {
+        "ledger": ngettext("%(count)s recipient", "%(count)s recipients", count),
+        "events": ngettext("%(count)s event", "%(count)s events", count),
+        "imports": ngettext("%(count)s import", "%(count)s imports", count),
+    }[kind]
+    amount = said % {"count": f"{count:,}"}
+    return amount if exact else _("about %(amount)s") % {"amount": amount}
+
+
+def urls() -> list[URLPattern]:
+    return [path("retention/<int:object_id>/", site.admin_view(page), name="retention")]
+
+
+def page(request: HttpRequest, object_id: int) -> HttpResponse:
+    """A POST asks first, and says how much would go; the second one, confirmed, does it."""
+    project = get_object_or_404(Project, pk=object_id)
+    now = timezone.now()
+    with until(clock() + LOOKING_SECONDS):
+        rows = {row.name: row for row in _rows(project, now)}
+    if request.method == "POST" and (row := rows.get(request.POST.get("kind", ""))):
+        asked = _asked(row, request.POST.get("days", ""), now)
+        if asked.asks and request.POST.get("confirmed"):
+            return _change(request, asked)
+        rows[row.name] = asked
+    context = {
+        **site.each_context(request),
+        "title": _("Retention"),
+        "subtitle": project.name,
+        "project": project,
+        "rows": rows.values(),
+        "minutes": EVERY_MINUTES,
+        "most": MOST_DAYS,
+    }
+    return TemplateResponse(request, "admin/retention.html", context)
+
+
+def _rows(project: Project, now: datetime) -> Iterator[Row]:
+    for name, kind in KINDS.items():
+        days = days_of(project.pk, name)
+        kept = _look(kind, project, before(days, now=now))
+        yield Row(name, days, kept, project, typed="" if days is None else str(days))
+
+
+def _look(kind: Kind, project: Project, moment: datetime | None) -> Kept | None:
+    """None: the page is worth more than the count."""
+    with suppress(TooSlow), in_all(seconds=LOOKING_SECONDS):
+        return kind.look(project.pk, moment)
+    return None
+
+
+def _asked(row: Row, typed: str, now: datetime) -> Row:
+    """The row with what was typed, and what that would remove, or why it cannot be."""
+    said: dict[str, Any] = {**vars(row), "typed": typed.strip()}
+    try:
+        days = _read(typed)
+    except ValidationError as error:
+        return Row(**{**said, "error": error.messages[0]})
+    new = _look(KINDS[row.name], row.project, before(days, now=now))
+    return Row(**{**said, "asks": True, "new": new})
+
+
+def _read(typed: str) -> int | None:
+    if not typed.strip():
+        return None
+    if not typed.strip().isascii() or not typed.strip().isdecimal():
+        raise ValidationError(_("Type a whole number of days, or nothing to keep it for ever."))
+    if not 1 <= (days := int(typed.strip()[:10])) <= MOST_DAYS:
+        said = _("From 1 to %(most)s days, or nothing to keep it for ever.")
+        raise ValidationError(said % {"most": f"{MOST_DAYS:,}"})
+    return days
+
+
+def _change(request: HttpRequest, row: Row) -> HttpResponse:
+    days = _read(row.typed)
+    if retention.change(row.project, row.name, days):
+        audit.record(
+            actor(request), gettext_noop("changed"), row.project, project=row.project,
+            changes={CALLED[row.name].replace(" ", "_"): [row.days, days]},
+        )  # fmt: skip
+        said = _("%(what)s: kept %(period)s from now on.")
+        messages.success(request, said % {"what": row.title, "period": _in_days(days)})
+    return HttpResponseRedirect(reverse("admin:retention", args=[row.project.pk]))

@@ -1,0 +1,48 @@
+"""Before a launch one reads who would get it at night, by the readers' own clocks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.api.caller import Caller
+from tests.given.builders import make_campaign, make_contact, make_device
+
+pytestmark = pytest.mark.django_db
+NIGHT = datetime(2031, 5, 7, 18, tzinfo=UTC)  # 03:00 in Seoul, 20:00 in Berlin
+
+
+def reads(project: Project, zone: str, count: int) -> None:
+    for _ in range(count):
+        make_device(make_contact(project, timezone=zone))
+
+
+def test_before_a_launch_one_reads_who_gets_it_at_night(desk: Desk, project: Project) -> None:
+    reads(project, "Asia/Seoul", 6)
+    reads(project, "Asia/Tokyo", 1)
+    reads(project, "", 1)  # counts by the project's
+    reads(project, "Europe/Berlin", 2)
+    campaign = make_campaign(project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul")
+    said = (
+        "80 % of the readers get it between 22:00 and 08:00 on their own clocks: "
+        "70 % at 03:00 in Asia/Seoul, 10 % at 03:00 in Asia/Tokyo."
+    )
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        assert said in desk.open(page, campaign.pk)
+    told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    assert "at_night" in [warning["code"] for warning in told["warnings"]]
+    typed = {"campaign": campaign.pk, "schedule_kind": "at", "timezone": "Asia/Seoul"}
+    night = desk.post("campaign_when", **typed, at="2031-05-08T03:00").content.decode()
+    assert said in night
+    day = desk.post("campaign_when", **typed, at="2031-05-08T16:00").content.decode()
+    assert "It goes out" in day and "on their own clocks" not in day
+
+
+def test_one_reader_in_thirty_asleep_is_no_warning(desk: Desk, project: Project) -> None:
+    reads(project, "Asia/Seoul", 1)
+    reads(project, "Europe/Berlin", 29)
+    campaign = make_campaign(project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul")
+    assert "on their own clocks" not in desk.open("campaign_review", campaign.pk)
