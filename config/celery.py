@@ -15,7 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("carillon")
 app.config_from_object("config.workers.celery_settings")
-app.autodiscover_tasks(["campaigns"])
+app.autodiscover_tasks(["campaigns", "notifications"])
 stop_the_holes()
 
 

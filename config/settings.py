@@ -247,8 +247,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     # What is only read is no part of what is written: nobody has to make up an id.
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
+        "CategoryKind": "notifications.people.consent.category.Category.Kind",
         "CauseCode": "campaigns.runs.reasons.Cause",
         "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",
         "DoubtCode": "campaigns.planning.launch_check.doubts.Code",

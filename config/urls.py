@@ -10,7 +10,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from campaigns.admin.overview import overview
 from config.middleware import projects
-from config.pages import downtime, navigation, operations, search
+from config.pages import downtime, navigation, operations, retention, search
 from notifications.admin import own_password
 from notifications.api.ground.problems import no_such_address
 from notifications.api.ground.rendering import AlwaysTheReference
@@ -18,7 +18,8 @@ from notifications.api.reference import Reference
 
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
-    *overview.urls(), *operations.urls(), *projects.urls(), *downtime.urls()
+    *overview.urls(), *operations.urls(), *projects.urls(), *downtime.urls(),
+    *retention.urls(),
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]
@@ -40,6 +41,7 @@ urlpatterns = [
         SpectacularSwaggerSplitView.as_view(
             url_name="schema", content_negotiation_class=AlwaysTheReference
         ),
+        name="api_docs",
     ),
     re_path("^api(?:/|$)", no_such_address),
 ]

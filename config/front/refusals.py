@@ -62,8 +62,9 @@ class SlowBody(Refused):
 
     def said(self) -> str:
         return gettext(
-            "What was sent had not all arrived after %(seconds)s seconds, or others needed the "
-            "room. Nothing was changed. Try again, with less at once if the connection is slow."
+            "The request had not arrived completely after %(seconds)s seconds, or other "
+            "requests needed its place. Nothing was changed. Try again, with less at once "
+            "if the connection is slow."
         ) % {"seconds": f"{self.seconds:g}"}
 
 
@@ -91,7 +92,7 @@ class BrokeOff(Refused):
 
     def said(self) -> str:
         return gettext(
-            "What was sent broke off, or its chunks do not have the lengths they name. "
+            "The request was cut off, or its chunks do not have the lengths they declare. "
             "Nothing was changed. Send it again."
         )
 

@@ -19,19 +19,25 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from config.middleware.security import policy
 from notifications.admin.furniture import chosen, onward
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
+from notifications.people.importing.model import Import
 from notifications.people.project import Project
 
 SAID = ("project", "settled_project")  # in a form, or in an address
 GO = "go_to_project"  # in a POST: switch, then do what it asks
 # What a name in an address stands for. `object_id` and `pk` are the page's own model.
-ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact}
-OWN_PAGES = {"campaign_review": Campaign}
+ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact, "import_id": Import}
+OWN_PAGES = {
+    "campaign_review": Campaign,
+    "audience_size": Audience,
+    "audience_refill": Audience,
+}
 
 
 class InTheirProject:

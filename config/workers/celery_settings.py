@@ -69,7 +69,11 @@ task_queues = [Queue(name, routing_key=name) for name in QUEUES]
 task_default_queue = "control"
 task_create_missing_queues = False
 task_default_priority = 6
-task_routes = {"campaigns.tasks.send_chunk": {"queue": "bulk"}}
+task_routes = {
+    "campaigns.tasks.send_chunk": {"queue": "bulk"},
+    # It works for 20 s at a time: there is one process only that moves the runs.
+    "notifications.tasks.work_on_import": {"queue": "bulk"},
+}
 
 # --- Ids only, as JSON: what Flower and the broker show must name nobody
 accept_content = ["json"]
@@ -77,11 +81,13 @@ result_accept_content = ["json"]
 task_send_sent_event = True
 worker_send_task_events = True
 
-# --- Beat knows one tick. It means nothing by itself: the SQL decides, so two beats equal one.
+# --- Beat knows two ticks, which mean nothing by themselves: SQL decides, so two beats equal one.
 enable_utc = True
 timezone = "UTC"
 # Its file is written at each tick: `manage.py healthy beat` looks how old it is.
 beat_sync_every = 1
 beat_schedule = {
-    "sweep": {"task": "campaigns.tasks.sweep", "schedule": 5.0, "options": {"expires": 10}}
+    "sweep": {"task": "campaigns.tasks.sweep", "schedule": 5.0, "options": {"expires": 10}},
+    # What is to be removed changes once a day; a pass that finds nothing takes milliseconds.
+    "tidy": {"task": "campaigns.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }
