@@ -60,11 +60,15 @@ def _arguments() -> argparse.Namespace:
     add("what", nargs="?", choices=("table", "scale"), default="table")
     add("--messages", type=int, help=f"recipients of the product's run; default {MESSAGES}")
     add("--rounds", type=int, default=rounds.ROUNDS, help="interleaved repetitions")
-    add("--only", nargs="+", choices=scale.PARTS, default=list(scale.PARTS), help="of scale")
+    add("--only", nargs="+", choices=scale.PARTS, help="parts of the scale suite, which it implies")
     add("--latency-ms", type=float, default=LATENCY_MS, help="of the emulator, in the law only")
-    add("--people", type=int, default=planning.MOST, help="to plan for; default 5,000,000")
+    add("--people", type=int, default=planning.MOST, help="of planning and people; 5,000,000")
     add("--minutes", type=float, default=20, help="of the soak; default 20")
-    return parser.parse_args()
+    wanted = parser.parse_args()
+    if wanted.only:
+        wanted.what = "scale"
+    wanted.only = wanted.only or list(scale.PARTS)
+    return wanted
 
 
 if __name__ == "__main__":

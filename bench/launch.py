@@ -29,7 +29,7 @@ def measure(stack: Stack, *, meanwhile: Callable[[], object] = lambda: None) -> 
         run = stack.api("GET", f"runs/{run['id']}")
     used = stack.cpu() - before
     time.sleep(1)  # the witness writes each 100 ms
-    received = _received(stack)
+    received = arrivals(stack)
     return {**_story(run, clicked, received), **_costs(used, run["totals"]["accepted"])} | {
         "peak_mb": largest_mb(stack.launcher.pid, "workers")
     }
@@ -66,7 +66,7 @@ def _costs(used: Mapping[str, float], accepted: int) -> dict[str, float]:
     }
 
 
-def _received(stack: Stack) -> list[float]:
+def arrivals(stack: Stack) -> list[float]:
     """When each message was accepted, as the emulator wrote it down."""
     with stack.witness().open() as lines:
         return sorted(json.loads(line)["at"] for line in lines)

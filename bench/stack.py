@@ -103,6 +103,11 @@ class Stack:
         )
         return done.stdout
 
+    def started(self, *command: str) -> subprocess.Popen[str]:
+        """A conversation: it reads what we write, and we read what it prints."""
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        return subprocess.Popen(command, env={**os.environ, **self.env}, **pipes)
+
     def api(self, method: str, path: str, body: Any = None) -> Any:
         request = urllib.request.Request(
             f"{self.url}/api/v1/{path}",

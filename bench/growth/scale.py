@@ -1,6 +1,6 @@
 """How it grows: with workers and recipients, with the people to plan for, with visitors, with time.
 
-Longer than the table, so each part can be asked for alone: `python -m bench scale --only planning`.
+Longer than the table, so each part can be asked for alone: `make bench BENCH="--only people"`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.growth import awake, law, planning, soak, statements
+from bench.growth import awake, law, people_figures, planning, soak, statements
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, Part] = {
         folder, wanted.messages or law.MESSAGES, latency_ms=wanted.latency_ms
     ),
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
+    "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES

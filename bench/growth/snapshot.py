@@ -12,15 +12,15 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from django.db import connection, transaction  # noqa: E402
-from django.utils import timezone  # noqa: E402
+from django.db import connection, transaction
+from django.utils import timezone
 
-from campaigns import control  # noqa: E402
-from campaigns.audiences import reach  # noqa: E402
-from campaigns.engine import forgetting, freezing  # noqa: E402
-from campaigns.planning.campaign import Campaign  # noqa: E402
-from campaigns.runs.reasons import Cause  # noqa: E402
-from campaigns.runs.run import Run  # noqa: E402
+from campaigns import control
+from campaigns.audiences import reach
+from campaigns.engine import forgetting, freezing
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 
 TABLES = ("campaigns_recipient", "campaigns_delivery")
 # As a finished run of that size leaves them.
