@@ -24,6 +24,10 @@ LONG = (
     "stack/test_run.py",
     "security/pages/test_in_the_browser.py",
     "sending/test_long_outage.py",
+    "roles/test_matrix.py",
+    "browser/test_story.py",
+    "redis/test_redis_tls.py",
+    "admin/audience/test_audience_browser.py",
     "stack/test_database_role.py",
     "keys/test_tokens.py",
     "pace/test_pacing.py",
@@ -31,6 +35,9 @@ LONG = (
     "engine/test_machine.py",
     "commands/test_healthy.py",
     "stack/test_stand_in.py",
+    "admin/lists/test_browser.py",
+    "browser/test_peoples_walk.py",
+    "browser/test_hostile_names.py",
 )
 
 if lane := os.environ.get("PYTEST_XDIST_WORKER"):

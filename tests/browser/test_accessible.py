@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
@@ -17,6 +18,7 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.run.test_run import settle
@@ -157,14 +159,19 @@ def test_a_run_in_trouble_and_a_result_can_too(
     paused.pause(Cause.DEAD_ADDRESSES, "40 % of the addresses.")
     settle(finished, accepted=6, rejected=1, skipped=1, unknown=1)
     finished.chunks.update(state=Chunk.State.CLOSED)
-    engine.advance(finished.pk, now=timezone.now())
+    for _ in ("ends", "is counted"):
+        engine.advance(finished.pk, now=timezone.now())
     log_in(page, live_server, logged_in(Role.OWNER))
     runs = [reverse("admin:campaigns_run_change", args=[run.pk]) for run in (sending, paused)]
     ended = [
         reverse(f"admin:{name}", args=[finished.pk])
-        for name in ("campaigns_run_change", "run_deliveries")
+        for name in ("campaigns_run_change", "run_deliveries", "run_compare")
     ]
     assert looked_at(page, ["/admin/", *runs, *ended]) == {}
+
+    page.goto(ended[0])
+    page.get_by_text("Technical", exact=True).click()
+    assert complaints(page) == []
 
     page.set_viewport_size({"width": 1360, "height": 900})
     page.goto(runs[0])
@@ -173,12 +180,38 @@ def test_a_run_in_trouble_and_a_result_can_too(
     assert complaints(page) == []
 
 
+def test_a_chart_says_its_values_under_the_pointer_and_at_the_arrow_keys(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 3)
+    settle(make_run(project), accepted=3)
+    Run.objects.update(accepted=3)
+    log_in(page, live_server, logged_in(Role.VIEWER))
+    page.goto("/admin/")
+    said, today = page.locator("chart-values output"), r"^[^·]+ · Accepted: 3 · Failed: 0$"
+
+    page.get_by_role("group", name="Accepted and failed by day").focus()
+    expect(said).to_be_hidden()
+    page.keyboard.press("End")
+    expect(said).to_have_text(re.compile(today))
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_have_text(re.compile(r"Accepted: 0"))
+    page.keyboard.press("Escape")
+    expect(said).to_be_hidden()
+
+    drawing = page.locator("#day-chart [data-drawing]").bounding_box()
+    assert drawing
+    page.mouse.move(drawing["x"] + drawing["width"] - 3, drawing["y"] + 20)
+    expect(said).to_have_text(re.compile(today))
+
+
 def test_pages_without_anything_on_them_can_too(page: Page, live_server: LiveServer) -> None:
     assert looked_at(page, ["/admin/login/"]) == {}
     log_in(page, live_server, logged_in(Role.OWNER))
     models = ("campaign", "run", "audience", "template")
     empty = [f"/admin/campaigns/{model}/" for model in models]
     empty += ["/admin/", "/admin/campaigns/campaign/calendar/", "/admin/notifications/contact/"]
+    empty += ["/admin/notifications/import/"]
     assert looked_at(page, [*empty, "/admin/nowhere/"]) == {}
     log_in(page, live_server, logged_in(Role.VIEWER))
     assert looked_at(page, ["/admin/operations/"]) == {}, "what is not for one's role"

@@ -43,10 +43,10 @@ def test_a_newcomer_writes_and_schedules_a_campaign_on_one_page(
     make_people(project, 3)
     page.goto("/admin/campaigns/campaign/add/")
     page.get_by_label("Name").fill("Spring")
-    page.get_by_label("An audience you have").check()
-    expect(page.get_by_label("Audience", exact=True)).to_be_visible()
-    page.get_by_label("New rules, made here").check()
-    expect(page.get_by_label("Audience", exact=True)).to_be_hidden()
+    page.get_by_label("An existing audience").check()
+    expect(page.locator("#id_audience")).to_be_visible()
+    page.get_by_label("New rules").check()
+    expect(page.locator("#id_audience")).to_be_hidden()
     expect(page.locator("#beside")).to_contain_text("People 3", use_inner_text=True)
     page.get_by_role("button", name="Save, then what they read").click()
 
@@ -65,7 +65,7 @@ def test_a_newcomer_writes_and_schedules_a_campaign_on_one_page(
 
     expect(page).to_have_url(re.compile(r"step=when"))
     expect(page.locator("#kept")).to_be_hidden()
-    page.get_by_label("Again and again").check()
+    page.get_by_label("Repeats").check()
     page.get_by_label("How often").select_option("weekly")
     page.get_by_label("Local time").fill("2030-05-01T09:00")
     expect(page.locator("#beside")).to_contain_text("8 May 2030, 09:00")

@@ -98,7 +98,7 @@ def build_an_audience(page: Page) -> None:
     page.goto("/admin/campaigns/audience/add/")
     page.locator("#id_name").fill("Pros")
     page.get_by_role("button", name="Add a rule").press("Enter")
-    expect(page.locator(":focus")).to_have_attribute("aria-label", "What about the person")
+    expect(page.locator(":focus")).to_have_attribute("aria-label", "What the rule is about")
     page.keyboard.type("plan")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
@@ -122,7 +122,7 @@ def launch_them_together(page: Page) -> None:
     """Slowly enough to be watched."""
     page.goto(f"{CAMPAIGN}/add/")
     page.locator("#id_name").fill("Sunday run")
-    page.get_by_label("Audience", exact=True).select_option("Pros")
+    page.locator("#id_audience").select_option("Pros")
     page.get_by_role("button", name="Save, then what they read").click()
     page.locator("[name=template_from][value=pick]").check()
     page.get_by_label("Template", exact=True).select_option("Sunday")

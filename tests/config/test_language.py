@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -14,12 +13,6 @@ from notifications.values.moments import in_words, in_zone, seconds_of
 
 LOGIN = "/admin/login/"
 MOMENT = datetime(2026, 11, 21, 6, 5, 9, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def english_afterwards() -> Iterator[None]:
-    yield
-    translation.activate("en")
 
 
 def lang(client: Client, **headers: str) -> str:

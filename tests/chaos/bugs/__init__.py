@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tests.chaos.bugs import (
     clocks,
+    consent,
     doorbells,
     fcm_faults,
     freezing,
+    importing,
     kills,
     operators,
     postgres_faults,
@@ -17,5 +19,5 @@ from tests.chaos.bugs import (
 
 GROUPS = (
     *(kills, doorbells, clocks, redis_faults, postgres_faults),
-    *(fcm_faults, refusals, operators, freezing, slow_callers),
+    *(fcm_faults, refusals, operators, freezing, slow_callers, consent, importing),
 )

@@ -99,7 +99,7 @@ def _no_intent() -> None:
     from campaigns.runs.claiming import Claim, Opened
 
     def open_nowhere(claim: Claim, seqs: list[int], now: Any) -> Opened | None:
-        return Opened(-1, frozenset(seqs)) if claim.renew() else None
+        return Opened(-1, frozenset(seqs), {}) if claim.renew() else None
 
     patch(Claim, "open_window", open_nowhere)
 

@@ -53,11 +53,10 @@ def _audience_as_it_was() -> None:
     gone = (
         "d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL"
     )
-    assert gone in left.TO_SEND
-    patch(left, "TO_SEND", left.TO_SEND.replace(gone, "d.id IS NULL"))
-    still_there = "AND d.contact_id = r.contact_id AND d.retired_at IS NULL"
-    assert still_there in claiming.PROLONG
-    patch(claiming, "PROLONG", claiming.PROLONG.replace(still_there, ""))
+    for module, name in ((left, "TO_SEND"), (claiming, "PROLONG")):
+        statement = getattr(module, name)
+        assert gone in statement
+        patch(module, name, statement.replace(gone, "d.id IS NULL"))
 
 
 @bug("deaf to the run's state", fault="F53 F54")

@@ -52,7 +52,7 @@ def _sends_what_cannot_be_recorded() -> None:
             return open_window(claim, seqs, now)
         except Error:
             connection.close()
-            return Opened(1, frozenset(seqs))
+            return Opened(1, frozenset(seqs), {})
 
     def renew_anyway(claim: Claim) -> bool:
         try:

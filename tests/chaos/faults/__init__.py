@@ -8,10 +8,12 @@ from dataclasses import replace
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.faults import (
     clocks,
+    consent,
     crowds,
     doorbells,
     fcm_faults,
     freezing,
+    importing,
     kills,
     leaving,
     locks,
@@ -29,7 +31,7 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, slow_callers, crowds, freezing),
+    *(versions, slow_callers, crowds, freezing, consent, importing),
 )
 
 

@@ -96,10 +96,10 @@ def test_pages_show_them_as_broken_and_let_them_be_corrected(
     listed = make_audience(project, name="By hand", kind="list")
     pages = get(desk, "campaigns_audience_changelist")
     assert "Fine" in pages
-    assert "These rules do not work any more" in pages
+    assert "These rules no longer work" in pages
 
     form = desk.client.get(reverse("admin:campaigns_audience_change", args=[audience.pk]))
-    assert "These rules do not work any more" in text_of(form)
+    assert "These rules no longer work" in text_of(form)
     assert form.context["adminform"].form.initial["rules"] == tree
     get(desk, "campaigns_audience_change", listed.pk)  # which asks who names it
     for name in ("count", "people", "person"):
@@ -112,7 +112,7 @@ def test_pages_show_them_as_broken_and_let_them_be_corrected(
     desk.save("campaigns_audience_change", audience.pk, **saved)
     audience.refresh_from_db()
     assert audience.rules == LEAF
-    assert "do not work" not in get(desk, "campaigns_audience_changelist")
+    assert "no longer work" not in get(desk, "campaigns_audience_changelist")
 
 
 @each
@@ -173,7 +173,7 @@ def test_a_run_that_was_launched_with_them_pauses_with_the_reason(
         run.refresh_from_db()
         assert (run.state, run.cause) == ("paused", "broken")
         assert run.detail_code == "rules_broken" and "rules" in str(run.detail_args)
-        assert "rules do not work any more" in get(desk, "campaigns_run_change", run.pk)
+        assert "rules no longer work" in get(desk, "campaigns_run_change", run.pk)
         control.resume(run, by="user:ada")
     assert not Recipient.objects.filter(run_id=run.pk).exists()
 

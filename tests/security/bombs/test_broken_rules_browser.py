@@ -29,7 +29,7 @@ def test_they_are_read_as_json_and_corrected(
     troubles: list[str] = []
     page = log_in(browser, live_server, troubles, width=1360)
     page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
-    expect(page.locator("[role=alert]").first).to_contain_text("These rules do not work any more")
+    expect(page.locator("[role=alert]").first).to_contain_text("These rules no longer work")
     assert json.loads(page.input_value("#id_rules")) == tree
     page.get_by_role("tab", name="JSON, for experts").click()
     page.fill("#id_rules", json.dumps(LEAF))

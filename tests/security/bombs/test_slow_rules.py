@@ -11,7 +11,8 @@ from campaigns.admin.audience import inquiry
 from campaigns.api import audiences
 from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
-from campaigns.audiences.selection import PEOPLE_AND_DEVICES, Sql
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.selection import joined
 from campaigns.planning import outlook
 from campaigns.planning.launch_check import launch_report
 from campaigns.runs.run import Run
@@ -36,8 +37,8 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", AT_ONCE)
     monkeypatch.setattr(estimating, "PART_SECONDS", AT_ONCE)
     # A sample of two people may hold none of them, who then keep nobody busy.
-    everybody = estimating.Part(PEOPLE_AND_DEVICES, 1)
-    monkeypatch.setattr(estimating, "part", lambda: everybody)
+    everybody = estimating.Part(joined(None), 1)
+    monkeypatch.setattr(estimating, "part", lambda *_: everybody)
     monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
@@ -46,7 +47,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     return make_audience(project, rules={"field": "locale", "op": "eq", "value": "en"})
 
 
-SLOW = "takes too long"
+SLOW = "too long"
 
 
 def test_the_api_says_that_it_does_not_know(caller: Caller, slow: Audience) -> None:

@@ -32,9 +32,9 @@ def judged(monkeypatch: MonkeyPatch) -> list[Any]:
     def watch(place: Any, name: str) -> None:
         work = getattr(place, name)
 
-        def noted(*given: Any) -> Any:
+        def noted(*given: Any, **told: Any) -> Any:
             seen.append(given)
-            return work(*given)
+            return work(*given, **told)
 
         monkeypatch.setattr(place, name, noted)
 

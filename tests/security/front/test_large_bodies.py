@@ -111,7 +111,7 @@ def test_a_slow_program_is_told_by_a_problem(start: Start, project: Project) -> 
     with callers(web.url, 1, post("/api/v1/contacts/bulk", 100, key)) as (caller,):
         said = heard(caller)
     assert said.startswith(b"HTTP/1.1 408 ") and b"application/problem+json" in said
-    assert b"had not all arrived after 1 seconds" in said
+    assert b"had not arrived completely after 1 seconds" in said
 
 
 def test_a_refused_form_is_told_in_the_readers_language(start: Start) -> None:

@@ -42,7 +42,7 @@ def test_500_who_fall_silent_in_a_body_stop_no_page(start: Start) -> None:
         assert waiting(slow) == MANY, "some were answered already, so nothing was shown"
         said = [heard(caller) for caller in slow]
         assert {answer[:13] for answer in said} == {b"HTTP/1.1 408 "}
-        assert b"had not all arrived after 20 seconds" in said[0]
+        assert b"had not arrived completely after 20 seconds" in said[0]
         eventually("the sockets are free", lambda: files_of(web.pid) <= files + 10)
     assert threads_of(web.pid) <= threads + 10
     assert web.answers()

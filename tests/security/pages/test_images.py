@@ -93,7 +93,7 @@ def test_an_operator_allows_hosts_on_the_projects_page(desk: Desk, shop: Project
 )  # fmt: skip
 def test_what_is_no_host_is_refused_by_name(desk: Desk, shop: Project, host: str) -> None:
     said = desk.save("notifications_project_change", shop.pk, **project_form(shop, host))
-    assert "is no host: write cdn.example.com, or *.example.com for all below." in said
+    assert "is not a host: write cdn.example.com, or *.example.com for all below." in said
     shop.refresh_from_db()
     assert shop.image_hosts == ["cdn.example.com"]
     assert ";" not in host or "script-src *" not in policy_of(desk.client)

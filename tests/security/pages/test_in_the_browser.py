@@ -102,7 +102,7 @@ def test_every_rule_of_the_builder_is_drawn_and_changed(
     expect(page.locator(".a-rule")).to_have_count(8)
     shown = page.locator(".a-value input").evaluate_all("all => all.map(one => one.value)")
     assert shown == ["A", "3", "3", "2026-01-01", "", "ko"]
-    page.get_by_role("combobox", name="Which of these must hold").first.select_option("any")
+    page.get_by_role("combobox", name="Which of these must match").first.select_option("any")
     page.get_by_label("Number").fill("9")
     page.get_by_label("Date").fill("2026-02-03")
     page.get_by_label("Unit of time").select_option("W")
@@ -114,7 +114,7 @@ def test_every_rule_of_the_builder_is_drawn_and_changed(
     for part in ("any", "9", "2026-02-03", "P3W", "false"):
         expect(text).to_have_value(re.compile(rf'"?{part}"?'))
     assert '"pro"' not in text.input_value().replace('"attributes.pro"', "")
-    page.get_by_role("button", name="Dissolve this group").click()
+    page.get_by_role("button", name="Ungroup, and keep the rules").click()
     page.get_by_role("button", name="Put this rule into a group of its own").first.click()
     page.get_by_role("tab", name="JSON, for experts").click()
     page.get_by_role("tab", name="Blocks").click()

@@ -25,6 +25,7 @@ from tests.given.builders import (
     make_project,
     make_template,
 )
+from tests.given.importing import upload
 from tests.roles.people import somebody
 from tests.roles.test_matrix import address, pages
 
@@ -105,6 +106,8 @@ def rows(project: Project) -> dict[str, int]:
     )
     run = control.launch(campaign, by=f"user:{PROBE[:40]}", now=timezone.now())
     engine.advance(run.pk, now=timezone.now())
+    file = f"id,{PROBE.replace(',', '')}\nu1,{PROBE.replace(',', '')}\n"
+    ready = upload(project, file, name=f"{PROBE.replace(chr(0x202E), '')[:60]}.csv")
     key, _ = ApiKey.issue(project, PROBE[:60], ["runs"])
     audit.record(f"user:{PROBE[:40]}", "launched", PROBE[:80], project=project)
     user = User.objects.create_user("bob", first_name=PROBE[:60], last_name="<xss-probe>")
@@ -120,6 +123,8 @@ def rows(project: Project) -> dict[str, int]:
         "person_sent": contact.pk,
         "notifications_contact": contact.pk,
         "notifications_device": device.pk,
+        "notifications_import": ready.pk,
+        "import_": ready.pk,
         "notifications_project": project.pk,
         "notifications_apikey": key.pk,
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,

@@ -94,7 +94,7 @@ def test_an_owner_may_forget_a_set_up_that_was_not_finished(grace: User) -> None
     somebody(Role.OWNER, "eve")
     client = browser(THERE)
     assert is_let_in(client, "eve")
-    page, forget = reverse("admin:auth_user_change", args=[grace.pk]), "Forget the second factor"
+    page, forget = reverse("admin:auth_user_change", args=[grace.pk]), "Reset the second factor"
     assert forget not in client.get(page).content.decode()
     two_unfinished(grace)
     assert forget in client.get(page).content.decode()

@@ -1,0 +1,55 @@
+"""What stands on the screen is of now, and not behind the buttons that save."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+from pytest_django.live_server_helper import LiveServer
+
+from notifications.people.project import Project
+from tests.admin.lists.test_browser import log_in
+from tests.given.builders import make_audience, make_campaign, make_people
+from tests.given.waiting import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PLAN = {"field": "attributes.plan", "op": "eq", "value": "pro"}
+
+
+def test_a_panel_that_got_no_answer_does_not_show_the_last_one(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    make_people(project, 2)
+    page = log_in(browser, live_server, [], width=1360)
+    campaign = make_campaign(project)
+    page.goto(f"{live_server.url}/admin/campaigns/campaign/{campaign.pk}/change/?step=when")
+    beside = page.locator("#beside")
+    expect(beside).to_contain_text("The moment you launch it.")
+
+    page.context.clear_cookies(name="csrftoken")  # refused, as after a log-in in another tab
+    page.get_by_label("At a time").check()
+    page.get_by_label("Local time").fill("2030-05-01T09:00")
+    expect(beside).to_contain_text("The server gave no answer to your last change.")
+    expect(beside).not_to_contain_text("The moment you launch it.")
+    page.reload()
+    expect(beside).to_contain_text("1 May 2030, 09:00")
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+def test_a_rule_that_grows_is_not_behind_the_buttons(
+    browser: Browser, live_server: LiveServer, project: Project, width: int
+) -> None:
+    page = log_in(browser, live_server, [], width=width)
+    audience = make_audience(project, rules={"all": [PLAN] * 9})
+    page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
+    page.get_by_role("button", name="Add a rule").press("Enter")
+    rule = page.get_by_role("group", name="Rule 10", exact=True)
+    rule.get_by_label("What the rule is about").select_option("event")
+    expect(rule.get_by_role("link", name="How to send events")).to_be_visible()
+    expect(rule).to_contain_text("This project has no events yet.")
+    eventually("the rule is whole on the screen", lambda: rule.evaluate(ENDS_IN_SIGHT), seconds=5)
+
+
+ENDS_IN_SIGHT = """(rule) => {
+  const { left, bottom } = rule.getBoundingClientRect();
+  return rule.contains(document.elementFromPoint(left + 12, bottom - 4));
+}"""
