@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from django.utils import translation
 from hypothesis import settings as hypothesis
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -40,6 +40,8 @@ WITH_WORKERS = {"workers", "product"}
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
+# Nor how long a page takes; who waits for what comes waits no longer for it.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
