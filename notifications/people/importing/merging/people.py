@@ -31,13 +31,6 @@ DELETE FROM import_device;
 DELETE FROM import_new
 """
 RANGE = """external_id COLLATE "C" > %(low)s AND external_id COLLATE "C" <= %(high)s"""
-HIGH = """
-SELECT external_id FROM {table} WHERE external_id COLLATE "C" > %(low)s
-ORDER BY external_id COLLATE "C" OFFSET %(rows)s LIMIT 1
-"""
-LAST = """
-SELECT max(external_id COLLATE "C") FROM {table} WHERE external_id COLLATE "C" > %(low)s
-"""
 # If a person has several rows, such as one for each device, the last value of each field counts.
 FOLD = """
 WITH given AS MATERIALIZED (
