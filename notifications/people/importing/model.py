@@ -59,8 +59,8 @@ class Import(OfProject):
     # What each column means, in their order: see columns.Column.
     mapping = models.JSONField(default=list, blank=True)
 
-    # How far reading is (see source.Position), and the last person who is done. `ahead`: parts after
-    # that which are done, too; by the external id each begins after, the one it ends with.
+    # How far reading is (see source.Position), and the last person who is done. `ahead`: parts
+    # after that which are done, too; by the external id each begins after, the one it ends with.
     position = models.JSONField(default=dict, blank=True)
     staged_at = models.DateTimeField(null=True, blank=True)
     done_up_to = models.CharField(max_length=200, blank=True)

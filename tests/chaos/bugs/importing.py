@@ -26,6 +26,7 @@ def _small_parts() -> None:
         keep(*given, **values)
 
     patch(lanes, "PEOPLE_AT_ONCE", 400)
+    patch(lanes, "WORTH_TWO", 400)
     patch(lanes, "keep", keep_after_a_nap)
 
 

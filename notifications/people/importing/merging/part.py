@@ -25,6 +25,7 @@ from notifications.people.importing.merging.devices import (
     SHOWN,
     TOUCHED,
 )
+from notifications.people.importing.merging.parts import Span
 from notifications.people.importing.merging.people import (
     ANSWERS,
     COUNT,
@@ -41,12 +42,10 @@ from notifications.people.importing.merging.people import (
     WORDS,
     WRITE,
 )
-from notifications.people.importing.merging.parts import Span
 from notifications.people.importing.model import Import
 from notifications.people.importing.staging import table_of
 from notifications.people.installations import retire_older, take_turns
 from notifications.people.locking import hold
-
 
 
 class Collided(Exception):

@@ -1,8 +1,8 @@
 """Which part of the people is next, and which are done: for one backend, or for two at once.
 
-The people are in the order of their external ids. Two backends take the next part in turn, and each
-commits its own as soon as it is done, so nobody who holds locks waits for the other. A part that was
-done before the one in front of it is remembered in `ahead`.
+The people are in the order of their external ids. Two backends take the next part in turn, and
+each commits its own as soon as it is done, so nobody who holds locks waits for the other. A part
+that was done before the one in front of it is remembered in `ahead`.
 """
 
 from __future__ import annotations
