@@ -19,8 +19,9 @@ from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
     DEVICES,
     GONE,
-    NEW,
+    NOT_ALONE,
     REGISTER,
+    REGISTERED,
     RETURN,
     SHOWN,
     TOUCHED,
@@ -62,6 +63,7 @@ class Part:
         self, one: Import, columns: list[Column], span: Span, *, now: datetime, in_two: bool = False
     ) -> None:
         self._one, self._now, self._in_two = one, now, in_two
+        self._returning = 0  # devices that were replaced, and receive again
         low, high = span
         means = {column.meaning for column in columns}
         self._removes = one.mode == Import.Mode.REMOVE
@@ -116,7 +118,7 @@ class Part:
             self._do(ANSWERS.replace("{words}", WORDS))
 
     def _counted(self) -> Counter[str]:
-        people, known, created, updated, moved = self._ask(COUNT)[0]
+        people, known, created, updated, moved, self._returning = self._ask(COUNT)[0]
         if self._removes:
             return Counter(people=people, removed=known, unknown=people - known)
         new = people - known + created  # people who do not exist yet are created here
@@ -153,10 +155,13 @@ class Part:
         if gone:
             hold(Device.objects.filter(pk__in=gone))
         remove(gone, now=self._now)
+        not_alone = [row[0] for row in self._ask(NOT_ALONE)]
         self._do(REGISTER)
-        self._do(RETURN)
-        if new := [row[0] for row in self._ask(NEW)]:
-            retire_older(new, now=self._now)
+        if self._returning:
+            self._do(RETURN)
+        if not_alone:
+            new = self._ask(REGISTERED, addresses=not_alone)
+            retire_older([row[0] for row in new], now=self._now)
 
     def _erase(self) -> None:
         """As the API does: with everything that belongs to them."""
@@ -173,9 +178,9 @@ class Part:
         with connection.cursor() as cursor:
             cursor.execute(self._filled(text), {**self._params, **params})
 
-    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
+    def _ask(self, sql: str, **params: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
-            cursor.execute(sql, self._params)
+            cursor.execute(sql, {**self._params, **params})
             return list(cursor.fetchall())
 
 
