@@ -320,3 +320,9 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
 }
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
+
+
+def messages_leave() -> bool:
+    """Whether a run is sending or about to: then what is less urgent takes less."""
+    leaving = (Run.State.PREPARING, Run.State.SENDING)
+    return Run.objects.filter(finished_at=None, state__in=leaving).exists()

@@ -19,7 +19,7 @@ from notifications.people.attributes import (
     types_of,
 )
 from notifications.people.locking import hold
-from notifications.people.project import OfProject
+from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
 from notifications.values.text import unstorable
@@ -101,6 +101,8 @@ def _validate_text(text: str) -> None:
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
+    # Its indexes of its own begin with it.
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     external_id = models.CharField(
         max_length=LONGEST_ID, help_text=_("The app's own id of this person.")
     )
@@ -134,8 +136,9 @@ class Contact(OfProject):
             models.CheckConstraint(condition=~Q(external_id=""), name="a_contact_has_an_id"),
         ]
         indexes = [
-            # People are listed newest first, by id: it also serves keyset pages.
-            models.Index(fields=["project", "-id"], name="contact_of_project"),
+            # People are listed newest first, by id: it also serves keyset pages. Upwards, as rows
+            # are added at its end.
+            models.Index(fields=["project", "id"], name="contacts_of_project"),
             # Who said no, or anything: few of all, and none of these cost the others.
             models.Index(
                 fields=["project"], condition=Q(subscribed=False), name="contact_unsubscribed"

@@ -69,6 +69,8 @@ class Device(OfProject):
         IMPORT = "import", _("Import")
         PAGE = "page", pgettext_lazy("who told us", "by hand")
 
+    # Its indexes of its own begin with it.
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
     address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])
@@ -109,7 +111,7 @@ class Device(OfProject):
                 condition=Q(retired_at__isnull=True),
                 name="active_devices_of_contact",
             ),
-            models.Index(fields=["project", "-id"], name="device_of_project"),
+            models.Index(fields=["project", "id"], name="devices_of_project"),
             # See installations.py.
             models.Index(
                 "project",

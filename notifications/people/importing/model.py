@@ -59,10 +59,12 @@ class Import(OfProject):
     # What each column means, in their order: see columns.Column.
     mapping = models.JSONField(default=list, blank=True)
 
-    # How far reading is (see source.Position), and the last person who is done.
+    # How far reading is (see source.Position), and the last person who is done. `ahead`: parts
+    # after that which are done, too; by the external id each begins after, the one it ends with.
     position = models.JSONField(default=dict, blank=True)
     staged_at = models.DateTimeField(null=True, blank=True)
     done_up_to = models.CharField(max_length=200, blank=True)
+    ahead = models.JSONField(default=dict, db_default={}, blank=True)
     rows = models.BigIntegerField(default=0)
     refused = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0, help_text=_("Rows of a person named again."))
@@ -219,7 +221,8 @@ def keep(one: Import, *, now: datetime, lease: timedelta = LEASE, **values: Any)
 
     Also if a crash of PostgreSQL undid the progress that this worker relies on.
     """
-    stands = {name: getattr(one, name) for name in ("position", "done_up_to", "handled")}
+    progress = ("position", "done_up_to", "ahead", "handled")
+    stands = {name: getattr(one, name) for name in progress}
     mine = Import.objects.filter(pk=one.pk, lease=one.lease, state=one.state, **stands)
     if not mine.update(leased_until=now + lease, **values):
         raise Fenced
