@@ -26,7 +26,15 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
-from campaigns.admin.run.rest import MAKE_LIST, REST, FromRuns, is_known, leaves_a_rest
+from campaigns.admin.run.rest import (
+    EVERYBODY_ELSE,
+    MAKE_LIST,
+    REST,
+    FromRuns,
+    is_known,
+    offers_everybody_else,
+    offers_the_rest,
+)
 from campaigns.admin.run.result import as_sent, beside, cuts
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
@@ -59,6 +67,7 @@ class RunPage(FromRuns, ReadOnlyPage):
     actions_detail = [
         *(verb.name for verb in VERBS if verb is not MOVE),
         "rest",
+        "everybody_else",
         "make_list",
         "duplicate",
     ]
@@ -180,11 +189,12 @@ class RunPage(FromRuns, ReadOnlyPage):
         """Those that make sense now, and whose doors open for this person; the main one first."""
         offered = sorted(verbs.offered(run), key=lambda verb: verb is not verbs.RESUME)
         fitting = [(verb.name, verb.label) for verb in offered]
-        rest = [("rest", REST)] if leaves_a_rest(run) else []
+        rest = [("rest", REST)] if offers_the_rest(run) else []
+        others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
         lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-            for name, label in [*rest, *fitting, *lists, ("duplicate", DUPLICATE)]
+            for name, label in [*others, *rest, *fitting, *lists, ("duplicate", DUPLICATE)]
             if self.opens(request, name)
         ]
 
