@@ -42,7 +42,7 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
 from campaigns.results import compare
-from campaigns.runs import policy
+from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
 from notifications.admin.furniture.dialogs import Dialog, ask, done
@@ -128,8 +128,9 @@ class RunPage(FromRuns, ReadOnlyPage):
     def accepted_of(self, obj: Run) -> str:
         if obj.planned is None:
             return "–"  # counted when it starts
-        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned:,}"}
-        part = {"share": share(obj.accepted, obj.planned)}
+        of = sums.asked(obj.state, obj.planned, obj.skipped)
+        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{of:,}"}
+        part = {"share": share(obj.accepted, of)}
         return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 
     @display(description=gettext_lazy("not accepted"))
@@ -173,8 +174,8 @@ class RunPage(FromRuns, ReadOnlyPage):
         picture = live.picture(run, now)
         return {
             **picture,
-            # Beside many reasons there is room for what was frozen; beside few it goes below.
-            "much_to_say": len(picture["reasons"]) + bool(picture["unknowns"]) > 2,
+            # Beside a result, and beside many reasons, there is room for what was frozen.
+            "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **cuts.picture(run),
             "verbs": self._buttons(request, run),
@@ -227,6 +228,11 @@ class RunPage(FromRuns, ReadOnlyPage):
         self.record(request, "created", twin, copied_from=run.campaign_id)
         said = _("“{name}” is a copy. Change what you like.").format(name=twin)
         return done(request, said, to=page_url(twin))
+
+
+def _much(picture: dict[str, Any]) -> bool:
+    said = len(picture["reasons"]) + len(picture["skips"]) + bool(picture["unknowns"])
+    return said > 2
 
 
 def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:
