@@ -126,11 +126,16 @@ def _by_person(project: Project, tree: Any) -> dict[str, Any]:
     return {"by_person": reach.quick(project.pk, person.asking_people(tree))}
 
 
-def size(audience: Audience) -> dict[str, Any]:
-    """The last count, for its row in the list."""
+def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:
+    """The last count, for its row in the list. `imported`: when the last import has ended."""
     known, now = audience.known_size, timezone.now()
-    shown = {"size": {**known, "age": now - datetime.fromisoformat(known["at"])} if known else None}
-    return shown | {"audience": audience}
+    if known is None:
+        return {"audience": audience, "size": None}
+    at = datetime.fromisoformat(known["at"])
+    return {
+        "audience": audience,
+        "size": {**known, "age": now - at, "before_import": known["at"] < imported},
+    }
 
 
 def counted_anew(audience: Audience) -> dict[str, Any]:
