@@ -17,11 +17,11 @@ class Kind:
     """The results of the recipients with one value; without a value, it is unknown."""
 
     value: str
+    state: str  # of the run
     accepted: int
     rejected: int
     skipped: int
     unknown: int
-    state: str = ""  # of the run
 
     @property
     def recipients(self) -> int:
@@ -55,7 +55,7 @@ class Cut:
 
 def _together(kinds: list[Kind]) -> Kind:
     columns = zip(*((k.accepted, k.rejected, k.skipped, k.unknown) for k in kinds), strict=True)
-    return Kind("", *map(sum, columns), state=kinds[0].state)
+    return Kind("", kinds[0].state, *map(sum, columns))
 
 
 def kept_of(run: Run) -> Breakdown | None:
@@ -72,7 +72,7 @@ def will_be_counted(run: Run) -> bool:
 
 def cut(kept: Breakdown, by: str) -> Cut:
     state = kept.run.state
-    kinds = [Kind(value, *sums, state=state) for value, sums in kept.counts.get(by, {}).items()]
+    kinds = [Kind(value, state, *sums) for value, sums in kept.counts.get(by, {}).items()]
     kinds.sort(key=lambda kind: (-kind.recipients, kind.value))
     others = kept.others.get(by)
-    return Cut(by, kinds, Kind("", *others, state=state) if others else None)
+    return Cut(by, kinds, Kind("", state, *others) if others else None)

@@ -80,8 +80,8 @@ def _due(now: datetime, imports: dict[int, str]) -> list[Audience]:
     at = KeyTextTransform("at", "size")
     whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)
     is_old = Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat())
-    for project, at in imports.items():
-        is_old |= Q(project=project, counted_at__lt=at)
+    for project, ended in imports.items():
+        is_old |= Q(project=project, counted_at__lt=ended)
     old = whole.filter(is_old)
     found = list(old.order_by(F("counted_at").asc(nulls_first=True), "pk")[:ASKED])
     seen = cache.get_many([_looked(one.pk) for one in found])

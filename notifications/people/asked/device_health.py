@@ -68,7 +68,7 @@ def health(project_id: int | None, now: datetime) -> dict[str, Any]:
         if platform.value in counts
     ]
     columns = zip(*counts.values(), strict=True)
-    sums = (None if None in column else sum(column) for column in columns)
+    sums: list[Any] = [None if None in column else sum(column) for column in columns]
     return {"rows": rows, "total": Health("", *sums) if rows else None}
 
 
