@@ -75,7 +75,15 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
-    **_page("campaigns_run", VIEWER, SENDER, duplicate=EDITOR, rest=EDITOR, make_list=EDITOR),
+    **_page(
+        "campaigns_run",
+        VIEWER,
+        SENDER,
+        duplicate=EDITOR,
+        rest=EDITOR,
+        everybody_else=EDITOR,
+        make_list=EDITOR,
+    ),
     **{verb.page: Door(verb.role, verb.role) for verb in VERBS},  # sender
     "campaigns_overview": LOOK,
     "campaign_who": LOOK,

@@ -103,7 +103,7 @@ class ApiKeyPage(Page):
 
     @display(description=pgettext_lazy("what a key may do", "may"))
     def may(self, obj: ApiKey) -> str:
-        return ", ".join(obj.scopes)
+        return obj.may
 
     @display(description=pgettext_lazy("when", "created"))
     def created(self, obj: ApiKey) -> str:

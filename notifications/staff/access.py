@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import OfProject, Project
@@ -43,6 +44,13 @@ class ApiKey(OfProject):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def may(self) -> str:
+        """What it may do, in words; programs and documents name the scopes by their codes."""
+        if set(self.scopes) == set(Scope.values):
+            return gettext("Everything")
+        return "; ".join(str(Scope(scope).label) for scope in self.scopes)
 
     @classmethod
     def issue(

@@ -233,7 +233,7 @@ def test_the_review_says_who_is_skipped_what_is_read_and_how_long_it_takes(
     make_contact(project)
     campaign = make_campaign(project, rate_per_second=2, ttl_seconds=60)
     text = desk.open("campaign_review", campaign.pk)
-    assert "People 5" in text and "Reachable devices 4" in text and "Android 4" in text
+    assert "People 5" in text and "Active devices 4" in text and "Android 4" in text
     assert "1 device: its person has no “first_name”" in text
     assert "2 s, at 2 a second (the campaign's own rate)" in text
     assert "a worker process died, with up to 4 requests. Nobody is sent more than three" in text
