@@ -38,7 +38,8 @@ def validate_address(address: str) -> None:
         raise ValidationError(gettext("An address must not be empty."))
     if len(address) > MAX_ADDRESS:
         said = gettext("An FCM address has at most %(most)s characters; this one has %(count)s.")
-        raise ValidationError(said % {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"})
+        params = {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"}
+        raise ValidationError(said, params=params)
     if not address.isascii() or not address.isprintable() or " " in address:
         raise ValidationError(gettext("An FCM address holds printable ASCII without spaces only."))
 
@@ -46,9 +47,10 @@ def validate_address(address: str) -> None:
 def validate_version(version: str) -> None:
     if len(version) > MAX_VERSION:
         said = gettext("At most %(most)s characters; there are %(count)s.")
-        raise ValidationError(said % {"most": MAX_VERSION, "count": f"{len(version):,}"})
+        params = {"most": MAX_VERSION, "count": f"{len(version):,}"}
+        raise ValidationError(said, params=params)
     if problem := unstorable(version):
-        raise ValidationError(gettext("It %(problem)s.") % {"problem": problem})
+        raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
 
 class Device(OfProject):

@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.people.importing.reasons import in_words
 from notifications.people.project import OfProject
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
@@ -51,7 +52,7 @@ class Import(OfProject):
     # A yes without a time overrides an earlier no, but only if somebody ticked that.
     resubscribe = models.BooleanField(default=False)
     by = models.CharField(max_length=200, help_text=_("user:NAME or carillon."))
-    language = models.CharField(max_length=10, default="en")  # of the reasons in the refused rows
+    language = models.CharField(max_length=10, default="en")  # of `problem`
     problem = models.CharField(max_length=500, blank=True)  # why it failed
     # What was detected in the file: see sniffing.Sniffed.
     sniffed = models.JSONField(default=dict, blank=True)
@@ -184,7 +185,7 @@ class ImportRefusal(models.Model):
     owner = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="refusals")
     line = models.BigIntegerField()
     column = models.CharField(max_length=200, blank=True)
-    reason = models.CharField(max_length=500)
+    reason = models.CharField(max_length=500)  # as reasons.kept writes it
     cells = ArrayField(models.TextField())
     file = models.CharField(max_length=200, blank=True)  # of an archive
 
@@ -193,6 +194,10 @@ class ImportRefusal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner_id}: line {self.line}"
+
+    @property
+    def said(self) -> str:
+        return in_words(self.reason)
 
 
 class Fenced(Exception):
