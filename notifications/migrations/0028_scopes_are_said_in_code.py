@@ -1,14 +1,11 @@
-"""What a scope may do is said in staff/access.py, and changes there without a migration.
-
-No SQL. 0026 belongs to another branch: whichever is merged last depends on the other.
-"""
+"""What a scope may do is said in staff/access.py, and changes there without a migration. No SQL."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0025_registered_from")]
+    dependencies = [("notifications", "0027_fewer_indexes")]
 
     operations = [
         migrations.AlterField(
