@@ -1,4 +1,4 @@
-"""A person's own app, with an inbox token: their devices and their preferences, and nothing else."""
+"""A person's own app, with an inbox token: their devices, their preferences, nothing else."""
 
 from __future__ import annotations
 

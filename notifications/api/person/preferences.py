@@ -37,8 +37,8 @@ class PersonsCategory(serializers.Serializer[Any]):
     )
 
 
-class PersonsPreferences(serializers.Serializer[Contact]):
-    """What the person wants to hear."""
+class PersonsAnswersGiven(serializers.Serializer[Any]):
+    """What the person says they want to hear. Takes what GET showed, too."""
 
     subscribed = serializers.BooleanField(
         required=False, help_text="False: they want no marketing. Unchanged if left out."
@@ -49,15 +49,20 @@ class PersonsPreferences(serializers.Serializer[Contact]):
         help_text="When they said so; left out or null: now. An answer older than the one that is "
         "stored changes nothing. GET shows null if they never answered.",
     )
-    subscribed_from = serializers.CharField(
-        read_only=True, help_text="api, import, page or app; empty: they never answered."
-    )
     preferences = PreferencesField(
         required=False,
         help_text="By category slug: true, false, or an object with the time they said so. "
         "Categories you leave out keep their value.",
     )
-    categories = PersonsCategory(many=True, read_only=True)
+
+
+class PersonsPreferences(PersonsAnswersGiven):
+    """What the person wants to hear."""
+
+    subscribed_from = serializers.CharField(
+        help_text="api, import, page or app; empty: they never answered."
+    )
+    categories = PersonsCategory(many=True)
 
     def to_representation(self, contact: Contact) -> dict[str, Any]:
         said = contact.preferences
@@ -87,7 +92,7 @@ class PersonsAnswers(PersonsView):
         return self._shown()
 
     @refuses(HTTPStatus.NOT_FOUND)
-    @extend_schema(request=PersonsPreferences, responses=PersonsPreferences, examples=[NO_OFFERS])
+    @extend_schema(request=PersonsAnswersGiven, responses=PersonsPreferences, examples=[NO_OFFERS])
     @patient
     def patch(self, request: Request) -> Response:
         """Change the given answers; what you leave out stays as it is. The newest answer counts."""
