@@ -74,7 +74,7 @@ class MadeDialog(Dialog):
 def made(request: Any, project: Project, text: str) -> HttpResponse:
     form = MadeDialog(request)
     form.project, form.text = project, text
-    return render(request, DRAWN, {"form": form, "dialog": {}})
+    return render(request, DRAWN, {"form": form, "dialog": {"title": _("New inbox secret")}})
 
 
 class EndSecretDialog(_OfProject, FinalDialog):

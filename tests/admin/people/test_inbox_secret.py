@@ -107,7 +107,7 @@ def test_who_manages_no_keys_makes_and_ends_none(project: Project, role: Role) -
 
 def form_of(project: Project, **changed: Any) -> dict[str, Any]:
     return {
-        "name": project.name, "slug": project.slug, "timezone": "UTC",
+        "name": project.name, "slug": project.slug, "timezone": project.timezone,
         "firebase_project_id": project.firebase_project_id, "quota_per_minute": 600_000,
         "ramp_seconds": 0, "leave_out_unseen_days": 270, "image_hosts": "", "allowed_origins": "",
         **changed,
