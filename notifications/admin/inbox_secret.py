@@ -7,8 +7,8 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -20,16 +20,13 @@ from notifications.values.moments import in_zone
 
 
 def standing(project: Project) -> SafeString:
-    """Which is in force since when, and until when the one before it is good."""
+    """Which is in force since when, until when the one before it is good, and what can be done."""
     secret = InboxSecret.in_force(project)
-    if secret is None:
-        hint = _("One is made with the first token that the API makes, or above.")
-        return format_html("{} <span class='c-hint'>{}</span>", _("None yet."), hint)
-    said = _("since %(when)s") % {"when": in_zone(secret.created_at, project.timezone)}
-    if (until := good_until(project)) is not None:
-        older = _("the one before it is good until %(when)s") % {"when": until}
-        said = f"{said}; {older}"
-    return format_html("{}… <span class='c-hint'>{}</span>", secret.name, said)
+    since = in_zone(secret.created_at, project.timezone) if secret else ""
+    context = {
+        "project": project, "secret": secret, "since": since, "until": good_until(project),
+    }  # fmt: skip
+    return render_to_string("admin/notifications/project/inbox_secret.html", context)
 
 
 def good_until(project: Project) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -61,7 +61,7 @@ def test_an_id_that_ends_like_the_address_is_still_somebody(alice: Caller, ours:
 def test_it_lasts_as_long_as_is_asked_within_bounds(alice: Caller, ada: Contact) -> None:
     def lasting(**body: Any) -> float:
         expires_at = alice.post("contacts/ada/inbox-token", body).json()["expires_at"]
-        left = timezone.datetime.fromisoformat(expires_at) - timezone.now()
+        left = datetime.fromisoformat(expires_at) - timezone.now()
         return float(round(left.total_seconds(), -1))
 
     assert lasting() == 86_400

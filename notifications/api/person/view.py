@@ -10,12 +10,15 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
 from notifications.api.ground.problems import Problem
+from notifications.api.ground.rendering import TooLarge
 from notifications.api.ground.view import ApiView
 from notifications.api.person.authentication import InboxTokenAuthentication
 from notifications.keys.inbox_token import Whose
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 
+# Anybody may have an app, and to read JSON costs us much more than to send it.
+MOST_BYTES = 64 * 1024
 NOBODY = "There is no such person in this project; your backend writes them first."
 FOREIGN = (
     "Pages of this origin may not use this project's inbox tokens. An operator can allow it on the "
@@ -37,6 +40,9 @@ class PersonsView(ApiView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self._refuse_foreign_page(request)
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if length.isdecimal() and int(length) > MOST_BYTES:
+            raise TooLarge(f"The body may have at most {MOST_BYTES:,} bytes here.")
 
     def _refuse_foreign_page(self, request: Request) -> None:
         """The browser asked before which pages may, but by then nobody knew the project."""

@@ -18,6 +18,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from notifications.api.ground.rendering import OrjsonParser
+from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, inbox_token
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.contact import Contact
@@ -272,7 +274,7 @@ def test_without_the_key_of_its_secret_no_token_is_taken_and_none_is_made(
 ) -> None:
     settings.CREDENTIALS_KEY = "another one, which opens nothing of it"
     assert status_of(real) == 401
-    with pytest.raises(inbox_token.WrongKey, match="Add that key"):
+    with pytest.raises(WrongKey, match="Add that key"):
         token_of(ours, "ada")
 
 
@@ -284,8 +286,25 @@ def test_the_secret_is_sealed_at_rest_and_bound_to_its_name(ours: Project) -> No
     assert secret.encode() not in bytes(row.sealed) and secret not in repr(row.__dict__)
     other, _ = inbox_secret.first(make_project())
     other.sealed = row.sealed
-    with pytest.raises(inbox_token.WrongKey):
+    with pytest.raises(WrongKey):
         other.open()
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "devices"), ("PATCH", "preferences")])
+def test_a_large_body_is_refused_before_it_is_read(
+    real: str, method: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+
+    def parse(*given: object, **_: object) -> object:
+        read.append(given)
+        return {}
+
+    monkeypatch.setattr(OrjsonParser, "parse", parse)
+    refused = OwnApp(real)(method, path, {"app_version": "x" * 70_000})
+    assert refused.status_code == 413
+    assert "65,536 bytes" in refused.json()["detail"]
+    assert read == []
 
 
 # --- How often ----------------------------------------------------------------------------------
