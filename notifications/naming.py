@@ -20,6 +20,7 @@ FIELDS = {
     "action": pgettext_lazy("field", "action"),
     "actor": pgettext_lazy("field", "actor"),
     "address": pgettext_lazy("field", "address"),
+    "allowed origins": pgettext_lazy("field", "allowed origins"),
     "app version": pgettext_lazy("field", "app version"),
     "at": pgettext_lazy("field", "at"),
     "attributes": pgettext_lazy("field", "attributes"),

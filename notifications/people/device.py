@@ -171,11 +171,14 @@ def retire(
         )
 
 
-def unregister(project: Project, address: str, *, now: datetime) -> bool:
-    """The app takes its address back, of whichever kind it is. Whether somebody had it."""
+def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:
+    """The app takes its address back, of whichever kind it is. Whether somebody had it; whether
+    this person had, if one is named."""
     if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
         return False
     known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
+    if of is not None:
+        known = known.filter(contact=of)
     with transaction.atomic():
         found = hold(known)
         remove(found, now=now)

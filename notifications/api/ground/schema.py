@@ -123,7 +123,8 @@ class Schema(AutoSchema):
         if self.view.tagged and self.method == "GET":
             bodies["304"] = self._told(304, None, "It is what If-None-Match names.")
         for status in sorted(self._refusals()):
-            bodies[str(status.value)] = self._told(status, ProblemSerializer, REFUSALS[status])
+            words = self.view.refusals.get(status, REFUSALS[status])
+            bodies[str(status.value)] = self._told(status, ProblemSerializer, words)
         return bodies
 
     def _told(self, status: int, body: Any, words: str) -> Any:
