@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0025_registered_from")]
+    dependencies = [("notifications", "0028_scopes_are_said_in_code")]
 
     operations = [
         migrations.AddField(
