@@ -17,7 +17,7 @@ import uvloop
 from django.conf import settings
 
 from notifications.fcm.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Gateway, Message, Outcome, Permit
+from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey, MachineKey, Minter
 from notifications.keys.tokens import AccessTokens
@@ -97,8 +97,6 @@ async def _connect(project: Project, minter: Minter) -> FcmGateway:
     )
 
 
-def dispatch(
-    gateway: Gateway, messages: Sequence[Message], permit: Permit
-) -> Future[list[Outcome]]:
+def dispatch(gateway: Gateway, messages: Sequence[Push], permit: Permit) -> Future[list[Outcome]]:
     """Start sending; the caller's thread goes on and asks the future."""
     return in_loop(gateway.send(messages, permit))

@@ -1,6 +1,6 @@
-"""The only seam to the outside: Messages go in, one Outcome per Message comes back.
+"""The only seam to the outside: Pushes go in, one Outcome per Push comes back.
 
-A Message carries an opaque reference; its Outcome carries the same one. What the world answered is
+A Push carries an opaque reference; its Outcome carries the same one. What the world answered is
 returned; only our own mistakes (a key that cannot work) are raised.
 """
 
@@ -36,7 +36,7 @@ class Arrived(StrEnum):
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make
-class Message:
+class Push:
     """One rendered push to one address."""
 
     reference: str
@@ -58,7 +58,7 @@ class Message:
 
 @dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make
 class Outcome:
-    """What became of one Message."""
+    """What became of one Push."""
 
     reference: str
     verdict: Verdict
@@ -104,6 +104,6 @@ class Permit:
 
 
 class Gateway(Protocol):
-    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
-        """An Outcome for every Message, in any order. Messages not started are UNSENT."""
+    async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
+        """An Outcome for every Push, in any order. Messages not started are UNSENT."""
         ...

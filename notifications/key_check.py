@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy
 from notifications import dispatch
 from notifications.fcm import payload
 from notifications.fcm.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Message, Permit
+from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import Minter, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
@@ -27,7 +27,7 @@ from notifications.people.project import Project
 SECONDS = 45.0
 # FCM takes no address of this form, and its stand-in knows it for one that it does not take.
 ADDRESS = "malformed-address:made-up-to-check-a-key"
-MESSAGE = Message(
+MESSAGE = Push(
     reference="probe", kind="token", address=ADDRESS, platform="android", title="Does it ring?"
 )
 # Said by FCM itself, which nobody reaches without a key it accepts.

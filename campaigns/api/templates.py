@@ -24,7 +24,7 @@ from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
 from notifications.api.named import contact_named
 from notifications.fcm import payload
-from notifications.gateway import Message
+from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.staff.access import Scope
 
@@ -168,7 +168,7 @@ class TemplatePreview(ApiView):
         message = _rendered(template, _reader(contact))
         return Response({"message": payload.as_fcm(self._for_this_key(message))})
 
-    def _for_this_key(self, message: Message) -> Message:
+    def _for_this_key(self, message: Push) -> Push:
         """A key that may not read people gets only the end of the address, enough to tell two
         apart."""
         if Scope.CONTACTS in self.key.scopes:
@@ -192,7 +192,7 @@ def _reader(contact: Contact) -> Reader:
     )
 
 
-def _rendered(template: Template, reader: Reader) -> Message:
+def _rendered(template: Template, reader: Reader) -> Push:
     try:
         return render(template.frozen(), reader, collapse_id="carillon-preview", ttl_seconds=A_DAY)
     except Unrenderable as error:

@@ -12,7 +12,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.sending.judging import Final, Judged, unsent
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
-from notifications.gateway import Message, Outcome, Verdict
+from notifications.gateway import Outcome, Push, Verdict
 from notifications.pace.heard import Heard
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
@@ -27,7 +27,7 @@ class InFlight:
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
 
-    def still_wanted(self, messages: list[Message], opened: Opened) -> list[Message]:
+    def still_wanted(self, messages: list[Push], opened: Opened) -> list[Push]:
         """The messages to people whom the window names; the others left meanwhile, or said no."""
         ours = []
         for message in messages:

@@ -30,7 +30,7 @@ from campaigns.sending.left import Left
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Renderer, Unrenderable
 from notifications.dispatch import dispatch
-from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
@@ -185,7 +185,7 @@ class Sending:
                 flight.outcomes = dispatch(self.gateway, messages, self.permit)
         self.in_flight.append(flight)
 
-    def _messages(self, people: list[Left], flight: InFlight, ttl: int) -> list[Message]:
+    def _messages(self, people: list[Left], flight: InFlight, ttl: int) -> list[Push]:
         messages = []
         for left in people:
             try:

@@ -16,7 +16,7 @@ from campaigns.texts.recent import Recent
 from notifications.fcm import options, payload, validation
 from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
-from notifications.gateway import Message
+from notifications.gateway import Push
 
 
 def problems_of(content: Content) -> dict[str, list[str]]:
@@ -43,7 +43,7 @@ def _problems_in(content: Content, language: str) -> list[FieldProblem]:
 def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
     written = on_platform(content, language, platform)
     shared = without_variables({name: written[name] for name in ("image", "link", "options")})
-    message = Message(
+    message = Push(
         reference="0:0",
         kind="token",
         address="somebody",

@@ -21,7 +21,7 @@ from campaigns.texts.content import Content, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
-from notifications.gateway import Message
+from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -38,7 +38,7 @@ class Card:
     person: Contact | None
     locale: str
     platform: str
-    message: Message | None = None
+    message: Push | None = None
     refusal: str = ""
     detail: str = ""
     fate: str = "skipped"

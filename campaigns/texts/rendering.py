@@ -1,4 +1,4 @@
-"""From a run's frozen content and a person to the Message, or why this person gets none."""
+"""From a run's frozen content and a person to the Push, or why this person gets none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaigns.texts.content import Content, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
-from notifications.gateway import Message
+from notifications.gateway import Push
 
 WHOLE = "message"
 
@@ -71,7 +71,7 @@ def render(
     collapse_id: str,
     ttl_seconds: int,
     analytics_label: str = "",
-) -> Message:
+) -> Push:
     """For one person. For many, keep a Renderer: it works out once what is the same for all."""
     renderer = Renderer(content, collapse_id=collapse_id, analytics_label=analytics_label)
     return renderer.render(reader, ttl_seconds=ttl_seconds)
@@ -88,10 +88,10 @@ class Renderer:
         }
         self._sheets: dict[tuple[str, str], Sheet] = {}
 
-    def render(self, reader: Reader, *, ttl_seconds: int) -> Message:
+    def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
         """The message FCM will take, or Unrenderable with the field at fault."""
         sheet = self._sheet(reader.locale, reader.platform)
-        message = Message(
+        message = Push(
             reference=reader.reference,
             kind=reader.kind,
             address=reader.address,
@@ -147,7 +147,7 @@ class Sheet:
             own["options"] = self._options(own["options"])
         return {**self._shared, **own}
 
-    def check(self, message: Message) -> None:
+    def check(self, message: Push) -> None:
         """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
         if self._says_something and not (message.title.strip() or message.body.strip()):
             empty = gettext("title and body are empty for this person")

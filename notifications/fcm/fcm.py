@@ -22,7 +22,7 @@ from yarl import URL
 
 from notifications.fcm import payload, verdicts
 from notifications.fcm.rules import MAX_TTL
-from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.keys.minting import TokenUnavailable
 from notifications.keys.tokens import AccessTokens
 
@@ -53,7 +53,7 @@ class Sockets(aiohttp.TCPConnector):
 class Batch:
     """The messages of one call: what is still to be sent, and the answers so far."""
 
-    def __init__(self, messages: Sequence[Message], permit: Permit) -> None:
+    def __init__(self, messages: Sequence[Push], permit: Permit) -> None:
         self.permit = permit
         self._unsent = iter(messages)
         self._missing = len(messages)
@@ -62,7 +62,7 @@ class Batch:
         if not messages:
             self._all.set_result(None)
 
-    def next(self) -> Message | None:
+    def next(self) -> Push | None:
         return next(self._unsent, None)
 
     def answer(self, outcome: Outcome) -> None:
@@ -112,7 +112,7 @@ class FcmGateway:
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
-    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
+    async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
         await self._ready()
         batch = Batch(messages, permit)
         self._batches.append(batch)
@@ -155,7 +155,7 @@ class FcmGateway:
         # Here, not once the task is done: a `send` that runs before that would count on this lane.
         self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
-    async def _attempt(self, message: Message, permit: Permit, *, first: bool = True) -> Outcome:
+    async def _attempt(self, message: Push, permit: Permit, *, first: bool = True) -> Outcome:
         try:
             token = await self._tokens.current()
             # Asked late: a token may take its time.
@@ -220,7 +220,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 
-def _accepted(message: Message, body: bytes) -> Outcome:
+def _accepted(message: Push, body: bytes) -> Outcome:
     try:
         name = str(orjson.loads(body)["name"])
     except (ValueError, KeyError, TypeError):
@@ -229,7 +229,7 @@ def _accepted(message: Message, body: bytes) -> Outcome:
 
 
 def _outcome(
-    message: Message,
+    message: Push,
     ruling: verdicts.Ruling,
     *,
     message_id: str = "",

@@ -1,4 +1,4 @@
-"""From a Message to the JSON FCM wants: raw UTF-8, one deadline for three platforms.
+"""From a Push to the JSON FCM wants: raw UTF-8, one deadline for three platforms.
 
 Built once for a message, when it is checked; what changes from attempt to attempt is put in last.
 """
@@ -14,19 +14,19 @@ import orjson
 from notifications.fcm.options import PLATFORMS as OPTIONS
 from notifications.fcm.options import REFERENCE_KEY
 from notifications.fcm.rules import MAX_TTL
-from notifications.gateway import Message
+from notifications.gateway import Push
 
 LINK_KEY = "link"
 
 Json = dict[str, Any]
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Push) -> bytes:
     # Not ensure_ascii: an escaped emoji takes three times its bytes.
     return orjson.dumps({"message": as_fcm(message)})
 
 
-def as_fcm(message: Message) -> Json:
+def as_fcm(message: Push) -> Json:
     """The message for this attempt: what is left of its deadline is counted from now.
 
     Android and browsers are told what is left, and Apple the moment when it ends.
@@ -38,7 +38,7 @@ def as_fcm(message: Message) -> Json:
     return message.fcm
 
 
-def _built(message: Message) -> Json:
+def _built(message: Push) -> Json:
     shown = {} if message.options.get("data_only") else _texts(message)
     fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
     if shown:
@@ -48,15 +48,15 @@ def _built(message: Message) -> Json:
     return fcm | BLOCKS[message.platform](message, shown)
 
 
-def _seconds_left(message: Message) -> int:
+def _seconds_left(message: Push) -> int:
     return min(max(message.ttl_seconds, 0), MAX_TTL)
 
 
-def _texts(message: Message) -> dict[str, str]:
+def _texts(message: Push) -> dict[str, str]:
     return _present(title=message.title, body=message.body, image=message.image)
 
 
-def _data(message: Message, own: Mapping[str, str]) -> dict[str, str]:
+def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
     """Whatever a set of data says, it names this very push and its link."""
     # Under plain keys: an app that shows it itself finds title and body without knowing of us.
     texts = _texts(message) if message.options.get("data_only") else {}
@@ -68,7 +68,7 @@ def _data(message: Message, own: Mapping[str, str]) -> dict[str, str]:
 # A platform's own data replaces the common data (on iOS it joins it), so it is tracked as well.
 
 
-def _android(message: Message, shown: Json) -> Json:
+def _android(message: Push, shown: Json) -> Json:
     android: Json = {"priority": "HIGH", "ttl": f"{_seconds_left(message)}s"}
     if shown and message.collapse_id:
         # Notifications ignore collapse_key; the tag is what makes a second copy replace the first.
@@ -79,7 +79,7 @@ def _android(message: Message, shown: Json) -> Json:
     return {"android": android}
 
 
-def _ios(message: Message, shown: Json) -> Json:
+def _ios(message: Push, shown: Json) -> Json:
     headers = _present(**{"apns-collapse-id": message.collapse_id})
     # Apple refuses 10 for what shows nothing.
     headers |= {"apns-priority": "10" if shown else "5"}
@@ -95,7 +95,7 @@ def _ios(message: Message, shown: Json) -> Json:
     return {"apns": apns}
 
 
-def _web(message: Message, shown: Json) -> Json:
+def _web(message: Push, shown: Json) -> Json:
     web: Json = {"headers": {"TTL": str(_seconds_left(message)), "Urgency": "high"}}
     if shown and message.collapse_id:
         web["notification"] = {"tag": message.collapse_id}
@@ -110,7 +110,7 @@ def _web(message: Message, shown: Json) -> Json:
 BLOCKS = {"android": _android, "ios": _ios, "web": _web}
 
 
-def _place(block: Json, message: Message, but: tuple[str, ...] = ()) -> None:
+def _place(block: Json, message: Push, but: tuple[str, ...] = ()) -> None:
     """Each option where FCM wants it; an empty text says that our own value is not wanted."""
     options = OPTIONS[message.platform]
     for name, value in message.options.items():

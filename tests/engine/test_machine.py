@@ -39,7 +39,7 @@ from notifications.fcm.verdicts import (
     Ruling,
     classify,
 )
-from notifications.gateway import Arrived, Message, Outcome, Permit, Verdict
+from notifications.gateway import Arrived, Outcome, Permit, Push, Verdict
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.by_hand import let_leases_lapse
 from tests.given.forgetting import flush_gate
@@ -68,10 +68,10 @@ class Witness:
         self.may_have_arrived: Counter[str] = Counter()
         self.dice = random.Random(0)
 
-    async def send(self, messages: Sequence[Message], permit: Permit) -> list[Outcome]:
+    async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
         return [self._answer(message, permit) for message in messages]
 
-    def _answer(self, message: Message, permit: Permit) -> Outcome:
+    def _answer(self, message: Push, permit: Permit) -> Outcome:
         ruling = self.dice.choice([*RULINGS, *[ACCEPTED] * 4, *[UNAVAILABLE] * self.storms])
         ruling = ruling if permit.valid else NOT_STARTED
         reached = ruling.arrived is Arrived.YES

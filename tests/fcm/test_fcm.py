@@ -1,4 +1,4 @@
-"""The gateway over real TLS: an Outcome for every Message, whatever happens to its neighbours."""
+"""The gateway over real TLS: an Outcome for every Push, whatever happens to its neighbours."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import pytest
 
 from notifications.fcm import fcm as gateway_module
 from notifications.fcm.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Message, Outcome, Permit, Verdict
+from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
 from tests.servers.fcm import Fcm
 
 
-def message(number: int, **values: str) -> Message:
+def message(number: int, **values: str) -> Push:
     address = values.pop("address", f"live{number}:APA91b")
     defaults = {"kind": "token", "platform": "android", "title": "x"}
-    return Message(reference=f"81:{number}", address=address, **{**defaults, **values})  # type: ignore[arg-type]
+    return Push(reference=f"81:{number}", address=address, **{**defaults, **values})  # type: ignore[arg-type]
 
 
 def send(
-    fcm: Fcm, messages: list[Message], *, tokens: AccessTokens | None = None, seconds: float = 60
+    fcm: Fcm, messages: list[Push], *, tokens: AccessTokens | None = None, seconds: float = 60
 ) -> list[Outcome]:
     async def connected() -> list[Outcome]:
         gateway = FcmGateway(

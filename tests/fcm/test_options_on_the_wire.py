@@ -8,16 +8,16 @@ import pytest
 
 from notifications.dispatch import dispatch, gateway_of
 from notifications.fcm import options, payload, validation
-from notifications.gateway import Message, Outcome, Permit, Verdict
+from notifications.gateway import Outcome, Permit, Push, Verdict
 from notifications.people.project import Project
 from tests.given.every_option import EVERYTHING
 
 pytestmark = pytest.mark.django_db
 
 
-def message(number: int, platform: str, **values: Any) -> Message:
+def message(number: int, platform: str, **values: Any) -> Push:
     texts = {"title": "안녕 🎉", "body": "There", "collapse_id": "carillon-81"}
-    return Message(
+    return Push(
         reference=f"81:{number}",
         kind="token",
         address=f"live{number}:APA91b",
@@ -26,7 +26,7 @@ def message(number: int, platform: str, **values: Any) -> Message:
     )
 
 
-def sent(project: Project, messages: list[Message]) -> list[Outcome]:
+def sent(project: Project, messages: list[Push]) -> list[Outcome]:
     outcomes = dispatch(gateway_of(project), messages, Permit(60)).result(30)
     return sorted(outcomes, key=lambda outcome: outcome.reference)
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from notifications.fcm import options, payload, validation
-from notifications.gateway import Message
+from notifications.gateway import Push
 from tests.given.every_option import ANDROID, EVERYTHING, IOS, WEB
 
 
-def message(platform: str = "android", **values: Any) -> Message:
+def message(platform: str = "android", **values: Any) -> Push:
     given = options.read(platform, values.pop("options", {}))
     defaults: dict[str, Any] = {"title": "Hi", "body": "There", "collapse_id": "carillon-81"}
-    return Message(
+    return Push(
         reference="81:7",
         kind="token",
         address="live1:APA91b",

@@ -15,7 +15,7 @@ import pytest
 from django.conf import LazySettings
 
 from notifications import dispatch, key_check
-from notifications.gateway import Message, Permit, Verdict
+from notifications.gateway import Permit, Push, Verdict
 from notifications.key_check import in_plain_words
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
@@ -160,9 +160,7 @@ def test_a_project_sends_with_the_machines_credentials(db: None, fcm: Fcm, machi
     project = make_project(uses_default_credentials=True)
     assert key_check.check_key(project).ok
 
-    message = Message(
-        reference="1:1", kind="token", address="live1:APA91b", platform="web", title="x"
-    )
+    message = Push(reference="1:1", kind="token", address="live1:APA91b", platform="web", title="x")
     try:
         gateway = dispatch.gateway_of(project)
         [outcome] = dispatch.dispatch(gateway, [message], Permit(60)).result(timeout=20)

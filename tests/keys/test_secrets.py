@@ -22,7 +22,7 @@ from django.urls import reverse
 from time_machine import travel
 
 from notifications import dispatch, key_check
-from notifications.gateway import BadCredentials, Message, Outcome, Permit
+from notifications.gateway import BadCredentials, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.keys.tokens import AccessTokens
@@ -59,7 +59,7 @@ def secrets(project: Project, fcm: Fcm) -> Secrets:
 
 def send(project: Project) -> list[Outcome]:
     messages = [
-        Message(reference=f"1:{n}", kind="token", address=each, platform="android", title="x")
+        Push(reference=f"1:{n}", kind="token", address=each, platform="android", title="x")
         for n, each in enumerate(ADDRESSES)
     ]
     gateway = dispatch.gateway_of(project)

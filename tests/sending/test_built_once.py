@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.sending import sending
 from notifications.fcm import payload
-from notifications.gateway import Message
+from notifications.gateway import Push
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.servers.fcm import Fcm
@@ -20,7 +20,7 @@ def test_what_was_checked_is_what_is_sent_and_is_built_once(
     built: list[str] = []
     android = payload.BLOCKS["android"]
 
-    def counted(message: Message, shown: payload.Json) -> payload.Json:
+    def counted(message: Push, shown: payload.Json) -> payload.Json:
         built.append(message.reference)
         return android(message, shown)
 

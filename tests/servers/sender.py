@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from notifications.fcm.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Message, Permit
+from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
@@ -70,7 +70,7 @@ async def token(tokens: AccessTokens, gateway: FcmGateway, _: str) -> str:
 
 async def send(tokens: AccessTokens, gateway: FcmGateway, count: str) -> dict[str, int]:
     messages = [
-        Message(
+        Push(
             reference=f"1:{number}",
             kind="token",
             address=f"live{number}:APA91b",

@@ -15,7 +15,7 @@ from campaigns.texts import liquid
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable, render
 from campaigns.texts.template import Template
 from notifications.fcm import payload, sizes, validation
-from notifications.gateway import Message
+from notifications.gateway import Push
 
 
 def content(**values: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def reader(locale: str = "en", platform: str = "android", **attributes: Any) -> 
     )
 
 
-def rendered(frozen: dict[str, Any], to: Reader) -> Message:
+def rendered(frozen: dict[str, Any], to: Reader) -> Push:
     return render(frozen, to, collapse_id="carillon-81", ttl_seconds=3_600)
 
 
