@@ -268,7 +268,7 @@ class FromRuns:
         twin = run.campaign.duplicate_for(others, named=_("%(name)s (everybody else)"))
         about = {"copied_from": run.campaign_id, "everybody_else_of_run": run.pk}
         self.record(request, "created", twin, **about)
-        return _made(request, twin, str(others))
+        return _made(request, twin, f"“{others}”")
 
     @action(
         description=MAKE_LIST,

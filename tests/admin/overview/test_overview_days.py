@@ -112,8 +112,8 @@ def test_device_health_counts_who_can_be_reached_who_came_and_who_went(
     gone = make_device(contact, platform="android", registered_at=now - year)
     Device.objects.filter(pk=gone.pk).update(retired_at=now, retired_reason="unregistered")
     text = desk.open("overview_health")
-    assert "Android 0 0 0 0 % 0 1" in text
-    assert "iOS 2 2 1 50 % 1 0" in text and "All 2 2 1 50 % 1 1" in text
+    assert "Android 0 of 0 0 0 % 0 1" in text
+    assert "iOS 2 of 2 1 50 % 1 0" in text and "All 2 of 2 1 50 % 1 1" in text
 
 
 def test_device_health_tells_active_devices_from_those_marketing_reaches(
@@ -127,7 +127,7 @@ def test_device_health_tells_active_devices_from_those_marketing_reaches(
     Suppression.objects.create(project=other, external_id="dan", at=timezone.now())
 
     text = desk.open("overview_health")
-    assert "Active Can be reached" in text and "Android 4 2" in text and "All 4 2" in text
+    assert "Can be reached" in text and "Android 2 of 4" in text and "All 2 of 4" in text
 
     def within(*, seconds: float) -> Any:
         raise TooSlow
@@ -135,7 +135,7 @@ def test_device_health_tells_active_devices_from_those_marketing_reaches(
     cache.clear()
     monkeypatch.setattr(device_health, "within", within)
     text = desk.open("overview_health")
-    assert "Android 4" in text and "Can be reached" not in text
+    assert "Active devices" in text and "Android 4 4" in text and "reached" not in text
 
 
 def test_without_a_device_health_says_so(desk: Desk, project: Project) -> None:
