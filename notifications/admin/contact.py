@@ -96,8 +96,9 @@ class ContactPage(Page):
         held = Suppression.objects.filter(
             project=OuterRef("project"), external_id=OuterRef("external_id")
         )
-        people = super().get_queryset(request).prefetch_related("devices")
-        return people.annotate(suppressed=Exists(held))
+        people: QuerySet[Contact] = super().get_queryset(request).prefetch_related("devices")
+        listed: QuerySet[Contact] = people.annotate(suppressed=Exists(held))
+        return listed
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

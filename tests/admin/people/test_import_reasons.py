@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -31,7 +32,7 @@ EVERY_KIND = (
 
 
 def downloaded(desk: Desk, one: Import) -> str:
-    reply = desk.client.get(reverse("admin:import_refused", args=[one.pk]))
+    reply: Any = desk.client.get(reverse("admin:import_refused", args=[one.pk]))
     return b"".join(reply.streaming_content).decode()
 
 
@@ -69,7 +70,7 @@ def strange(project: Project) -> Iterator[Import]:
     types = {
         "age": "number", "when": "time", "yes": "boolean", "many": "list", "city": "text",
     }  # fmt: skip
-    told = {
+    told: dict[str, Any] = {
         name: {"meaning": "attribute", "name": name, "type": kind} for name, kind in types.items()
     }
     one = check(mapped(upload(project, EVERY_KIND), **told))

@@ -1,4 +1,4 @@
-"""`python -m bench.growth.exporting RUN`: the recipients of a run as a file, read to its end.
+"""`python -m bench.exporting RUN`: the recipients of a run as a file, read to its end.
 
 Inside a stack's environment; prints its numbers as JSON. What a process needs before it begins is
 told apart from what the file takes.
