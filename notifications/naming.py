@@ -22,6 +22,7 @@ FIELDS = {
     "address": pgettext_lazy("field", "address"),
     "app version": pgettext_lazy("field", "app version"),
     "at": pgettext_lazy("field", "at"),
+    "ahead": pgettext_lazy("field", "ahead"),
     "attributes": pgettext_lazy("field", "attributes"),
     "by": pgettext_lazy("field", "by"),
     "category": pgettext_lazy("field", "category"),
