@@ -23,6 +23,7 @@ FIELDS = {
     "allowed origins": pgettext_lazy("field", "allowed origins"),
     "app version": pgettext_lazy("field", "app version"),
     "at": pgettext_lazy("field", "at"),
+    "ahead": pgettext_lazy("field", "ahead"),
     "attributes": pgettext_lazy("field", "attributes"),
     "by": pgettext_lazy("field", "by"),
     "category": pgettext_lazy("field", "category"),

@@ -104,7 +104,7 @@ def _validate_text(text: str) -> None:
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
-    # Its indexes of its own begin with it.
+    # The other indexes begin with it.
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     external_id = models.CharField(
         max_length=LONGEST_ID, help_text=_("The app's own id of this person.")

@@ -71,8 +71,10 @@ class Device(OfProject):
         IMPORT = "import", _("Import")
         PAGE = "page", pgettext_lazy("who told us", "by hand")
 
-    # Its indexes of its own begin with it.
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    # Its person's, which PostgreSQL sees to there. The other indexes begin with it.
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
     address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])

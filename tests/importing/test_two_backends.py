@@ -151,7 +151,8 @@ def test_a_part_that_was_done_before_the_one_in_front_of_it_is_not_done_again(
     shop: Project, watch: Watch
 ) -> None:
     """The front one fails when the other is committed."""
-    one, before = started(shop), []
+    one = started(shop)
+    before: list[str] = []
 
     def front_fails(part: Part) -> None:
         if part._in_two and not before and part._params["low"] == fresh(one).done_up_to:
