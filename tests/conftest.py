@@ -156,8 +156,9 @@ def only_who_asks_for_workers_rings_them(
     if not WITH_WORKERS & set(request.fixturenames):
         settings.BROKER_URL = unheard()
     if app.conf.broker_url != settings.BROKER_URL:
-        app.conf.broker_url = settings.BROKER_URL
-        app._pool = app.amqp._producer_pool = None  # they keep the address they were made for
+        app.conf["broker_url"] = settings.BROKER_URL
+        for pools, kept in ((app, "_pool"), (app.amqp, "_producer_pool")):
+            setattr(pools, kept, None)  # made for the address before
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("notifications", "0027_fewer_indexes"),
+        ("notifications", "0029_inbox_secrets"),
     ]
 
     operations = [
