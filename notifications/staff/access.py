@@ -70,7 +70,7 @@ class ApiKey(OfProject):
         """What it may do, in words; programs and documents name the scopes by their codes."""
         if set(self.scopes) == set(Scope.values):
             return gettext("Everything")
-        return "; ".join(str(Scope(scope).label) for scope in self.scopes)
+        return " ".join(str(Scope(scope).label) for scope in self.scopes)
 
     @classmethod
     def issue(

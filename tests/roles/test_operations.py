@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.access import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
@@ -53,7 +53,7 @@ def test_what_a_key_may_do_stands_there_in_the_readers_words(
     ApiKey.issue(project, "shop backend", ["contacts", "launch"])
     ApiKey.issue(project, "all of it")
     said = operator.open("operations").partition("API keys that work")[2]
-    assert "Write and read people and devices; Launch, pause, resume and cancel" in said
+    assert f"{Scope.CONTACTS.label} {Scope.LAUNCH.label}" in said
     assert "Everything" in said
     operator.client.cookies["django_language"] = "ko"
     in_korean = operator.client.get(reverse("admin:operations")).content.decode()
