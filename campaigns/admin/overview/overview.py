@@ -89,7 +89,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": _needs_a_person(runs, now),
-        "recent": [_recent(run) for run in recent.order_by("-pk")[:RUNS_SHOWN]],
+        "recent": [(run, _asked(run)) for run in recent.order_by("-pk")[:RUNS_SHOWN]],
         "any_runs": of_project.exists(),
         "silence": _silence(now),
         "days": days_of(of_project, now, zone),
@@ -163,9 +163,8 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def _recent(run: Run) -> Run:
-    run.asked = asked(run.state, run.planned or 0, run.skipped)  # type: ignore[attr-defined]
-    return run
+def _asked(run: Run) -> int:
+    return asked(run.state, run.planned or 0, run.skipped)
 
 
 def _scheduled(run: Run, now: datetime) -> dict[str, Any]:
