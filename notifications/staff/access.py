@@ -34,7 +34,7 @@ class Scope(models.TextChoices):
     RUNS = (
         "runs",
         _(
-            "Messages: reads and writes what is to be sent, reads runs and deliveries with who got "
+            "Runs: reads and writes what is to be sent, reads runs and deliveries with who got "
             "which message. It sends nothing."
         ),
     )
