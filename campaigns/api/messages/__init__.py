@@ -1,0 +1,1 @@
+"""Messages to single people: what a program may ask, and the doors where it asks."""
