@@ -58,7 +58,6 @@ class Run(OfProject):
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=8, choices=Kind, default="campaign", db_default="campaign")
     # Whoever reads runs of campaigns need not ask whether there is one.
-    campaign_id: int
     campaign: models.ForeignKey[Any, Any] = models.ForeignKey(
         "campaigns.Campaign", null=True, on_delete=models.PROTECT, related_name="runs"
     )
