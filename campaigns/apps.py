@@ -13,7 +13,10 @@ class CampaignsConfig(AppConfig):
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.results import sent  # noqa: F401  # so does this
         from campaigns.runs.policy import SETTINGS
+        from campaigns.runs.run import messages_leave
+        from notifications import imports
         from notifications.naming import name_columns, name_rows
 
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
+        imports.URGENT.append(messages_leave)

@@ -1,8 +1,9 @@
 """Every door of the product and who may open it: the one place for pages and API alike.
 
 A page's door is its URL name, with the least role for looking and for changing. An endpoint's is
-its route, with the scope a key needs for each method. What stands in neither table is closed: to
-all but owners on the pages, to everybody in the API. `tests/roles` tries every door with every
+its route, with the scope a key needs for each method; those in `OF_A_PERSON` open for a person's
+own app, and for no key. What stands in no table is closed: to all but owners on the pages, to
+everybody in the API. `tests/roles` tries every door with every
 role, and fails when a new one is missing here.
 """
 
@@ -75,7 +76,15 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
-    **_page("campaigns_run", VIEWER, SENDER, duplicate=EDITOR, rest=EDITOR, make_list=EDITOR),
+    **_page(
+        "campaigns_run",
+        VIEWER,
+        SENDER,
+        duplicate=EDITOR,
+        rest=EDITOR,
+        everybody_else=EDITOR,
+        make_list=EDITOR,
+    ),
     **{verb.page: Door(verb.role, verb.role) for verb in VERBS},  # sender
     "campaigns_overview": LOOK,
     "campaign_who": LOOK,
@@ -134,6 +143,8 @@ PAGES: dict[str, Door] = {
         set_credentials=OPERATOR,
         check_key=OPERATOR,
         use_machine=OPERATOR,
+        new_inbox_secret=OPERATOR,
+        end_inbox_secret=OPERATOR,
     ),
     "project_unseen": Door(OPERATOR, OPERATOR),
     **_page("notifications_apikey", OPERATOR, OPERATOR, revoke=OPERATOR),
@@ -148,6 +159,10 @@ _ONE = ("GET", "PUT", "PATCH", "DELETE")
 ENDPOINTS: dict[str, dict[str, Scope]] = {
     "contacts": {"GET": Scope.CONTACTS},
     "contacts/bulk": _PEOPLE,
+    "contacts/<anything:external_id>/inbox-token": {
+        "POST": Scope.CONTACTS,
+        **dict.fromkeys(_ONE, Scope.CONTACTS),  # of somebody whose id ends so
+    },
     "contacts/<anything:external_id>": dict.fromkeys(_ONE, Scope.CONTACTS),
     "categories": dict.fromkeys(("GET", "POST"), Scope.CONTACTS),
     "categories/<int:pk>": dict.fromkeys(_ONE, Scope.CONTACTS),
@@ -184,6 +199,12 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch
 }
+# For a person's own app: with their inbox token, and with no API key.
+OF_A_PERSON: dict[str, set[str]] = {
+    "me/devices": {"POST"},
+    "me/devices/<path:address>": {"DELETE"},
+    "me/preferences": {"GET", "HEAD", "PATCH"},
+}
 API = "api/v1/"
 
 
@@ -195,3 +216,7 @@ def scope_of(route: str, method: str) -> Scope | None:
     """None: no key opens it."""
     methods = ENDPOINTS.get(route.removeprefix(API), {})
     return methods.get("GET" if method == "HEAD" else method)
+
+
+def is_a_persons(route: str, method: str) -> bool:
+    return method in OF_A_PERSON.get(route.removeprefix(API), set())

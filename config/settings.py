@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "config.health.probes.Probes",
     "notifications.requests.origin.Origin",
     "config.middleware.rate_limits.Programs",
+    "config.middleware.cross_origin.CrossOrigin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.middleware.language.Language",
     "config.middleware.typed.Typed",
@@ -218,6 +219,7 @@ if SERVED:
 # Requests a second that pass, all web processes together; 0: as many as come.
 API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 500)
 API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
+API_RATE_PER_PERSON = env_int("API_RATE_PER_PERSON", 5)  # with inbox tokens
 PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
@@ -225,6 +227,7 @@ REST_FRAMEWORK = {
         "notifications.api.ground.authentication.ApiKeyAuthentication"
     ],
     "DEFAULT_PERMISSION_CLASSES": ["config.entry.ApiDoor"],
+    "DEFAULT_THROTTLE_CLASSES": ["config.middleware.rate_limits.OnePerson"],
     "DEFAULT_RENDERER_CLASSES": ["notifications.api.ground.rendering.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["notifications.api.ground.rendering.OrjsonParser"],
     "DEFAULT_SCHEMA_CLASS": "notifications.api.ground.schema.Schema",

@@ -17,12 +17,14 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from notifications.people.importing import columns, sniffing, source, staging, upload, working
 from notifications.people.importing.columns import Column
+from notifications.people.importing.merging import lanes
 from notifications.people.importing.model import UNFINISHED, Import
 from notifications.people.project import Project
 from notifications.postgres import clock
 from notifications.staff import audit
 
 add_part, parts_there = upload.add_part, upload.parts_there
+URGENT = lanes.URGENT
 
 
 def begin(project: Project, *, name: str, size: int, by: str) -> Import:
@@ -88,7 +90,7 @@ def check(one: Import, *, by: str) -> None:
     """The dry run: nothing of people is changed. `foreseen` has the counts when it is checked."""
     _validate(one)
     with transaction.atomic():
-        one.move(("ready",), state=Import.State.CHECKING, foreseen={}, handled=0, done_up_to="")
+        one.move(("ready",), state=Import.State.CHECKING, foreseen={}, **working.UNHANDLED)
         _record(one, by, gettext_noop("checked"))
 
 
@@ -96,7 +98,7 @@ def start(one: Import, *, by: str, now: datetime) -> None:
     """Merge it, checked before or not; one that was stopped goes on where it stood."""
     _validate(one)
     goes_on = one.state == Import.State.STOPPED
-    afresh = {} if goes_on else {"handled": 0, "done_up_to": "", "counts": {}}
+    afresh = {} if goes_on else {"counts": {}, **working.UNHANDLED}
     with transaction.atomic():
         one.move(
             ("stopped",) if goes_on else ("ready", "checked"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
+from notifications.keys.inbox_secret import InboxSecret as InboxSecret
 from notifications.people.attributes import Attribute as Attribute
 from notifications.people.consent.category import Category as Category
 from notifications.people.consent.change import ConsentChange as ConsentChange

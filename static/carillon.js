@@ -128,3 +128,13 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 });
+
+// While all marketing is off, none of it is received: the ticks below it go, and come back with it.
+document.addEventListener("change", ({ target }) => {
+  if (!target.dataset?.allOf) return;
+  for (const one of document.querySelectorAll(`[data-one-of="${target.dataset.allOf}"]`)) {
+    if (!target.checked) one.toggleAttribute("data-kept", one.checked);
+    one.checked = target.checked && one.hasAttribute("data-kept");
+    one.disabled = !target.checked;
+  }
+});

@@ -83,3 +83,14 @@ class ChunkGrid extends HTMLElement {
 }
 
 customElements.define("chunk-grid", ChunkGrid);
+
+// What was spoken is heard once. If it stayed, whoever reads on would meet an old share beside the
+// new one of the totals.
+const HEARD_AFTER = 3000;
+
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const spoken = event.detail.target;
+  if (spoken.id !== "run-spoken") return;
+  const said = document.getElementById("run-spoken");
+  setTimeout(() => said.replaceChildren(), HEARD_AFTER);
+});

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from django.utils import translation
 from hypothesis import settings as hypothesis
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -29,16 +29,19 @@ from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.forgetting import drop_partitions, flush
 from tests.servers.fcm import Fcm
-from tests.servers.workers import Workers
+from tests.servers.workers import Workers, unheard
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
+WITH_WORKERS = {"workers", "product"}
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
+# Nor how long a page takes; who waits for what comes waits no longer for it.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -146,11 +149,24 @@ def empty_redis(settings: LazySettings) -> None:
 
 
 @pytest.fixture(autouse=True)
+def only_who_asks_for_workers_rings_them(
+    request: pytest.FixtureRequest, settings: LazySettings
+) -> None:
+    """They live as long as the session, on the database of every test in this process."""
+    if not WITH_WORKERS & set(request.fixturenames):
+        settings.BROKER_URL = unheard()
+    if app.conf.broker_url != settings.BROKER_URL:
+        app.conf["broker_url"] = settings.BROKER_URL
+        for pools, kept in ((app, "_pool"), (app.amqp, "_producer_pool")):
+            setattr(pools, kept, None)  # made for the address before
+
+
+@pytest.fixture(autouse=True)
 def nobody_is_waited_for_in_vain(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages that ask workers wait a second for each answer; here that is only for who runs any."""
-    if not {"workers", "product"} & set(request.fixturenames):
+    if not WITH_WORKERS & set(request.fixturenames):
         monkeypatch.setattr(operations, "ANSWER_WITHIN", 0.05)
         monkeypatch.setattr(downtime, "ANSWER_WITHIN", 0.05)
 

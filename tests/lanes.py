@@ -1,4 +1,4 @@
-"""Test processes side by side: each has eight Redis databases of its own, as it has PostgreSQL's.
+"""Test processes side by side: each has nine Redis databases of its own, as it has PostgreSQL's.
 
 Loaded by `-p`, ahead of Django's settings. Three on two cores: a third of their time is waiting.
 """
@@ -13,7 +13,7 @@ import pytest
 
 from config.boot.redis_address import redis_address
 
-DATABASES = 8  # four for the tests, and four for what runs apart from them
+DATABASES = 9  # four for the tests, four for what runs apart from them, one where nobody listens
 # Half a minute each and more: begun last, one of them would leave the other lanes idle.
 LONG = (
     "chaos/test_quick.py",

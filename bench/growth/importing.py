@@ -1,4 +1,5 @@
-"""`python -m bench.growth.importing N`: a file of N people is imported twice, by this process.
+"""`python -m bench.growth.importing N`: a file of N people is imported twice, by this process, and
+then replaced by one in which each of them has the phone of somebody far away in the file.
 
 `… N beside`: once and by the workers, when a line on standard input says that they are busy.
 
@@ -25,6 +26,7 @@ from django.db import connection
 from django.utils import timezone
 
 from notifications import imports, tasks
+from notifications.people.importing import columns
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 
@@ -34,7 +36,8 @@ ZONES, LOCALES = ("America/New_York", "Asia/Seoul"), ("en", "ko")
 PLATFORMS = ("android", "ios")
 SLUG = "bench-import"
 BARE = "CREATE UNLOGGED TABLE bench_bare (%s)"
-SLICE_SECONDS = 0.5
+SLICE_SECONDS = 0.5  # while it is read: the phases are told apart by it
+MERGE_SECONDS = 20.0  # as a worker has it
 LOOK_EVERY = 0.5
 PART_BYTES = 2 * 1024**2
 FOLDER = Path("var/bench")
@@ -79,6 +82,9 @@ def measure(count: int) -> dict[str, float]:
     bare = _bare_copy(path)
     first, second = _import(project, path, check=False), _import(project, path, check=True)
     assert first["created"] == second["unchanged"] == count, (first, second)
+    # Nobody keeps a device, and each is looked up in the parts of the file that come later.
+    third = _import(project, _write(path, count, apart=count // 2), check=False, mode="replace")
+    assert third["moved"] == count, third
     path.unlink()
     return {
         "bare_per_second": count / bare,
@@ -88,16 +94,19 @@ def measure(count: int) -> dict[str, float]:
         "seconds": first["staged"] + first["prepared"] + first["merged"],
         "checked_seconds": second["checked"],
         "again_seconds": second["merged"],
+        "replaced_seconds": third["prepared"] + third["merged"],
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def _write(path: Path, count: int) -> Path:
-    """As an app exports them: one phone each, two languages, five attributes."""
+def _write(path: Path, count: int, *, apart: int = 0) -> Path:
+    """As an app exports them: one phone each, two languages, five attributes. `apart`: whose phone
+    each of them has, so many people further on."""
     with path.open("w") as out:
         out.write(HEAD)
         for n in range(count):
-            digest = hashlib.md5(str(n).encode(), usedforsecurity=False).hexdigest()
+            whose = str((n + apart) % count)
+            digest = hashlib.md5(whose.encode(), usedforsecurity=False).hexdigest()
             device = f"{digest[:22]}:APA91b{digest * 4},{PLATFORMS[n % 2]},5.1.3"
             said = f"{LOCALES[n % 2]},{ZONES[n % 2]},Name{n % 1000},{CITIES[n % 4]},{PLANS[n % 4]}"
             out.write(f"b{n},{device},{said},{n % 5000},{16 + n % 60}\n")
@@ -119,9 +128,10 @@ def _bare_copy(path: Path) -> float:
     return took
 
 
-def _import(project: Project, path: Path, *, check: bool) -> dict[str, float]:
+def _import(project: Project, path: Path, *, check: bool, mode: str = "add") -> dict[str, float]:
     """Seconds of each phase, and the counts."""
     one = _uploaded(project, path)
+    imports.set_mapping(one, columns.columns_of(one), mode=mode)
     took: dict[str, float] = {}
     if check:
         imports.check(one, by="carillon")
@@ -145,7 +155,7 @@ def _worked(one: Import, last: str) -> dict[str, float]:
     took = {"staged": 0.0, "prepared": 0.0, last: 0.0}
     began = time.monotonic()
     while one.under_way:
-        imports.work(one.pk, seconds=SLICE_SECONDS)
+        imports.work(one.pk, seconds=MERGE_SECONDS if one.staged_at else SLICE_SECONDS)
         one.refresh_from_db()
         now, phase = time.monotonic(), _phase(one, last)
         took[phase] += now - began

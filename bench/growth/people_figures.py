@@ -35,6 +35,7 @@ def imported(stack: Stack, count: int) -> list[Row]:
         (f"{rows}: the whole, from Import to finished", found["seconds"], "s", ""),
         (f"{rows}: checked again, all known", found["checked_seconds"], "s", ""),
         (f"{rows}: merged again, nothing new", found["again_seconds"], "s", ""),
+        (f"{rows}: replaced, each with another's phone", found["replaced_seconds"], "s", ""),
         ("Largest process of the import", found["peak_mb"], "MB", "under 200 MB"),
     ]
 

@@ -35,17 +35,24 @@ Counted = TypeVar("Counted")
 
 @dataclass(frozen=True)
 class Reach:
-    """People the rules select, and the devices on which they can be reached."""
+    """People the rules select, and their active devices."""
 
     people: int
     reachable_people: int
     devices: int
     platforms: dict[str, int]  # only those that anybody has
     exact: bool = True
+    # Of the devices, those of people who unsubscribed or are suppressed; None: nobody asked.
+    out: int | None = None
 
     @property
     def unreachable_people(self) -> int:
         return self.people - self.reachable_people
+
+    @property
+    def reachable(self) -> int:
+        """Devices a campaign would be sent to."""
+        return self.devices - (self.out or 0)
 
     @property
     def by_platform(self) -> list[tuple[str, int]]:
@@ -59,35 +66,49 @@ REACH = """
 SELECT count(*), count(*) FILTER (WHERE devices > 0), {sums}
 FROM (
     SELECT count(d.id) AS devices, {counts}
-    FROM {source} WHERE c.project_id = %s AND {where} GROUP BY c.id
+    FROM {source} {standing} WHERE c.project_id = %s AND {where} GROUP BY c.id
 ) person
 """
 PLATFORMS = tuple(Device.Platform)
 
 
-def count(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None = None) -> Reach:
-    """Counts everybody, or extrapolates from a sample."""
+def count(
+    project_id: int,
+    tree: dict[str, Any],
+    *,
+    part: estimating.Part | None = None,
+    asks: Mapping[str, Any] | None = None,
+) -> Reach:
+    """Counts everybody, or extrapolates from a sample. With what a message asks of people's
+    consent, also who of them is out."""
     where = compile_tree(_drawn(project_id, tree, part))
+    counts = {name.value: Sql(f"d.platform = '{name}'") for name in PLATFORMS}
+    if asks is not None:
+        is_out = f"d.id IS NOT NULL AND {standing.out('%s', '%s')} <> ''"
+        counts["out"] = Sql(is_out, [asks["marketing"], asks["category"]])
     statement = REACH.format(
-        sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in PLATFORMS),
+        sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in counts),
         counts=", ".join(
-            f"count(*) FILTER (WHERE d.platform = '{name}') AS {name}" for name in PLATFORMS
+            f"count(*) FILTER (WHERE {one.sql}) AS {name}" for name, one in counts.items()
         ),
         source=part.source if part else people_and_devices(project_id),
+        standing=standing.JOIN if asks is not None else "",
         where=where.sql,
     )
+    params = [param for one in counts.values() for param in one.params]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [project_id, *where.params])
-        counts = cursor.fetchone()
-    people, reachable, *devices = (part.all(count) if part else count for count in counts)
-    found = {name.value: count for name, count in zip(PLATFORMS, devices, strict=True) if count}
-    return Reach(people, reachable, sum(devices), found, exact=part is None)
+        cursor.execute(statement, [*params, project_id, *where.params])
+        people, reachable, *rest = (part.all(n) if part else n for n in cursor.fetchone())
+    found = dict(zip(counts, rest, strict=True))
+    out = found.pop("out", None)
+    platforms = {name: devices for name, devices in found.items() if devices}
+    return Reach(people, reachable, sum(platforms.values()), platforms, exact=part is None, out=out)
 
 
-def quick(project_id: int, tree: dict[str, Any]) -> Reach:
+def quick(project_id: int, tree: dict[str, Any], *, asks: Mapping[str, Any] | None = None) -> Reach:
     """Exact if that is quick, else an estimate: nobody should wait for a number while typing."""
     return _in_time(
-        lambda part: count(project_id, tree, part=part),
+        lambda part: count(project_id, tree, part=part, asks=asks),
         seconds=estimating.SAMPLE_SECONDS,
         of=project_id,
         fewer=_fewer(project_id, tree),

@@ -26,6 +26,7 @@ from campaigns.audiences.selection import (
 )
 from campaigns.audiences.settled.settling import settled
 from campaigns.audiences.words import clause
+from notifications.people.consent.suppression import suppression_of
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.postgres.budget import TooSlow, within
@@ -65,6 +66,7 @@ class InOrOut:
     tree: Node
     because: list[Node]
     devices: list[Judged]
+    suppressed: bool  # nothing is sent to them, in or not
 
     @property
     def is_in(self) -> bool:
@@ -93,6 +95,7 @@ def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
         tree=_node(explained, contact),
         because=[_node(node, contact) for node in _deciding(explained)],
         devices=_selected_devices(contact, meant),
+        suppressed=suppression_of(contact) is not None,
     )
 
 

@@ -325,10 +325,10 @@ class Campaign(OfProject):
         copy.save()
         return copy
 
-    def duplicate_for(self, audience: Audience) -> Campaign:
+    def duplicate_for(self, audience: Audience, *, named: str) -> Campaign:
         """A draft of the same for others, to be launched by hand: its own time has passed."""
         copy = self.duplicate()
-        copy.name = _("%(name)s (rest)") % {"name": self.name[:90]}
+        copy.name = named % {"name": self.name[:80]}
         copy.audience = audience
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()

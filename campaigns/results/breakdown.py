@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.runs.run import Run
-from campaigns.runs.sums import Breakdown
+from campaigns.runs.sums import Breakdown, asked
 from notifications.values.shares import share
 
 
@@ -17,6 +17,7 @@ class Kind:
     """The results of the recipients with one value; without a value, it is unknown."""
 
     value: str
+    state: str  # of the run
     accepted: int
     rejected: int
     skipped: int
@@ -28,7 +29,7 @@ class Kind:
 
     @property
     def accepted_share(self) -> str:
-        return share(self.accepted, self.recipients)
+        return share(self.accepted, asked(self.state, self.recipients, self.skipped))
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,12 @@ class Cut:
 
 def _together(kinds: list[Kind]) -> Kind:
     columns = zip(*((k.accepted, k.rejected, k.skipped, k.unknown) for k in kinds), strict=True)
-    return Kind("", *map(sum, columns))
+    return Kind("", kinds[0].state, *map(sum, columns))
 
 
 def kept_of(run: Run) -> Breakdown | None:
     """The counts; None until everybody is counted, and for a run that an older release froze."""
-    kept = Breakdown.objects.filter(run=run).first()
+    kept = Breakdown.objects.filter(run=run).select_related("run").first()
     return kept if kept and kept.is_of(run) else None
 
 
@@ -70,7 +71,8 @@ def will_be_counted(run: Run) -> bool:
 
 
 def cut(kept: Breakdown, by: str) -> Cut:
-    kinds = [Kind(value, *sums) for value, sums in kept.counts.get(by, {}).items()]
+    state = kept.run.state
+    kinds = [Kind(value, state, *sums) for value, sums in kept.counts.get(by, {}).items()]
     kinds.sort(key=lambda kind: (-kind.recipients, kind.value))
     others = kept.others.get(by)
-    return Cut(by, kinds, Kind("", *others) if others else None)
+    return Cut(by, kinds, Kind("", state, *others) if others else None)

@@ -48,6 +48,16 @@ NOBODY_KNOWS = (
     Reason.CUT_SHORT,
     Reason.LET_BE,
 )
+# FCM was not asked: they did not want it, or there was nothing to send, or no time left.
+SKIPS = (
+    Reason.UNSUBSCRIBED,
+    Reason.SUPPRESSED,
+    Reason.MISSING_VALUE,
+    Reason.TEMPLATE_ERROR,
+    Reason.DEVICE_GONE,
+    Reason.EXPIRED,
+    Reason.CANCELLED,
+)
 # Nothing reaches this address any more: its device is retired.
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 # Refused for a passing reason, and the phone surely did not ring: worth sending to again.

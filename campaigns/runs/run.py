@@ -350,3 +350,9 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.OPEN: (),  # made so, by `messages/day.py`, which also ends it
 }
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
+
+
+def messages_leave() -> bool:
+    """Whether a run is sending or about to: then what is less urgent takes less."""
+    leaving = (Run.State.PREPARING, Run.State.SENDING)
+    return Run.objects.filter(finished_at=None, state__in=leaving).exists()

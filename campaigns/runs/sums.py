@@ -73,6 +73,12 @@ class Totals:
         return {"planned": self.planned, **counts, "waiting": self.waiting}
 
 
+def asked(state: str, planned: int, skipped: int) -> int:
+    """How many FCM is asked for: whoever is skipped is not sent to, so the share of the accepted is
+    of these, on every page. Of a cancelled run it is of all, as it skipped the others for that."""
+    return planned if state == Run.State.CANCELLED else planned - skipped
+
+
 def average_rate(sent: int, began: datetime, ended: datetime) -> float:
     """Recipients sent to, a second: the one average of a run, on every page, for programs, and for
     what the next one is said to take."""

@@ -1,4 +1,5 @@
-"""How often somebody may call: each API key, each address, each visitor who is not logged in.
+"""How often somebody may call: each API key, each person's own app, each address, each visitor who
+is not logged in.
 
 Kept in Valkey, so that all web processes on all machines hold one limit together. It is there
 against floods; without Valkey requests pass, and for some seconds nobody even asks it.
@@ -15,6 +16,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import redis
 from django.conf import settings
@@ -23,9 +25,15 @@ from django.shortcuts import render
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from notifications.api.ground import authentication, problems
+from notifications.keys.inbox_token import Whose
 from notifications.requests.origin import address_of, neighbourhood
+
+if TYPE_CHECKING:  # it loads this very module, to have its default settings
+    from rest_framework.views import APIView
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 BURST = 2  # seconds of a program's rate that may come at once
@@ -161,20 +169,38 @@ class Visitors:
         return response
 
 
+class OnePerson(BaseThrottle):
+    """All calls with the inbox tokens of one person, once it is known that they are theirs: nobody
+    else can use up what is theirs."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        whose, rate = request.auth, settings.API_RATE_PER_PERSON
+        if not isinstance(whose, Whose) or not rate:
+            return True
+        limit = Limit("person", rate, f"{whose.project.pk}:{whose.external_id}")
+        if wait := Limits((limit,)).take().wait:
+            raise _problem(limit, wait)
+        return True
+
+
 def is_a_programs(request: HttpRequest) -> bool:
     return request.path == "/api" or request.path.startswith("/api/")
 
 
+WHOSE = {"key": "with this API key", "address": "from this address", "person": "for this person"}
+
+
 def _refusal(limit: Limit, wait: float) -> HttpResponse:
-    whose = "with this API key" if limit.name == "key" else "from this address"
-    seconds = ceil(wait)
-    return problems.outside(
-        problems.Problem(
-            HTTPStatus.TOO_MANY_REQUESTS,
-            f"At most {limit.rate:,} a second {whose}. Nothing was done. Try again in {seconds} s.",
-            kind="too-many-requests",
-            retry_after=seconds,
-        )
+    return problems.outside(_problem(limit, wait))
+
+
+def _problem(limit: Limit, wait: float) -> problems.Problem:
+    whose, seconds = WHOSE[limit.name], ceil(wait)
+    return problems.Problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        f"At most {limit.rate:,} a second {whose}. Nothing was done. Try again in {seconds} s.",
+        kind="too-many-requests",
+        retry_after=seconds,
     )
 
 

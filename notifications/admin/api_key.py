@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
@@ -25,8 +27,8 @@ class ApiKeyForm(ModelForm):
     scopes = forms.MultipleChoiceField(
         label=pgettext_lazy("what a key may do", "May"),
         choices=Scope.choices,
-        initial=Scope.values,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text=gettext_lazy("Tick only what the program needs. A key cannot be changed later."),
     )
 
     class Meta:
@@ -59,7 +61,7 @@ class ApiKeyPage(Page):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
             return ["project", "name", "scopes", "expires_at"]
-        return ["name", "starts_with", "may", "created", "expires", "used", "state"]
+        return ["name", "starts_with", "may_in_words", "created", "expires", "used", "state"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return self.get_fields(request, obj) if obj else []
@@ -103,7 +105,12 @@ class ApiKeyPage(Page):
 
     @display(description=pgettext_lazy("what a key may do", "may"))
     def may(self, obj: ApiKey) -> str:
-        return ", ".join(obj.scopes)
+        return obj.may
+
+    @display(description=pgettext_lazy("what a key may do", "may"))
+    def may_in_words(self, obj: ApiKey) -> SafeString:
+        told = ((Scope(scope).label,) for scope in Scope.values if scope in obj.scopes)
+        return format_html_join("", "<p>{}</p>", told)
 
     @display(description=pgettext_lazy("when", "created"))
     def created(self, obj: ApiKey) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
@@ -34,6 +34,7 @@ from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.furniture.widgets import CodeArea
 from notifications.people import attributes
 from notifications.people.asked.known import everything
+from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.reading import newest_of
@@ -92,7 +93,12 @@ class ContactPage(Page):
         return format_html('<a class="c-button" href="{}">{}</a>', url, gettext("Import a file"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
-        return super().get_queryset(request).prefetch_related("devices")
+        held = Suppression.objects.filter(
+            project=OuterRef("project"), external_id=OuterRef("external_id")
+        )
+        people: QuerySet[Contact] = super().get_queryset(request).prefetch_related("devices")
+        listed: QuerySet[Contact] = people.annotate(suppressed=Exists(held))
+        return listed
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -203,12 +209,15 @@ class ContactPage(Page):
     # --- The list ------------------------------------------------------------------------------
 
     @display(description=_("about"))
-    def about(self, obj: Contact) -> SafeString:
+    def about(self, obj: Any) -> SafeString:
         shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
-        known = ((name, value) for name, value in shown if value not in NOTHING)
-        parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in known)
+        told = ((name, value) for name, value in shown if value not in NOTHING)
+        parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in told)
         text = " · ".join(parts) or "–"
-        return format_html('<span class="c-clip" title="{}">{}</span>', text, text)
+        known = format_html('<span class="c-clip" title="{}">{}</span>', text, text)
+        if not obj.suppressed:
+            return known
+        return format_html('<span class="c-state">{}</span> {}', gettext("Suppressed"), known)
 
     @display(description=_("devices"))
     def devices(self, obj: Contact) -> str:

@@ -18,13 +18,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRedirect
 
+from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
-from notifications.admin.furniture.dialogs import Dialog, ask, refused
+from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
 from notifications.key_check import KeyCheck, check_key
-from notifications.keys import credentials, sealing
+from notifications.keys import credentials, inbox_secret, sealing
 from notifications.people.asked.device_health import unseen_for
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
@@ -43,17 +45,20 @@ class ProjectPage(Page):
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
+        (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
         (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
-    readonly_fields = ["credentials", "sends_to", "left_out_now", "kept"]
+    readonly_fields = ["credentials", "sends_to", "left_out_now", "inbox_secret", "kept"]
     prepopulated_fields = {"slug": ["name"]}
-    actions_detail = ["set_credentials", "check_key", "use_machine"]
+    actions_detail = [
+        "set_credentials", "check_key", "use_machine", "new_inbox_secret", "end_inbox_secret",
+    ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("service_account")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "image_hosts":
+        if db_field.name in ("image_hosts", "allowed_origins"):
             kwargs["widget"] = LineInput(spellcheck="false")
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
@@ -68,6 +73,11 @@ class ProjectPage(Page):
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return {} if obj else self.prepopulated_fields
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Those of the inbox secret stand beside it: with them the row has no room for the name."""
+        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [each for each in found if not each.method.__name__.endswith("inbox_secret")]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # with it would go every person, device and run
@@ -123,6 +133,10 @@ class ProjectPage(Page):
         since = in_zone(account.stored_at, obj.timezone)
         said %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
         return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
+
+    @display(description=gettext_lazy("inbox secret"))
+    def inbox_secret(self, obj: Project) -> SafeString:
+        return inbox_secrets.standing(obj)
 
     @display(description=gettext_lazy("kept"))
     def kept(self, obj: Project) -> SafeString:
@@ -196,6 +210,47 @@ class ProjectPage(Page):
         which = "machine's" if project.uses_default_credentials else "uploaded"
         self.record(request, "changed", project, credentials=which)
         return told(request, project, found)
+
+    # --- The inbox secret ------------------------------------------------------------------------
+
+    @action(
+        description=gettext_lazy("New inbox secret"),
+        icon="enhanced_encryption",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("New inbox secret"),
+            form=NewSecretDialog,
+            button=gettext_lazy("Make it"),
+        ),
+    )
+    def new_inbox_secret(
+        self, request: HttpRequest, form: NewSecretDialog, object_id: str
+    ) -> HttpResponse:
+        made = inbox_secret.replace(form.project, now=timezone.now())
+        if made is None:
+            return refused(request, form, _("It was not changed."))
+        row, text = made
+        self.record(request, "created", row)
+        return inbox_secrets.made(request, form.project, text)
+
+    @action(
+        description=gettext_lazy("End the old inbox secret"),
+        icon="timer_off",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("End the old inbox secret?"),
+            form=EndSecretDialog,
+            button=gettext_lazy("End it"),
+        ),
+    )
+    def end_inbox_secret(
+        self, request: HttpRequest, form: EndSecretDialog, object_id: str
+    ) -> HttpResponse:
+        ended = inbox_secret.end_the_one_before(form.project, now=timezone.now())
+        if ended is None:
+            return refused(request, form, _("It was not changed."))
+        self.record(request, "revoked", ended)
+        return done(request, _("The old inbox secret has ended."), to=page_url(form.project))
 
 
 def told(

@@ -20,6 +20,7 @@ from notifications.api import words
 from notifications.api.ground.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.people.attributes import check_attribute_name, refuse_other_types
+from notifications.people.consent.saying import Word
 from notifications.people.contact import LONGEST_ID, validate_attributes, validate_external_id
 from notifications.people.device import Device, validate_address
 from notifications.people.events.writing import Event, validate_properties
@@ -61,6 +62,16 @@ def read_registration(body: Any) -> tuple[str, Address]:
     """A device together with the external id of its owner."""
     given = _read(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
     return given.pop("contact"), _address(given)
+
+
+def read_answers(
+    body: Any, external_id: str, categories: words.Slugs, *, began: datetime
+) -> list[Word]:
+    """What a person's own app says they want to hear; nothing else of them can be told there."""
+    if isinstance(body, dict):  # as GET showed it
+        body = {name: value for name, value in body.items() if name != "categories"}
+    told = words.taken_from(_read(body, words.READERS, required=()), body)
+    return words.read(external_id, told, categories, began=began)
 
 
 def read_event(row: Any, *, now: datetime) -> Event:

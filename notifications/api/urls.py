@@ -13,6 +13,9 @@ from notifications.api.contacts import ContactByExternalId, Contacts, ContactsBu
 from notifications.api.devices import DeviceByAddress, Devices
 from notifications.api.events import Events
 from notifications.api.export import Export
+from notifications.api.person.devices import PersonsDevice, PersonsDevices
+from notifications.api.person.preferences import PersonsAnswers
+from notifications.api.person.token import ENDING, token_or_contact
 
 
 class Anything(StringConverter):
@@ -26,6 +29,7 @@ register_converter(Anything, "anything")
 urlpatterns = [
     path("contacts", Contacts.as_view()),
     path("contacts/bulk", ContactsBulk.as_view()),
+    path(f"contacts/<anything:external_id>/{ENDING}", token_or_contact),
     # The app's own ids may hold anything, a slash too.
     path("contacts/<anything:external_id>", ContactByExternalId.as_view(), name="api-contact"),
     path("categories", Categories.as_view()),
@@ -36,4 +40,8 @@ urlpatterns = [
     path("export", Export.as_view()),
     path("devices/<path:address>", DeviceByAddress.as_view()),
     path("events", Events.as_view()),
+    # With a person's inbox token.
+    path("me/devices", PersonsDevices.as_view()),
+    path("me/devices/<path:address>", PersonsDevice.as_view()),
+    path("me/preferences", PersonsAnswers.as_view()),
 ]

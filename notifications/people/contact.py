@@ -19,7 +19,7 @@ from notifications.people.attributes import (
     types_of,
 )
 from notifications.people.locking import hold
-from notifications.people.project import OfProject
+from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
 from notifications.values.text import unstorable
@@ -42,7 +42,8 @@ def validate_external_id(external_id: str) -> None:
         raise ValidationError(gettext("Must not be empty."))
     if len(external_id) > LONGEST_ID:
         said = gettext("At most %(most)s characters; there are %(count)s.")
-        raise ValidationError(said % {"most": LONGEST_ID, "count": f"{len(external_id):,}"})
+        params = {"most": LONGEST_ID, "count": f"{len(external_id):,}"}
+        raise ValidationError(said, params=params)
     if not external_id.isprintable() and any(category(letter) == "Cc" for letter in external_id):
         said = gettext("Holds a control character, such as a line break; remove it.")
         raise ValidationError(said)
@@ -63,14 +64,16 @@ def validate_attributes(attributes: Any) -> None:
     for name, value in attributes.items():
         try:
             check_attribute_name(name)
-            _validate_value(value, depth=1)
+            validate_value(value)
         except ValidationError as error:
             raise ValidationError(f"{name[:80]}: {error.messages[0]}") from error
 
 
-def _validate_value(value: Any, *, depth: int) -> None:
+def validate_value(value: Any, *, depth: int = 1) -> None:
+    """Of one attribute."""
     if depth > MAX_DEPTH:
-        raise ValidationError(gettext("Nested deeper than %(most)s levels.") % {"most": MAX_DEPTH})
+        said = gettext("Nested deeper than %(most)s levels.")
+        raise ValidationError(said, params={"most": MAX_DEPTH})
     if isinstance(value, str):
         _validate_text(value)
     elif isinstance(value, int | float):
@@ -78,29 +81,31 @@ def _validate_value(value: Any, *, depth: int) -> None:
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
             said = gettext("Holds more than %(most)s values.")
-            raise ValidationError(said % {"most": MAX_ATTRIBUTES})
+            raise ValidationError(said, params={"most": MAX_ATTRIBUTES})
         for inner in (*value, *value.values()) if isinstance(value, dict) else value:
-            _validate_value(inner, depth=depth + 1)
+            validate_value(inner, depth=depth + 1)
 
 
 def _validate_number(number: float) -> None:
     digits = number.digits() if isinstance(number, Exact) else 0
     if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= TOO_LARGE):
         said = gettext("A number of more than %(most)s digits; send it as a text.")
-        raise ValidationError(said % {"most": f"{MAX_DIGITS:,}"})
+        raise ValidationError(said, params={"most": f"{MAX_DIGITS:,}"})
 
 
 def _validate_text(text: str) -> None:
     if len(text) > MAX_TEXT:
         said = gettext("Longer than %(most)s characters.")
-        raise ValidationError(said % {"most": f"{MAX_TEXT:,}"})
+        raise ValidationError(said, params={"most": f"{MAX_TEXT:,}"})
     if problem := unstorable(text):
-        raise ValidationError(gettext("It %(problem)s.") % {"problem": problem})
+        raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
 
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
+    # The other indexes begin with it.
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     external_id = models.CharField(
         max_length=LONGEST_ID, help_text=_("The app's own id of this person.")
     )
@@ -134,8 +139,9 @@ class Contact(OfProject):
             models.CheckConstraint(condition=~Q(external_id=""), name="a_contact_has_an_id"),
         ]
         indexes = [
-            # People are listed newest first, by id: it also serves keyset pages.
-            models.Index(fields=["project", "-id"], name="contact_of_project"),
+            # People are listed newest first, by id: it also serves keyset pages. Upwards, as rows
+            # are added at its end.
+            models.Index(fields=["project", "id"], name="contacts_of_project"),
             # Who said no, or anything: few of all, and none of these cost the others.
             models.Index(
                 fields=["project"], condition=Q(subscribed=False), name="contact_unsubscribed"

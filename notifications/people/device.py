@@ -38,7 +38,8 @@ def validate_address(address: str) -> None:
         raise ValidationError(gettext("An address must not be empty."))
     if len(address) > MAX_ADDRESS:
         said = gettext("An FCM address has at most %(most)s characters; this one has %(count)s.")
-        raise ValidationError(said % {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"})
+        params = {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"}
+        raise ValidationError(said, params=params)
     if not address.isascii() or not address.isprintable() or " " in address:
         raise ValidationError(gettext("An FCM address holds printable ASCII without spaces only."))
 
@@ -46,9 +47,10 @@ def validate_address(address: str) -> None:
 def validate_version(version: str) -> None:
     if len(version) > MAX_VERSION:
         said = gettext("At most %(most)s characters; there are %(count)s.")
-        raise ValidationError(said % {"most": MAX_VERSION, "count": f"{len(version):,}"})
+        params = {"most": MAX_VERSION, "count": f"{len(version):,}"}
+        raise ValidationError(said, params=params)
     if problem := unstorable(version):
-        raise ValidationError(gettext("It %(problem)s.") % {"problem": problem})
+        raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
 
 class Device(OfProject):
@@ -69,6 +71,10 @@ class Device(OfProject):
         IMPORT = "import", _("Import")
         PAGE = "page", pgettext_lazy("who told us", "by hand")
 
+    # Its person's, which PostgreSQL sees to there. The other indexes begin with it.
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, related_name="devices")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.TOKEN)
     address = models.CharField(max_length=MAX_ADDRESS, validators=[validate_address])
@@ -109,7 +115,7 @@ class Device(OfProject):
                 condition=Q(retired_at__isnull=True),
                 name="active_devices_of_contact",
             ),
-            models.Index(fields=["project", "-id"], name="device_of_project"),
+            models.Index(fields=["project", "id"], name="devices_of_project"),
             # See installations.py.
             models.Index(
                 "project",
@@ -167,11 +173,14 @@ def retire(
         )
 
 
-def unregister(project: Project, address: str, *, now: datetime) -> bool:
-    """The app takes its address back, of whichever kind it is. Whether somebody had it."""
+def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:
+    """The app takes its address back, of whichever kind it is. Whether somebody had it; whether
+    this person had, if one is named."""
     if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
         return False
     known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
+    if of is not None:
+        known = known.filter(contact=of)
     with transaction.atomic():
         found = hold(known)
         remove(found, now=now)

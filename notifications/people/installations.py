@@ -92,14 +92,18 @@ def retire_older(device_ids: Iterable[int], *, now: datetime) -> int:
 # thousand phones in one call stay within what PostgreSQL can lock. In order: nobody waits in a
 # circle.
 TURNS = """
-SELECT pg_advisory_xact_lock(%(project)s::int, turn) FROM (
+SELECT {lock}(%(project)s::int, turn) FROM (
     SELECT DISTINCT (hashtextextended(installation, 0) & 255)::int AS turn
     FROM ({shown}) shown ORDER BY turn
 ) turns
 """
 
 
-def take_turns(project_id: int, shown: str, values: dict[str, Any]) -> None:
-    """`shown`: a SELECT of the installations, each as text."""
+def take_turns(
+    project_id: int, shown: str, values: dict[str, Any], *, shared: bool = False
+) -> None:
+    """`shown`: a SELECT of the installations, each as text. `shared`: with others who share them,
+    and who know that they register none of the same; everybody else waits."""
+    lock = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     with connection.cursor() as cursor:
-        cursor.execute(TURNS.format(shown=shown), {"project": project_id, **values})
+        cursor.execute(TURNS.format(lock=lock, shown=shown), {"project": project_id, **values})

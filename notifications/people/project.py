@@ -15,6 +15,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people import images
+from notifications.people.browsers import origins
 from notifications.values.zones import validate_zone
 
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
@@ -63,6 +64,16 @@ class Project(models.Model):
             "*.example.com, with commas between them. Phones fetch them from anywhere."
         ),
     )
+    allowed_origins = ArrayField(
+        models.CharField(max_length=255),
+        blank=True,
+        default=list,
+        db_default=[],
+        help_text=_(
+            "Web pages that may call us with a person's inbox token, such as "
+            "https://shop.example.com, with commas between them. Phone apps need no entry."
+        ),
+    )
     # Off for projects that are older than it.
     leave_out_unseen_days = models.PositiveSmallIntegerField(
         "leave out devices unseen for days",
@@ -95,6 +106,10 @@ class Project(models.Model):
             self.image_hosts = images.in_order(self.image_hosts)
         except ValidationError as error:
             wrong["image_hosts"] = error
+        try:
+            self.allowed_origins = origins.in_order(self.allowed_origins)
+        except ValidationError as error:
+            wrong["allowed_origins"] = error
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
         given = self.firebase_project_id
@@ -105,6 +120,10 @@ class Project(models.Model):
             )
         if wrong:
             raise ValidationError(wrong)
+
+    @classmethod
+    def any_allows(cls, origin: str) -> bool:
+        return cls.objects.filter(allowed_origins__contains=[origin]).exists()
 
     @property
     def _stored_id(self) -> str | None:

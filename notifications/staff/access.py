@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import OfProject, Project
@@ -16,11 +17,31 @@ PREFIX_LENGTH = 12
 
 
 class Scope(models.TextChoices):
-    CONTACTS = "contacts", _("Write and read people and devices")
-    AUDIENCES = "audiences", _("Write and read audiences")
-    TEMPLATES = "templates", _("Write and read templates")
-    RUNS = "runs", _("Write what is to be sent, read runs and deliveries")
-    LAUNCH = "launch", _("Launch, pause, resume and cancel")
+    """What a key may do, said once: for the page, the reference and docs/api.md."""
+
+    CONTACTS = (
+        "contacts",
+        _(
+            "People: reads and writes people, devices, consent categories and suppressions, "
+            "exports a person, and reports events."
+        ),
+    )
+    AUDIENCES = (
+        "audiences",
+        _("Audiences: reads and writes audiences and lists, counts them, and explains who is in."),
+    )
+    TEMPLATES = "templates", _("Templates: reads and writes templates, and previews a message.")
+    RUNS = (
+        "runs",
+        _(
+            "Messages: reads and writes what is to be sent, reads runs and deliveries with who got "
+            "which message. It sends nothing."
+        ),
+    )
+    LAUNCH = (
+        "launch",
+        _("Sending: launches what is prepared, stops a series; pauses, resumes and cancels runs."),
+    )
 
 
 class ApiKey(OfProject):
@@ -30,7 +51,7 @@ class ApiKey(OfProject):
     prefix = models.CharField(max_length=PREFIX_LENGTH, unique=True, editable=False)
     # A fast hash is right here: the key is 256 random bits, not a password somebody chose.
     digest = models.CharField(max_length=64, editable=False)
-    scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
+    scopes = ArrayField(models.CharField(max_length=20))  # of Scope
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -43,6 +64,13 @@ class ApiKey(OfProject):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def may(self) -> str:
+        """What it may do, in words; programs and documents name the scopes by their codes."""
+        if set(self.scopes) == set(Scope.values):
+            return gettext("Everything")
+        return "; ".join(str(Scope(scope).label) for scope in self.scopes)
 
     @classmethod
     def issue(

@@ -23,6 +23,8 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
         return said % {"name": keys[name], "prefix": name}
     if kind == "key":
         return _("the API key %(prefix)s…") % {"prefix": name}
+    if actor == "app":  # of the person whom it is about
+        return _("their own app")
     if kind == "run":
         return _("run %(number)s") % {"number": name}
     return actor

@@ -24,6 +24,7 @@ DETAILS = (
     *(
         gettext_noop("service accounts"),
         gettext_noop("second factors"),
+        gettext_noop("inbox secrets"),
         gettext_noop("copied from"),
     ),
     *(gettext_noop("revision"), gettext_noop("credentials"), gettext_noop("answers")),

@@ -27,6 +27,17 @@ def in_words(duration: timedelta | float | None) -> str:
 
 
 @register.filter
+def roughly(duration: timedelta | float | None) -> str:
+    return moments.roughly(duration)
+
+
+@register.filter
+def local_exactly(moment: datetime, zone: str) -> str:
+    """Where the zone stands beside it already."""
+    return moments.local(moment, zone, moments.DAY_AND_SECOND)
+
+
+@register.filter
 def clock_in(moment: datetime, zone: str) -> str:
     """Where the date and the zone stand beside it already."""
     return moments.local(moment, zone, moments.CLOCK_AND_SECOND)

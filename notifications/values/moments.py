@@ -60,6 +60,12 @@ def in_words(duration: timedelta | float | None) -> str:
     return " ".join(parts) or _counted(0, 1)
 
 
+def roughly(duration: timedelta | float | None) -> str:
+    """The same of what was measured or is only expected: nobody says “about 0 s”."""
+    said = in_words(duration)
+    return _("a moment") if said == _counted(0, 1) else said
+
+
 def _counted(count: int, size: int) -> str:
     said = {
         86_400: ngettext("%(count)s day", "%(count)s days", count),

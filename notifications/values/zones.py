@@ -70,12 +70,16 @@ def suggestions(typed: str) -> list[str]:
 
 def validate_zone(name: str) -> None:
     if name not in known_zones():
-        raise ValidationError(unknown(name))
+        raise _unknown(name)
 
 
 def unknown(name: str) -> str:
+    return str(_unknown(name).messages[0])
+
+
+def _unknown(name: str) -> ValidationError:
     said = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")
     if near := suggestions(name):
         said = gettext("“%(name)s” is not a time zone we know. Did you mean %(near)s?")
-        return said % {"name": name, "near": ", ".join(near)}
-    return said % {"name": name}
+        return ValidationError(said, params={"name": name, "near": ", ".join(near)})
+    return ValidationError(said, params={"name": name})

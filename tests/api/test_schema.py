@@ -20,6 +20,7 @@ import notifications.api.urls
 from notifications.people.project import Project
 from tests.api import promised
 from tests.api.caller import Caller
+from tests.api.own_app import app_of
 from tests.given.builders import make_audience, make_contact, make_template
 
 Schema = dict[str, Any]
@@ -75,7 +76,9 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
         for path, post in posts.items()
         if "Idempotency-Key" not in [one["name"] for one in post.get("parameters", [])]
     }
-    assert keyless == {"audiences/estimate", "templates/{id}/preview"}  # they only ask
+    they_only_ask = {"audiences/estimate", "templates/{id}/preview"}
+    # What a person's app hears is not kept for the next, nor a token for anybody.
+    assert keyless == they_only_ask | {"me/devices", "contacts/{external_id}/inbox-token"}
 
 
 @pytest.mark.parametrize("query", ["", "?script="])
@@ -118,6 +121,13 @@ def test_every_operation_and_every_shape_is_described_in_its_own_words(schema: S
         ("PUT contacts/{external_id}", "200 201 400 401 403 408 411 412 413 415 429 503"),
         ("POST contacts/bulk", "200 400 401 403 408 409 411 413 415 422 429 503"),
         ("DELETE devices/{address}", "204 400 401 403 404 429 503"),
+        (
+            "POST contacts/{external_id}/inbox-token",
+            "200 400 401 403 404 408 409 411 413 415 429 503",
+        ),
+        ("POST me/devices", "200 400 401 403 404 408 409 411 413 415 429 503"),
+        ("DELETE me/devices/{address}", "204 400 401 403 404 429 503"),
+        ("GET me/preferences", "200 400 401 403 404 429 503"),
         ("POST audiences", "201 400 401 403 408 409 411 413 415 422 429 503"),
         ("PATCH audiences/{id}", "200 400 401 403 404 408 409 411 412 413 415 429 503"),
         ("DELETE templates/{id}", "204 400 401 403 404 409 412 429 503"),
@@ -218,6 +228,7 @@ def test_every_example_can_be_sent_as_it_stands(
     schema: Schema, alice: Caller, ours: Project
 ) -> None:
     sent = 0
+    make_contact(ours, external_id="ada")
     for name, operation in operations(schema):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         for example in body.get("examples", {}).values():
@@ -226,16 +237,22 @@ def test_every_example_can_be_sent_as_it_stands(
                 value |= {"audience": make_audience(ours).pk, "template": make_template(ours).pk}
             method, _, path = name.partition(" ")
             path = path.replace("{id}", str(make_audience(ours, kind="list", rules={}).pk))
-            assert alice(method, path, value).status_code in (200, 201), name
+            path = path.replace("{external_id}", "ada")
+            if path.startswith("me/"):
+                reply = app_of(ours, "ada")(method, path.removeprefix("me/"), value)
+            else:
+                reply = alice(method, path, value)
+            assert reply.status_code in (200, 201), name
             sent += 1
-    assert sent == len(WRITTEN) + len({"devices", "a list", "who is on it", "who is not"})
+    others = {"devices", "a list", "who is on it", "who is not", "a token"}
+    assert sent == len(WRITTEN) + len(others) + len({"one's own device", "one's own preferences"})
 
 
 SHOWN_BY_EXAMPLE = {
     "GET categories 200", "POST categories 201", "GET suppressions 200", "POST suppressions 200",
     "POST lists 201", "POST lists/{id}/members 200", "DELETE lists/{id}/members 200",
     "POST events 200", "GET deliveries 200", "GET runs/{id}/deliveries 200", "GET export 200",
-    "POST devices 200",
+    "POST devices 200", "POST contacts/{external_id}/inbox-token 200",
 }  # fmt: skip
 
 
@@ -260,7 +277,7 @@ def test_what_refuses_unknown_fields_says_so(schema: Schema) -> None:
     bodies = {name for name in shapes if name.endswith("Request") and name not in strict}
     assert bodies - {"BrokenRequest", "LanguageRequest", "RulesRequest"} == {
         *("ContactRequest", "DeviceRequest", "RegistrationRequest"),
-        *("PatchedPersonRequest", "PersonRequest"),
+        *("PatchedPersonRequest", "PersonRequest", "PatchedPersonsAnswersGivenRequest"),
     }
     assert {name for name in strict if not name.endswith("Request")} == set()
 

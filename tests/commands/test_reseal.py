@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications.keys import sealing
+from notifications.keys import inbox_secret, sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from notifications.staff import second_factor
@@ -42,7 +42,8 @@ def test_after_it_the_new_key_alone_opens_every_account(
     settings.CREDENTIALS_KEY = "brand new"
     assert [each.open() for each in ServiceAccount.objects.all()] == [fcm.service_account] * 2
     assert set(ServiceAccount.objects.values_list("sealed_with", flat=True)) == {sealing.key_id()}
-    assert f"2 service accounts and 0 second factors are encrypted with {sealing.key_id()}" in told
+    done = "2 service accounts, 0 second factors and 0 inbox secrets"
+    assert f"{done} are encrypted with {sealing.key_id()}" in told
     assert "The keys behind the first can be removed." in told
     assert two_accounts not in told and "brand new" not in told
     assert AuditEntry.objects.filter(action="re-encrypted").count() == 1
@@ -51,7 +52,7 @@ def test_after_it_the_new_key_alone_opens_every_account(
 def test_a_second_time_there_is_nothing_to_do(two_accounts: str) -> None:
     reseal()
     sealed = list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True))
-    assert "0 service accounts and 0 second factors are encrypted with" in reseal()
+    assert "0 service accounts, 0 second factors and 0 inbox secrets are encrypted with" in reseal()
     assert list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True)) == sealed
 
 
@@ -114,3 +115,31 @@ def test_a_set_up_that_was_not_finished_and_that_no_key_opens_is_dropped(
     assert "The keys behind the first can be removed." in reseal()
 
     assert list(TOTPDevice.objects.all()) == [kept]
+
+
+def test_after_it_the_new_key_alone_opens_every_inbox_secret(
+    db: None, settings: LazySettings
+) -> None:
+    project, old = make_project(), settings.CREDENTIALS_KEY
+    secret, _ = inbox_secret.first(project)
+    text = secret.open()
+    settings.CREDENTIALS_KEY = f"brand new, {old}"
+
+    assert "1 inbox secrets" in reseal()
+
+    settings.CREDENTIALS_KEY = "brand new"
+    secret.refresh_from_db()
+    assert (secret.open(), secret.sealed_with) == (text, sealing.key_id())
+
+
+def test_a_project_whose_inbox_secret_no_key_opens_is_named(
+    db: None, settings: LazySettings
+) -> None:
+    project = make_project()
+    inbox_secret.first(project)
+    settings.CREDENTIALS_KEY = "brand new"  # and the old one is lost
+
+    with pytest.raises(CommandError) as refused:
+        reseal()
+
+    assert f"No key opens the inbox secret of {project.slug} here" in str(refused.value)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.db import connection
 
 
-def eventually(what: str, condition: Callable[[], object], *, seconds: float = 30) -> float:
+def eventually(what: str, condition: Callable[[], object], *, seconds: float = 90) -> float:
     """Wait for it; how long that took. Raises AssertionError that names what did not happen."""
     began = time.monotonic()
     while not condition():

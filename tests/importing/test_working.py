@@ -14,7 +14,7 @@ from campaigns import tasks as campaign_tasks
 from notifications import imports, tasks
 from notifications.people.contact import Contact
 from notifications.people.importing import model, staging, working
-from notifications.people.importing.merging import part
+from notifications.people.importing.merging import lanes
 from notifications.people.importing.merging.part import Part, contact_ids
 from notifications.people.importing.model import Import, claim
 from notifications.people.project import Project
@@ -29,7 +29,7 @@ TEXT = "id,n\n" + "".join(f"u{n:02},{n}\n" for n in range(ROWS))
 
 @pytest.fixture
 def shop(db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(part, "PEOPLE_AT_ONCE", 10)
+    monkeypatch.setattr(lanes, "PEOPLE_AT_ONCE", 10)
     return make_project()
 
 
@@ -96,9 +96,9 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
     until_merged(one, 10)
     merge_part = Part.merge
 
-    def lose_the_lease(part: Part, number: int) -> Counter[str]:
+    def lose_the_lease(part: Part) -> Counter[str]:
         Import.objects.filter(pk=one.pk).update(lease=99)
-        return merge_part(part, number)
+        return merge_part(part)
 
     with monkeypatch.context() as slow:
         slow.setattr(Part, "merge", lose_the_lease)
@@ -120,7 +120,7 @@ def test_an_interrupted_part_is_done_again_and_counted_once(
             raise OperationalError("the server went away")
         keep(*given, **values)
 
-    monkeypatch.setattr(working, "keep", break_off)
+    monkeypatch.setattr(lanes, "keep", break_off)
     tasks.work_on_import(one.pk)
     one.refresh_from_db()
     assert (one.state, one.handled, len(numbers(shop))) == ("merging", 20, 20)
@@ -145,11 +145,11 @@ def lose_rows_at(
     """As a crash of PostgreSQL does while a pool keeps our connection."""
     real, calls = getattr(where, name), iter(range(call))
 
-    def lose(*given: Any) -> Any:
+    def lose(*given: Any, **more: Any) -> Any:
         if next(calls, None) == call - 1:
             with connection.cursor() as cursor:
                 cursor.execute(f"TRUNCATE {staging.table_of(one)}")
-        return real(*given)
+        return real(*given, **more)
 
     monkeypatch.setattr(where, name, lose)
 
@@ -158,7 +158,7 @@ def test_rows_that_are_lost_between_two_parts_are_read_again(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = started(shop)
-    lose_rows_at(working, "_handle", monkeypatch, one, call=3)
+    lose_rows_at(lanes, "go_on", monkeypatch, one, call=3)
     work(one)
     assert (one.state, one.handled, one.counts["created"]) == ("finished", ROWS, ROWS)
     assert numbers(shop) == list(range(ROWS))
@@ -178,20 +178,21 @@ def test_rows_that_are_lost_while_the_file_is_read_are_read_again(
 
 
 @pytest.mark.parametrize(
-    "before", [{"done_up_to": "u09"}, {"handled": 10}, {"position": {"read": 0}}]
+    "before",
+    [{"done_up_to": "u09"}, {"handled": 10}, {"position": {"read": 0}}, {"ahead": {"u29": "u39"}}],
 )
 def test_a_worker_writes_nothing_after_a_crash_undid_its_progress(
     shop: Project, monkeypatch: pytest.MonkeyPatch, before: dict[str, Any]
 ) -> None:
     one = started(shop)
     until_merged(one, 20)
-    handle = working._handle
+    go_on = lanes.go_on
 
-    def after_a_crash(*given: Any) -> None:
+    def after_a_crash(*given: Any, until: float) -> None:
         Import.objects.filter(pk=one.pk).update(**before)
-        handle(*given)
+        go_on(*given, until=until)
 
-    monkeypatch.setattr(working, "_handle", after_a_crash)
+    monkeypatch.setattr(lanes, "go_on", after_a_crash)
     imports.work(one.pk, seconds=0)
     assert len(numbers(shop)) == 20
 

@@ -47,6 +47,19 @@ def test_it_shows_health_queues_projects_and_keys_at_a_glance(
     assert "old" not in said.split("API keys that work")[1].split("Key May")[1].split("key,")[0]
 
 
+def test_what_a_key_may_do_stands_there_in_the_readers_words(
+    operator: Desk, project: Project
+) -> None:
+    ApiKey.issue(project, "shop backend", ["contacts", "launch"])
+    ApiKey.issue(project, "all of it")
+    said = operator.open("operations").partition("API keys that work")[2]
+    assert "Write and read people and devices; Launch, pause, resume and cancel" in said
+    assert "Everything" in said
+    operator.client.cookies["django_language"] = "ko"
+    in_korean = operator.client.get(reverse("admin:operations")).content.decode()
+    assert "contacts" not in in_korean.partition('id="keys"')[2].partition("</section>")[0]
+
+
 def test_when_it_ticked_is_said_whole_in_a_language_with_other_commas(
     operator: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def test_the_page_says_what_there_is_and_what_goes_next(operator: Desk, shop: Pr
     said = operator.open("retention", shop.pk)
     assert "Who was in old runs" in said and "Kept for ever" in said
     assert "Kept 400 days There is 3 events Removed next" in said
+    assert said.count("Without a number, it is kept for ever.") == 1
     Retention.objects.create(project=shop, kind="events", days=30)
     assert "Removed next 1 event within 10 minutes" in operator.open("retention", shop.pk)
 
@@ -83,7 +84,10 @@ def test_days_that_are_none_are_refused_beside_their_field(
     reply = operator.post("retention", shop.pk, kind="events", days=typed, confirmed="yes")
     said = text_of(reply)
     assert "or nothing to keep it for ever." in said
-    assert f'value="{typed[:30]}"' in reply.content.decode()
+    html = reply.content.decode()
+    assert f'value="{typed[:30]}"' in html
+    assert 'aria-describedby="events-error days-hint" aria-invalid="true"' in html
+    assert html.count('id="events-error"') == html.count('id="days-hint"') == 1
     assert days_of(shop.pk, "events") == 400
 
 

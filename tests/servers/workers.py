@@ -22,6 +22,7 @@ from tests.servers.fcm import Fcm
 from tests.servers.ports import free_ports
 
 APART = 4  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
+UNHEARD = 8  # the one where nobody listens
 CHECKOUT = Path(__file__).resolve().parents[2]
 BEFORE_THE_FRONT = ("granian", "--interface", "wsgi", "config.wsgi:application")
 
@@ -119,3 +120,10 @@ def database_of_the_tests() -> str:
 def redis_apart() -> str:
     """Redis for processes that shall not meet the session's workers."""
     return redis_address(settings.REDIS_URL, database=APART)
+
+
+def unheard() -> str:
+    """A broker for who rings no worker: the session's would work in the middle of his test."""
+    return redis_address(
+        settings.REDIS_URL, database=UNHEARD, ca_file=os.environ.get("REDIS_CA_FILE", "")
+    )

@@ -107,7 +107,7 @@ class AudiencePage(Page):
 
     @display(description=pgettext_lazy("field", "size"))
     def how_many(self, obj: Any) -> str:
-        return render_to_string(SIZE, inquiry.size(obj))
+        return render_to_string(SIZE, inquiry.size(obj, imported=obj.imported))
 
     @display(description=gettext_lazy("in words"))
     def in_words(self, obj: Audience) -> str:

@@ -27,6 +27,7 @@ from campaigns.planning.launch_check import doubts
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
+from notifications.people.consent import standing
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
@@ -36,6 +37,8 @@ About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"
+# An audience has no category: who could get a campaign without one.
+MARKETING = standing.asked_of("", "")
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
 
 
 def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
-    found = reach.quick(project.pk, tree)
+    found = reach.quick(project.pk, tree, asks=MARKETING)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
     if saved is not None and saved.effective_rules == tree:
         # As the row has them: a browser writes the same rules in another order.
@@ -126,11 +129,16 @@ def _by_person(project: Project, tree: Any) -> dict[str, Any]:
     return {"by_person": reach.quick(project.pk, person.asking_people(tree))}
 
 
-def size(audience: Audience) -> dict[str, Any]:
-    """The last count, for its row in the list."""
+def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:
+    """The last count, for its row in the list. `imported`: when the last import has ended."""
     known, now = audience.known_size, timezone.now()
-    shown = {"size": {**known, "age": now - datetime.fromisoformat(known["at"])} if known else None}
-    return shown | {"audience": audience}
+    if known is None:
+        return {"audience": audience, "size": None}
+    at = datetime.fromisoformat(known["at"])
+    return {
+        "audience": audience,
+        "size": {**known, "age": now - at, "before_import": known["at"] < imported},
+    }
 
 
 def counted_anew(audience: Audience) -> dict[str, Any]:

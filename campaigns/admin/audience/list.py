@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -26,6 +27,9 @@ class AudienceList(PlainChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         sizes.looked_at(row.pk for row in rows)
+        imports = sizes.last_imports(timezone.now())
+        for row in rows:
+            row.imported = imports.get(row.project_id, "")
         by_rules = [row for row in rows if row.kind == Audience.Kind.RULES]
         by_hand = [row for row in rows if row.kind == Audience.Kind.LIST]
         mine, counts = chosen(request), _members(by_hand)

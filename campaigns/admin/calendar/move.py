@@ -22,7 +22,7 @@ from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.wall_clock import WallClock
-from notifications.values.moments import NoSuchTime, in_words, on_the_clock, short
+from notifications.values.moments import NoSuchTime, on_the_clock, roughly, short
 from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
@@ -160,7 +160,7 @@ class MoveDialog(Dialog):
             "said": self.said,
             "reach": self.reach,
             "meets": self.meets,
-            "takes": in_words(self.seconds),
+            "takes": roughly(self.seconds),
             "ends": short(self.to + timedelta(seconds=self.seconds), self.clock),
         }
 

@@ -26,7 +26,7 @@ from campaigns.admin.campaign.panels import Panels
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.planning.campaign import Campaign
-from campaigns.runs import series
+from campaigns.runs import series, sums
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
@@ -85,6 +85,7 @@ class CampaignPage(Page):
                 run_began=Subquery(latest.values("started_at")[:1]),
                 run_planned=Subquery(latest.values("planned")[:1]),
                 run_accepted=Subquery(latest.values("accepted")[:1]),
+                run_skipped=Subquery(latest.values("skipped")[:1]),
             )
         )
 
@@ -111,7 +112,8 @@ class CampaignPage(Page):
         """Of its last run."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
-        return _("%(share)s %%") % {"share": share(obj.run_accepted, obj.run_planned)}
+        of = sums.asked(obj.run_state, obj.run_planned, obj.run_skipped)
+        return _("%(share)s %%") % {"share": share(obj.run_accepted, of)}
 
     @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:

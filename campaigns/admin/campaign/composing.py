@@ -20,6 +20,8 @@ from campaigns.texts.template import Template
 from notifications.admin.furniture.page import page_url
 from notifications.values.moments import in_zone
 
+SHOWN_STEPS = "shown_steps"  # in the session: by campaign, the last step that was shown
+MOST_REMEMBERED = 50  # campaigns
 RUN_STEPS: dict[str, Any] = {
     Run.State.PREPARING: gettext_lazy("Watch it"),
     Run.State.SENDING: gettext_lazy("Watch it"),
@@ -31,8 +33,10 @@ RUN_STEPS: dict[str, Any] = {
 def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[str, Any]:
     """What the page shows beside the fields themselves."""
     asked = request.POST.get("_step") or request.GET.get("step", "")
-    rail = steps.rail(campaign, form, asked, timezone.now())
+    rail = steps.rail(campaign, form, asked, _furthest(request, campaign), timezone.now())
     step = next(step for step in rail if step.current)
+    if campaign is not None:
+        _was_shown(request, campaign, step.number)
     shown = {
         "rail": rail,
         "step": step,
@@ -41,6 +45,19 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
         "just_saved": "saved" in request.GET,
     }
     return shown if campaign is None else shown | _runs_of(campaign)
+
+
+def _furthest(request: HttpRequest, campaign: Campaign | None) -> int:
+    """The last step of it that this person was shown since they logged in."""
+    if campaign is None:
+        return 0
+    return int(request.session.get(SHOWN_STEPS, {}).get(str(campaign.pk), 0))
+
+
+def _was_shown(request: HttpRequest, campaign: Campaign, number: int) -> None:
+    if number > _furthest(request, campaign):
+        kept = {**request.session.get(SHOWN_STEPS, {}), str(campaign.pk): number}
+        request.session[SHOWN_STEPS] = dict([*kept.items()][-MOST_REMEMBERED:])
 
 
 def _runs_of(campaign: Campaign) -> dict[str, Any]:

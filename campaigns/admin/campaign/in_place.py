@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.audience.form import AudienceForm
+from campaigns.admin.template.form import COUNTED
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
 from campaigns.planning.campaign import Campaign
@@ -57,24 +58,27 @@ class InPlace(ModelForm):
         label=gettext_lazy("Title"),
         max_length=500,
         required=False,
-        widget=LineInput,
+        widget=LineInput(**COUNTED),
         help_text=gettext_lazy("With a person's name in it: {{ first_name | default: 'there' }}"),
     )
     body = forms.CharField(
-        label=gettext_lazy("Text"), max_length=4_000, required=False, widget=PlainArea(rows=4)
+        label=gettext_lazy("Text"),
+        max_length=4_000,
+        required=False,
+        widget=PlainArea(rows=4, **COUNTED),
     )
     image = forms.CharField(
         label=gettext_lazy("Image"),
         max_length=2_000,
         required=False,
-        widget=LineInput(placeholder="https://…"),
+        widget=LineInput(placeholder="https://…", **COUNTED),
         help_text=gettext_lazy("An https address; phones show it large."),
     )
     link = forms.CharField(
         label=gettext_lazy("Opened on tap"),
         max_length=2_000,
         required=False,
-        widget=LineInput(placeholder=gettext_lazy("https://… or myapp://…")),
+        widget=LineInput(placeholder=gettext_lazy("https://… or myapp://…"), **COUNTED),
     )
 
     rules = deepcopy(AudienceForm.base_fields["rules"])  # whatever the audience's own page shows

@@ -65,11 +65,12 @@ class Panels:
         context: dict[str, Any] = {}
         try:
             project, rules = _audience_in(request)
-            found = reach.quick(project.pk, rules)
+            asks = _asks(request, project)
+            found = reach.quick(project.pk, rules, asks=asks)
             context = {
                 "said": sentence(rules, project_id=project.pk),
                 "reach": found,
-                "outcome": _who_is_out(request, project, rules, found),
+                "outcome": _who_is_out(project, rules, found, asks),
             }
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
@@ -144,15 +145,20 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
     return project, audience.effective_rules
 
 
-def _who_is_out(
-    request: HttpRequest, project: Project, rules: dict[str, Any], found: reach.Reach
-) -> str:
-    """How many are skipped, by the category that is chosen; empty where nobody is."""
+def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
+    """What the category that is chosen asks of people's consent."""
     categories = Category.objects.filter(
         project=project, pk=row_id(request.POST.get("category")) or 0
     )
     chosen = categories.first() or Category(kind="", slug="")
-    out = skipped.out(project.pk, rules, found, standing.asked_of(chosen.kind, chosen.slug))
+    return standing.asked_of(chosen.kind, chosen.slug)
+
+
+def _who_is_out(
+    project: Project, rules: dict[str, Any], found: reach.Reach, asks: dict[str, Any]
+) -> str:
+    """How many are skipped; empty where nobody is."""
+    out = skipped.out(project.pk, rules, found, asks)
     return skipped.outcome(found, out) if out.devices != 0 else ""
 
 

@@ -43,7 +43,8 @@ class Step:
     number: int
     current: bool
     wrong: bool
-    missing: str  # what is still to do there; empty: done
+    missing: str  # what is still to do there; empty: complete
+    passed: bool  # somebody was shown it, and went on
     launched: bool
 
     @property
@@ -58,16 +59,21 @@ class Step:
 
     @property
     def done(self) -> bool:
-        return not self.missing and not self.wrong and (self.launched or self.name != REVIEW)
+        """Complete and decided: “now” is complete before anybody has read the question."""
+        return not self.missing and not self.wrong and (self.launched or self.passed)
 
 
-def rail(campaign: Campaign | None, form: Any, asked: str, now: datetime) -> list[Step]:
+def rail(
+    campaign: Campaign | None, form: Any, asked: str, furthest: int, now: datetime
+) -> list[Step]:
+    """`furthest`: the number of the last step that this reader was shown before."""
     missing = {name: _missing(campaign, name, now) for name in FIELDS}
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
     current = _current(campaign, asked, wrong, missing)
     launched = campaign is not None and campaign.current_run() is not None
+    seen = max(furthest, [*FIELDS].index(current) + 1)
     return [
-        Step(name, number, name == current, name in wrong, missing[name], launched)
+        Step(name, number, name == current, name in wrong, missing[name], number < seen, launched)
         for number, name in enumerate(FIELDS, start=1)
     ]
 

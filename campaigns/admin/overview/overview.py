@@ -22,6 +22,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
 from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
+from campaigns.runs.sums import asked
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
@@ -88,7 +89,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": _needs_a_person(runs, now),
-        "recent": recent.order_by("-pk")[:RUNS_SHOWN],
+        "recent": [_recent(run) for run in recent.order_by("-pk")[:RUNS_SHOWN]],
         "any_runs": of_project.exists(),
         "silence": _silence(now),
         "days": days_of(of_project, now, zone),
@@ -160,6 +161,11 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "left": progress.eta_at - now if progress.eta_at else None,
         "away": said.words if (said := why_this_rate.beside_the_rate(run, now)).away else "",
     }
+
+
+def _recent(run: Run) -> Run:
+    run.asked = asked(run.state, run.planned or 0, run.skipped)  # type: ignore[attr-defined]
+    return run
 
 
 def _scheduled(run: Run, now: datetime) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext
 
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.engine import broken
@@ -22,13 +22,22 @@ from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
 from campaigns.results.reason_steps import STEPS
 from campaigns.runs import series, sums
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.reasons import DEAD, NOBODY_KNOWS, OF_THE_MOMENT, Cause, Reason, cause_in_words
+from campaigns.runs.reasons import (
+    DEAD,
+    NOBODY_KNOWS,
+    OF_THE_MOMENT,
+    SKIPS,
+    Cause,
+    Reason,
+    cause_in_words,
+)
 from campaigns.runs.run import Run
 from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.staff import audit
 from notifications.staff.team import Role, role_of
+from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 from notifications.values.shares import share, width
 
 # Words of the totals; the templates translate them where they stand.
@@ -56,9 +65,9 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "progress": progress,
         "rate": why_this_rate.number(progress.rate_per_second),
         "bars": [(name, count, width(count, totals.planned)) for name, count in _bars(totals)],
-        "share": share(done_of(run, totals), totals.planned),
         "done_width": width(done_of(run, totals), totals.planned),
-        "accepted_share": share(totals.accepted, totals.planned),
+        "stands": _stands(run, totals),
+        "asked": asked_of(run, totals),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(run, progress),
@@ -66,6 +75,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "dead": _dead(run, progress.reasons),
         "pace": why_this_rate.beside_the_rate(run, now),
         "elapsed": _elapsed(run, now),
+        "span": _span(run),
         "retry_at": _still_to_come(progress.retrying.next_at, now),
         "left": progress.eta_at - now if progress.eta_at else None,
         "pause": pause_in_words(run),
@@ -144,6 +154,17 @@ def done_of(run: Run, totals: sums.Totals) -> int:
     return totals.accepted if run.state == Run.State.CANCELLED else totals.settled
 
 
+def asked_of(run: Run, totals: sums.Totals) -> int:
+    return sums.asked(run.state, totals.planned, totals.skipped)
+
+
+def _stands(run: Run, totals: sums.Totals) -> str:
+    """How far it is, or what came of it: the one share that the page shows and speaks."""
+    if run.unfinished and run.state != Run.State.CANCELLED:
+        return _("%(share)s %% done") % {"share": share(totals.settled, totals.planned)}
+    return _("%(share)s %% accepted") % {"share": share(totals.accepted, asked_of(run, totals))}
+
+
 def _still_to_come(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment and moment > now else None
 
@@ -154,13 +175,15 @@ def _released(run: Run) -> int:
 
 
 def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
-    """The reasons with what to do about each; the unknown ones stand apart."""
+    """The reasons with what to do about each: why FCM did not accept some, and why it was not asked
+    for others. The unknown ones stand apart."""
+    settled = progress.totals.settled
     found = [
         {
             "code": code,
             "words": words,
             "count": count,
-            "share": share(count, progress.totals.settled),
+            "share": share(count, settled if code in SKIPS else progress.totals.sent),
             "step": _step(run, code),
         }
         for code, (words, count) in zip(
@@ -168,8 +191,9 @@ def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
         )
     ]
     return {
-        "reasons": [reason for reason in found if reason["code"] not in NOBODY_KNOWS],
-        "unknowns": [reason for reason in found if reason["code"] in NOBODY_KNOWS],
+        "reasons": [one for one in found if one["code"] not in (*SKIPS, *NOBODY_KNOWS)],
+        "skips": [one for one in found if one["code"] in SKIPS],
+        "unknowns": [one for one in found if one["code"] in NOBODY_KNOWS],
     }
 
 
@@ -205,15 +229,29 @@ def verdict(run: Run, progress: reports.Progress) -> str:
         return f"{said} {run.detail}" if series.left_out(run) else said
     if not totals.planned:
         return _("Nobody matched the audience, so nothing was sent.")
+    of = asked_of(run, totals)
     words = {
         "accepted": f"{totals.accepted:,}",
-        "planned": f"{totals.planned:,}",
-        "share": share(totals.accepted, totals.planned),
+        "planned": f"{of:,}",
+        "share": share(totals.accepted, of),
     }
     if run.state == Run.State.CANCELLED:
         return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
+    if not of:
+        return _("Everyone was skipped, so FCM was not asked for anybody.")
     said = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
-    return said.replace(" %", "\u00a0%")
+    return f"{said} {_skipped(totals)}".strip().replace(" %", "\u00a0%")
+
+
+def _skipped(totals: sums.Totals) -> str:
+    if not totals.skipped:
+        return ""
+    said = ngettext(
+        "%(count)s more was skipped: FCM was not asked for it.",
+        "%(count)s more were skipped: FCM was not asked for them.",
+        totals.skipped,
+    )
+    return said % {"count": f"{totals.skipped:,}"}
 
 
 def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
@@ -264,6 +302,19 @@ def next_step(run: Run) -> str:
 def flower_url(run: Run) -> str:
     # Flower puts the value into its search box as it stands, so a second term rides along.
     return f"{settings.FLOWER_URL}/tasks?name=campaigns.tasks.send_chunk%20kwargs:run_id={run.pk}"
+
+
+def _span(run: Run) -> str:
+    """From when to when: the date once if it is the same, and no zone, as the page names it."""
+    if run.started_at is None or run.finished_at is None:
+        return ""
+    zone = run.project.timezone
+    began, ended = (
+        local(moment, zone, DAY_AND_SECOND) for moment in (run.started_at, run.finished_at)
+    )
+    if local(run.started_at, zone, DAY) == local(run.finished_at, zone, DAY):
+        ended = local(run.finished_at, zone, CLOCK_AND_SECOND)
+    return f"{began} – {ended}"
 
 
 def _elapsed(run: Run, now: datetime) -> timedelta | None:

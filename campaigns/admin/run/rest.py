@@ -1,11 +1,12 @@
-"""What one can make from a run's outcome: a list of some of its people, and a new campaign to the
-rest."""
+"""What one can make from a run's outcome: a list of some of its people, a new campaign to the rest,
+and one to everybody else of the audience of which it took a share."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -14,8 +15,11 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
 from campaigns import tasks
 from campaigns.admin.run.dialogs import RunDialog
-from campaigns.audiences.audience import Audience
-from campaigns.audiences.lists import filling, outcomes
+from campaigns.audiences import reach
+from campaigns.audiences.audience import Audience, validate_rules
+from campaigns.audiences.lists import filling, outcomes, share
+from campaigns.audiences.words import sentence
+from campaigns.planning.campaign import Campaign
 from campaigns.runs import reasons
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -24,6 +28,7 @@ from notifications.admin.furniture.page import page_url
 from notifications.admin.furniture.unfolded import action
 
 REST = gettext_lazy("Send to the rest")
+EVERYBODY_ELSE = gettext_lazy("Send to everybody else")
 MAKE_LIST = gettext_lazy("Make a list")
 
 
@@ -34,6 +39,19 @@ def is_known(run: Run) -> bool:
 
 def leaves_a_rest(run: Run) -> bool:
     return is_known(run) and run.accepted < (run.planned or 0)
+
+
+def offers_the_rest(run: Run) -> bool:
+    """A next step is not one if it would be sent to nobody."""
+    if not leaves_a_rest(run):
+        return False
+    found = outcomes.reachable(run, seconds=outcomes.LOOKING_SECONDS)
+    return found is None or found.people > 0
+
+
+def offers_everybody_else(run: Run) -> bool:
+    others = share.everybody_else(run) if is_known(run) else None
+    return others is not None and share.is_there_anybody(run.project_id, others)
 
 
 class RestDialog(RunDialog):
@@ -53,19 +71,33 @@ class RestDialog(RunDialog):
 
     @cached_property
     def found(self) -> tuple[int, int] | None:
-        return outcomes.count_rest(self.run) if self.possible else None
+        return outcomes.count_rest(self.run) if self.left else None
 
     @cached_property
     def reachable(self) -> outcomes.Reachable | None:
-        return outcomes.reachable(self.run) if self.possible else None
+        return outcomes.reachable(self.run) if self.left else None
 
     @property
-    def possible(self) -> bool:
+    def left(self) -> bool:
         return leaves_a_rest(self.run)
 
     @property
-    def advised(self) -> bool:
-        return self.reachable is None or self.reachable.people > 0
+    def possible(self) -> bool:
+        return self.left and (self.reachable is None or self.reachable.people > 0)
+
+    def problem(self, *, with_unknown: bool) -> str:
+        """Why nobody would get it."""
+        if not self.left:
+            return _("Nobody is left to send to in this run.")
+        if not self.possible:
+            return _("None of them can be reached now.")
+        if with_unknown:
+            return ""
+        none_known = self.found is not None and self.found[0] == self.found[1]
+        none_surely = self.reachable is not None and self.reachable.people == self.reachable.unknown
+        if none_known or none_surely:
+            return _("Without the unknown outcomes nobody would get it.")
+        return ""
 
     def context(self) -> dict[str, Any]:
         found, run = self.found, self.run
@@ -99,6 +131,42 @@ def _kept_back(reachable: outcomes.Reachable) -> str:
     }
     most_first = sorted(reachable.kept_back.items(), key=lambda one: -one[1])
     return ", ".join(words[why] % {"count": f"{people:,}"} for why, people in most_first)
+
+
+class EverybodyElseDialog(RunDialog):
+    template = "admin/campaigns/run/everybody_else.html"
+
+    @cached_property
+    def rules(self) -> dict[str, Any] | None:
+        return share.everybody_else(self.run) if is_known(self.run) else None
+
+    @cached_property
+    def _counted(self) -> tuple[reach.Reach | None, str]:
+        """How many they are, or why that cannot be said."""
+        run = self.run
+        if self.rules is None:
+            return None, _("This run took no share of its audience: there is nobody else.")
+        try:
+            validate_rules(self.rules, project_id=run.project_id)
+            found = reach.quick(run.project_id, self.rules, asks=run.campaign.asks)
+        except reach.Uncountable:
+            return None, ""
+        except ValidationError as error:
+            return None, error.messages[0]
+        nobody = _("Nobody else of this audience can be reached now.")
+        return found, "" if found.reachable else nobody
+
+    @property
+    def problem(self) -> str:
+        return self._counted[1]
+
+    @property
+    def possible(self) -> bool:
+        return not self.problem
+
+    def context(self) -> dict[str, Any]:
+        said = sentence(self.rules, project_id=self.run.project_id) if self.rules else ""
+        return {"reach": self._counted[0], "problem": self.problem, "said": said}
 
 
 class ListDialog(RunDialog):
@@ -166,16 +234,41 @@ class FromRuns:
     def rest(self, request: HttpRequest, form: RestDialog, object_id: str) -> HttpResponse:
         """A copy of the campaign for people who were not reached."""
         run, unknown = form.run, bool(form.cleaned_data.get("unknown"))
-        if not form.possible:
-            return refused(request, form, _("Nobody is left to send to in this run."))
-        if form.found and form.found[0] == form.found[1] and not unknown:
-            return refused(request, form, _("Without the unknown outcomes nobody would get it."))
+        if problem := form.problem(with_unknown=unknown):
+            return refused(request, form, problem)
         name = _("Rest of run %(number)d") % {"number": run.pk}
         rest = self._listed(request, run, name, outcomes.rest(run, with_unknown=unknown))
-        twin = run.campaign.duplicate_for(rest)
+        twin = run.campaign.duplicate_for(rest, named=_("%(name)s (rest)"))
         self.record(request, "created", twin, copied_from=run.campaign_id, rest_of_run=run.pk)
-        said = _("“{name}” goes to {who}. Look at it, then launch it.")
-        return done(request, said.format(name=twin, who=_size(rest)), to=page_url(twin))
+        return _made(request, twin, _size(rest))
+
+    @action(
+        description=EVERYBODY_ELSE,
+        permissions=["view"],
+        dialog=ask(
+            gettext_lazy("Send to everybody else of the audience"),
+            form=EverybodyElseDialog,
+            button=gettext_lazy("Make the campaign"),
+        ),
+    )
+    def everybody_else(
+        self, request: HttpRequest, form: EverybodyElseDialog, object_id: str
+    ) -> HttpResponse:
+        """A copy of the campaign for those who were not in the share that this run took."""
+        run = form.run
+        if form.problem or form.rules is None:
+            return refused(request, form, form.problem)
+        name = _("Everybody else of run %(number)d") % {"number": run.pk}
+        others = Audience.objects.create(
+            project_id=run.project_id,
+            name=filling.free_name(run.project_id, name),
+            rules=form.rules,
+        )
+        self.record(request, "created", others, from_run=run.pk)
+        twin = run.campaign.duplicate_for(others, named=_("%(name)s (everybody else)"))
+        about = {"copied_from": run.campaign_id, "everybody_else_of_run": run.pk}
+        self.record(request, "created", twin, **about)
+        return _made(request, twin, f"“{others}”")
 
     @action(
         description=MAKE_LIST,
@@ -203,8 +296,16 @@ class FromRuns:
         return made
 
 
+def _made(request: HttpRequest, twin: Campaign, goes_to: str) -> HttpResponse:
+    said = _("“{name}” goes to {who}. Look at it, then launch it.")
+    return done(request, said.format(name=twin, who=goes_to), to=page_url(twin))
+
+
 def _size(made: Audience) -> str:
     if made.filling is not None:
         return _("a list that is still being filled")
-    count = made.members.count()
+    return _people(made.members.count())
+
+
+def _people(count: int) -> str:
     return ngettext("{count} person", "{count} people", count).format(count=f"{count:,}")

@@ -26,7 +26,15 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
-from campaigns.admin.run.rest import MAKE_LIST, REST, FromRuns, is_known, leaves_a_rest
+from campaigns.admin.run.rest import (
+    EVERYBODY_ELSE,
+    MAKE_LIST,
+    REST,
+    FromRuns,
+    is_known,
+    offers_everybody_else,
+    offers_the_rest,
+)
 from campaigns.admin.run.result import as_sent, beside, cuts
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
@@ -34,7 +42,7 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
 from campaigns.results import compare
-from campaigns.runs import policy
+from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
 from notifications.admin.furniture.dialogs import Dialog, ask, done
@@ -59,6 +67,7 @@ class RunPage(FromRuns, ReadOnlyPage):
     actions_detail = [
         *(verb.name for verb in VERBS if verb is not MOVE),
         "rest",
+        "everybody_else",
         "make_list",
         "duplicate",
     ]
@@ -119,8 +128,9 @@ class RunPage(FromRuns, ReadOnlyPage):
     def accepted_of(self, obj: Run) -> str:
         if obj.planned is None:
             return "–"  # counted when it starts
-        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{obj.planned:,}"}
-        part = {"share": share(obj.accepted, obj.planned)}
+        of = sums.asked(obj.state, obj.planned, obj.skipped)
+        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{of:,}"}
+        part = {"share": share(obj.accepted, of)}
         return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 
     @display(description=gettext_lazy("not accepted"))
@@ -164,8 +174,8 @@ class RunPage(FromRuns, ReadOnlyPage):
         picture = live.picture(run, now)
         return {
             **picture,
-            # Beside many reasons there is room for what was frozen; beside few it goes below.
-            "much_to_say": len(picture["reasons"]) + bool(picture["unknowns"]) > 2,
+            # Beside a result, and beside many reasons, there is room for what was frozen.
+            "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **cuts.picture(run),
             "verbs": self._buttons(request, run),
@@ -180,11 +190,12 @@ class RunPage(FromRuns, ReadOnlyPage):
         """Those that make sense now, and whose doors open for this person; the main one first."""
         offered = sorted(verbs.offered(run), key=lambda verb: verb is not verbs.RESUME)
         fitting = [(verb.name, verb.label) for verb in offered]
-        rest = [("rest", REST)] if leaves_a_rest(run) else []
+        rest = [("rest", REST)] if offers_the_rest(run) else []
+        others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
         lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-            for name, label in [*rest, *fitting, *lists, ("duplicate", DUPLICATE)]
+            for name, label in [*others, *rest, *fitting, *lists, ("duplicate", DUPLICATE)]
             if self.opens(request, name)
         ]
 
@@ -217,6 +228,11 @@ class RunPage(FromRuns, ReadOnlyPage):
         self.record(request, "created", twin, copied_from=run.campaign_id)
         said = _("“{name}” is a copy. Change what you like.").format(name=twin)
         return done(request, said, to=page_url(twin))
+
+
+def _much(picture: dict[str, Any]) -> bool:
+    said = len(picture["reasons"]) + len(picture["skips"]) + bool(picture["unknowns"])
+    return said > 2
 
 
 def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:

@@ -21,7 +21,7 @@ from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 
 INSIDE_JSON = ("data", "options", "locales")
-COUNTED: dict[str, Any] = {"data-counted": True}
+COUNTED: dict[str, Any] = {"data-counted": True}  # for what stands beside a text
 
 
 class Seen(forms.IntegerField):

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.happened.kind import Kind, Names, Sql
 from notifications.values.text import unstorable
 
+FIELD = "random"
 LONGEST_SEED = 50
 LOWEST, ALL = -(2**63), 2**64  # the range of PostgreSQL's hash
 

@@ -9,7 +9,7 @@ KINDS: dict[str, Kind] = {
     event.FIELD: event.KIND,
     past.FIELD: past.KIND,
     nested.FIELD: nested.KIND,
-    "random": chance.KIND,
+    chance.FIELD: chance.KIND,
     most.FIELD: most.KIND,
 }
 COSTLY = tuple(name for name, kind in KINDS.items() if kind.costly)

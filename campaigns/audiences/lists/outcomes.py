@@ -14,6 +14,7 @@ from notifications.people.consent import standing
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
+LOOKING_SECONDS = 0.3  # of a page that only wants to know whether there is anybody
 
 
 def of_run(run: Run, outcome: str, **more: str) -> dict[str, Any]:
@@ -26,6 +27,11 @@ def rest(run: Run, *, with_unknown: bool) -> dict[str, Any]:
     reached = [_rule(run, "was", "not_reached")]
     surely = [] if with_unknown else [_rule(run, "was_not", "unknown")]
     return {"all": [*reached, *surely]}
+
+
+def not_planned(run: Run) -> dict[str, Any]:
+    """Those who were not chosen for it."""
+    return _rule(run, "was_not", "planned")
 
 
 def _rule(run: Run, op: str, outcome: str, **more: str) -> dict[str, Any]:
@@ -78,13 +84,13 @@ FROM judged GROUP BY 1, 2
 """
 
 
-def reachable(run: Run) -> Reachable | None:
+def reachable(run: Run, *, seconds: float = COUNTING_SECONDS) -> Reachable | None:
     """Who of the rest a campaign would reach now; None if counting takes too long."""
     statement = REACHABLE.format(
         out=standing.out(), source=people_and_devices(run.project_id), standing=standing.JOIN
     )
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with within(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(statement, {**run.campaign.asks, "run": run.pk})
             rows = cursor.fetchall()
     except TooSlow:

@@ -1,7 +1,8 @@
 """Sizes: audiences that somebody looks at or uses are counted in the background, a few at a time.
 
 A count is exact where that is quick, else an estimate of a sample; and of one audience no more than
-one a day is tried. If the process dies here: the next of them are counted with the next tick.
+one a day is tried, and one after each import. If the process dies here: the next of them are
+counted with the next tick.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from datetime import datetime, timedelta
 import redis
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.fields.json import KeyTextTransform
 
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience
+from notifications.people.importing.model import Import
 from notifications.postgres.budget import TooSlow
 
 log = logging.getLogger(__name__)
@@ -40,16 +42,27 @@ def looked_at(audience_ids: Iterable[int]) -> None:
 def count_some(*, now: datetime) -> int:
     """How many were counted."""
     ends, counted = time.monotonic() + SECONDS, 0
+    imports = last_imports(now)
     try:
-        for audience in _due(now):
+        for audience in _due(now, imports):
             if time.monotonic() >= ends:
                 break
-            # Two ticks do not count the same, and what cannot be counted is tried once a day.
-            if cache.add(f"audience-tried-{audience.pk}", True, round(OLD.total_seconds())):
+            # Two ticks do not count the same, and what cannot be counted is tried once a day, or
+            # once after an import.
+            tried = f"audience-tried-{audience.pk}{imports.get(audience.project_id, '')}"
+            if cache.add(tried, True, round(OLD.total_seconds())):
                 counted += _count(audience, now)
     except redis.RedisError as error:
         log.warning("no audience is counted: %s", error)
     return counted
+
+
+def last_imports(now: datetime) -> dict[int, str]:
+    """When the last import of a project has ended, as sizes keep their time: what was counted
+    before does not know the people it brought. A day later every size is old anyhow."""
+    ended = Import.objects.filter(finished_at__gt=now - OLD).order_by().values("project")
+    newest = ended.annotate(at=Max("finished_at")).values_list("project", "at")
+    return {project: at.isoformat() for project, at in newest}
 
 
 def _count(audience: Audience, now: datetime) -> bool:
@@ -62,11 +75,14 @@ def _count(audience: Audience, now: datetime) -> bool:
     return True
 
 
-def _due(now: datetime) -> list[Audience]:
+def _due(now: datetime, imports: dict[int, str]) -> list[Audience]:
     """The oldest count first; of these, what a campaign used lately, or somebody looked at."""
     at = KeyTextTransform("at", "size")
     whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)
-    old = whole.filter(Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat()))
+    is_old = Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat())
+    for project, ended in imports.items():
+        is_old |= Q(project=project, counted_at__lt=ended)
+    old = whole.filter(is_old)
     found = list(old.order_by(F("counted_at").asc(nulls_first=True), "pk")[:ASKED])
     seen = cache.get_many([_looked(one.pk) for one in found])
     lately = now - LATELY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -10,19 +10,22 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 from unfold.widgets import UnfoldBooleanWidget
 
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import SOURCES, ConsentChange
 from notifications.people.consent.saying import EVERYTHING, Word, say
-from notifications.people.consent.suppression import Suppression
+from notifications.people.consent.suppression import Suppression, suppression_of
 from notifications.people.contact import Contact
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
 
 SHOWN_CHANGES = 50
 MARKETING = Category.Kind.MARKETING
+ALL = "everything"  # the field of all marketing
+OF_ALL = "marketing"
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,40 @@ class Answer:
     wanted: bool
     since: str  # empty: they never answered
     told_by: str
+    suppressed: bool
     asked: bool = True  # False: this kind goes to everybody
-    off: bool = False  # they accept it, but unsubscribed from all marketing
+    off: bool = False  # it is marketing, and they unsubscribed from all of that
+
+    @property
+    def received(self) -> bool:
+        return not self.suppressed and (not self.asked or (self.wanted and not self.off))
+
+    @property
+    def state(self) -> str:
+        if self.suppressed:
+            return _("Suppressed")
+        if not self.asked:
+            return _("Always sent")
+        if self.off:
+            return _("Not received")
+        return pgettext("wants it", "Yes") if self.wanted else pgettext("wants it", "No")
+
+    @property
+    def hint(self) -> str:
+        """What they said; of an answer that has no effect now, that it is kept."""
+        if not self.asked:
+            return "" if self.suppressed else _("This kind needs no consent.")
+        said = {"at": self.since, "who": self.told_by}
+        if not self.since:
+            answer = _("They never answered.")
+        elif not (self.off or self.suppressed):
+            answer = _("Since %(at)s, by %(who)s") % said
+        elif self.wanted:
+            answer = _("Their yes is kept: since %(at)s, by %(who)s.") % said
+        else:
+            answer = _("Their no is kept: since %(at)s, by %(who)s.") % said
+        off = self.off and not self.suppressed
+        return f"{_('All marketing is off.')} {answer}" if off else answer
 
 
 @dataclass(frozen=True)
@@ -61,35 +96,44 @@ def picture(contact: Contact) -> dict[str, Any]:
     said = {change.category: change for change in last.values()}
     zone = contact.project.timezone
     history = list(changes.order_by("-pk")[: SHOWN_CHANGES + 1])
-    suppressed = Suppression.objects.filter(
-        project=contact.project_id, external_id=contact.external_id
-    )
+    suppressed = suppression_of(contact)
     return {
         "answers": [
-            _answer(names[EVERYTHING], contact.subscribed, said.get(EVERYTHING), zone),
-            *(_of(category, contact, said.get(category.slug), zone) for category in categories),
+            _answer(contact, everything(), contact.subscribed, said.get(EVERYTHING), suppressed),
+            *(
+                _of(category, contact, said.get(category.slug), suppressed)
+                for category in categories
+            ),
         ],
         "history": [
             Told(names.get(one.category, one.category), one.wanted, in_zone(one.at, zone), by(one))
             for one in history[:SHOWN_CHANGES]
         ],
         "more": len(history) > SHOWN_CHANGES,
-        "suppressed": suppressed.first(),
+        "suppressed": suppressed,
     }
 
 
-def _of(category: Category, contact: Contact, last: ConsentChange | None, zone: str) -> Answer:
-    wanted = contact.preferences.get(category.slug, {}).get("wanted", True)
+def _of(
+    category: Category, contact: Contact, last: ConsentChange | None, held: Suppression | None
+) -> Answer:
     asked = category.kind == MARKETING
-    answer = _answer(category.name, wanted, last, zone, asked=asked)
-    return replace(answer, off=asked and wanted and not contact.subscribed)
+    off = asked and not contact.subscribed
+    wanted = _wants(contact, category)
+    return _answer(contact, category.name, wanted, last, held, asked=asked, off=off)
 
 
 def _answer(
-    name: str, wanted: bool, last: ConsentChange | None, zone: str, *, asked: bool = True
-) -> Answer:
-    since = in_zone(last.at, zone) if last else ""
-    return Answer(name, wanted, since, by(last) if last else "", asked)
+    contact: Contact, name: str, wanted: bool, last: ConsentChange | None,
+    held: Suppression | None, **more: bool,
+) -> Answer:  # fmt: skip
+    since = in_zone(last.at, contact.project.timezone) if last else ""
+    return Answer(name, wanted, since, by(last) if last else "", held is not None, **more)
+
+
+def _wants(contact: Contact, category: Category) -> bool:
+    """As they answered about it; whether it is received also depends on all marketing."""
+    return bool(contact.preferences.get(category.slug, {}).get("wanted", True))
 
 
 def by(change: ConsentChange) -> str:
@@ -98,42 +142,65 @@ def by(change: ConsentChange) -> str:
 
 
 class AnswersDialog(Dialog):
-    """A person's answers, entered by a colleague whom they told."""
+    """A person's answers, entered by a colleague whom they told.
+
+    While all marketing is off, its categories are not received: they are shown without a tick and
+    cannot be changed, and each answer is kept for when it is on again (static/carillon.js).
+    """
+
+    template = "admin/notifications/contact/suppressed.html"
 
     # What the dialog showed, so that an unchanged tick does not overrule a newer answer.
     shown = forms.CharField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, (label, _category, wanted) in self.asked.items():
+        on = ALL in self.data if self.is_bound else self.contact.subscribed
+        everything_on = UnfoldBooleanWidget(attrs={"data-all-of": OF_ALL})
+        self.fields[ALL] = forms.BooleanField(
+            label=everything(),
+            required=False,
+            initial=self.contact.subscribed,
+            widget=everything_on,
+            help_text=gettext_lazy(
+                "When this is off, nothing below is received. What they answered there is kept."
+            ),
+        )
+        for name, category in self.categories.items():
+            wanted = _wants(self.contact, category)
+            told = {"data-one-of": OF_ALL, **({} if on else {"disabled": True})}
+            told |= {"data-kept": True} if wanted else {}
             self.fields[name] = forms.BooleanField(
-                label=label, required=False, initial=wanted, widget=UnfoldBooleanWidget
+                label=category.name,
+                required=False,
+                initial=wanted and on,
+                widget=UnfoldBooleanWidget(attrs=told),
             )
-        ticked = [name for name, (_label, _category, wanted) in self.asked.items() if wanted]
-        self.fields["shown"].initial = " ".join(ticked)
+        ticked = [name for name, one in self.categories.items() if _wants(self.contact, one)]
+        self.fields["shown"].initial = " ".join([*([ALL] if on else []), *ticked])
 
     @cached_property
     def contact(self) -> Contact:
         return Contact.objects.select_related("project").get(pk=self.object_id or 0)
 
     @cached_property
-    def asked(self) -> dict[str, tuple[str, str, bool]]:
-        """By field: its label, its category, and whether they want it. Only marketing can be
-        declined."""
-        contact = self.contact
-        marketing = Category.objects.filter(project=contact.project_id, kind=MARKETING)
-        found = {"everything": (everything(), EVERYTHING, contact.subscribed)}
-        for one in marketing:
-            wanted = contact.preferences.get(one.slug, {}).get("wanted", True)
-            found[f"about_{one.pk}"] = (one.name, one.slug, wanted)
-        return found
+    def categories(self) -> dict[str, Category]:
+        """By field. Only marketing can be declined."""
+        found = Category.objects.filter(project=self.contact.project_id, kind=MARKETING)
+        return {f"about_{one.pk}": one for one in found}
+
+    def context(self) -> dict[str, Any]:
+        return {"suppressed": suppression_of(self.contact)}
 
     def write(self, actor: str) -> int:
         """Write the ticks that differ from what was shown. Returns how many answers changed."""
         was = self.cleaned_data["shown"].split()
+        asked = {ALL: EVERYTHING}
+        if self.cleaned_data[ALL]:
+            asked |= {name: category.slug for name, category in self.categories.items()}
         words = [
-            Word(self.contact.external_id, category, self.cleaned_data[name])
-            for name, (_label, category, _wanted) in self.asked.items()
+            Word(self.contact.external_id, slug, self.cleaned_data[name])
+            for name, slug in asked.items()
             if self.cleaned_data[name] != (name in was)
         ]
         return say(self.contact.project, words, source="page", by=actor, now=timezone.now())

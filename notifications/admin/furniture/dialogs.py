@@ -41,11 +41,6 @@ class Dialog(BaseDialogForm):
         """False hides the button: the text says why it cannot be done now."""
         return True
 
-    @property
-    def advised(self) -> bool:
-        """False makes the button plain: it can be done, and the text says why not to."""
-        return True
-
     def context(self) -> dict[str, Any]:
         return {}
 

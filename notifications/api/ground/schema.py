@@ -13,6 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from notifications.api.ground.authentication import ApiKeyAuthentication
 from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.problems import CONTENT_TYPE, ProblemSerializer
+from notifications.staff.access import Scope
 
 WITH_A_BODY = {"POST", "PUT", "PATCH"}
 CHANGES_ONE = {"PUT", "PATCH", "DELETE"}
@@ -122,7 +123,8 @@ class Schema(AutoSchema):
         if self.view.tagged and self.method == "GET":
             bodies["304"] = self._told(304, None, "It is what If-None-Match names.")
         for status in sorted(self._refusals()):
-            bodies[str(status.value)] = self._told(status, ProblemSerializer, REFUSALS[status])
+            words = self.view.refusals.get(status, REFUSALS[status])
+            bodies[str(status.value)] = self._told(status, ProblemSerializer, words)
         return bodies
 
     def _told(self, status: int, body: Any, words: str) -> Any:
@@ -169,4 +171,6 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "manage.py create_api_key"}
+        told = "\n".join(f"- `{scope}`: {scope.label}" for scope in Scope)
+        said = f"An API key, made on the page API keys or by `manage.py create_api_key`:\n\n{told}"
+        return {"type": "http", "scheme": "bearer", "description": said}

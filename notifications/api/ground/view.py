@@ -41,6 +41,7 @@ class ApiView(APIView):
     rows_of = ""  # the member of its body whose rows are judged one by one
     deletes_named = False  # its DELETE has a body, which says what goes
     words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
+    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.began = timezone.now()  # once, however often `patient` tries

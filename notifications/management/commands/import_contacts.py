@@ -19,7 +19,7 @@ from notifications.people.importing.model import Import
 from notifications.people.project import Project
 
 BY = "carillon"
-STEP_SECONDS = 2.0  # between two lines of progress on a terminal
+STEP_SECONDS = 5.0  # between two lines of progress on a terminal
 QUIET_SECONDS = 10.0  # and in a log
 PAUSE_SECONDS = 0.1
 PART_BYTES = 2 * 1024**2

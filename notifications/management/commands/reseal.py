@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from notifications.gateway import WrongKey
-from notifications.keys import sealing
+from notifications.keys import inbox_secret, sealing
 from notifications.keys.credentials import ServiceAccount
 from notifications.staff import audit, second_factor
 from notifications.staff.subjects import Subject
@@ -23,11 +23,16 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
-        done = f"{accounts} service accounts and {factors} second factors"
-        counts: dict[str, Any] = {"service_accounts": accounts, "second_factors": factors}
+        tokens, lost_tokens = inbox_secret.seal_anew()
+        done = f"{accounts} service accounts, {factors} second factors and {tokens} inbox secrets"
+        counts: dict[str, Any] = {
+            "service_accounts": accounts,
+            "second_factors": factors,
+            "inbox_secrets": tokens,
+        }
         audit.record("carillon", "re-encrypted", Subject("serviceaccount"), project=None, **counts)
-        if lost or lost_factors:
-            raise CommandError(_remedy(done, lost, lost_factors))
+        if lost or lost_factors or lost_tokens:
+            raise CommandError(_remedy(done, lost, lost_factors, lost_tokens))
         self.stdout.write(
             f"{done} are encrypted with {sealing.key_id()} now; the others already were."
         )
@@ -52,17 +57,20 @@ def _sealed_anew(account: ServiceAccount) -> bool:
     return True
 
 
-def _remedy(done: str, lost: list[str], lost_factors: list[str]) -> str:
+def _remedy(done: str, lost: list[str], lost_factors: list[str], lost_tokens: list[str]) -> str:
     said = [f"{done} were encrypted again."]
     if lost:
         said.append(f"No key opens the service account of {', '.join(lost)} here.")
     if lost_factors:
         said.append(f"No key opens the second factor of {', '.join(lost_factors)} here.")
+    if lost_tokens:
+        said.append(f"No key opens the inbox secret of {', '.join(lost_tokens)} here.")
     return " ".join(
         (
             *said,
             "Add the key they were encrypted with behind the first. If it is lost:",
-            "manage.py set_firebase_credentials, and Team → Forget the second factor.",
+            "manage.py set_firebase_credentials, Team → Forget the second factor, and",
+            "Projects → New inbox secret.",
             "Keep the keys behind the first until then.",
         )
     )

@@ -3,6 +3,7 @@ minute."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,6 +29,7 @@ class Health:
     seen: int
     new: int
     retired: int
+    reachable: int | None = None  # None: who is out takes too long to count
 
     @property
     def seen_share(self) -> str:
@@ -43,6 +45,21 @@ FROM notifications_device d WHERE project_id = %(project)s GROUP BY platform
 """
 
 
+# Of a few people, so it is asked from their side: most are subscribed.
+OUT = """
+SELECT d.platform, count(*)
+FROM (
+    SELECT id FROM notifications_contact WHERE project_id = %(project)s AND NOT subscribed
+    UNION
+    SELECT c.id FROM notifications_suppression s
+    JOIN notifications_contact c ON c.project_id = s.project_id AND c.external_id = s.external_id
+    WHERE s.project_id = %(project)s
+) out
+JOIN notifications_device d ON d.contact_id = out.id AND d.retired_at IS NULL
+GROUP BY 1
+"""
+
+
 def health(project_id: int | None, now: datetime) -> dict[str, Any]:
     counts = _kept(project_id, now)
     rows = [
@@ -50,7 +67,8 @@ def health(project_id: int | None, now: datetime) -> dict[str, Any]:
         for platform in Device.Platform
         if platform.value in counts
     ]
-    sums = (sum(column) for column in zip(*counts.values(), strict=True))
+    columns = zip(*counts.values(), strict=True)
+    sums: list[Any] = [None if None in column else sum(column) for column in columns]
     return {"rows": rows, "total": Health("", *sums) if rows else None}
 
 
@@ -91,17 +109,30 @@ def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
                 return Unseen(devices, of, exact=False)
 
 
-def _kept(project_id: int | None, now: datetime) -> dict[str, list[int]]:
+def _kept(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
     """From the cache, which may be down: then the page is slower, not broken."""
     try:
-        key = f"device-health-{project_id}"
+        key = f"device-reach-{project_id}"
         kept = cache.get_or_set(key, lambda: _counted(project_id, now), KEPT_SECONDS)
     except redis.RedisError:
         kept = None
     return kept or _counted(project_id, now)
 
 
-def _counted(project_id: int | None, now: datetime) -> dict[str, list[int]]:
+def _counted(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
     with connection.cursor() as cursor:
         cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH, "project": project_id})
-        return {row[0]: list(row[1:]) for row in cursor.fetchall()}
+        counts = {row[0]: list(row[1:]) for row in cursor.fetchall()}
+    out = _out(project_id)
+    return {
+        platform: [*row, None if out is None else row[0] - out.get(platform, 0)]
+        for platform, row in counts.items()
+    }
+
+
+def _out(project_id: int | None) -> dict[str, int] | None:
+    """Active devices of people who unsubscribed or are suppressed; None: that takes too long."""
+    with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(OUT, {"project": project_id})
+        return dict(cursor.fetchall())
+    return None

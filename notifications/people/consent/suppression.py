@@ -77,12 +77,16 @@ def unsuppress(project: Project, external_ids: Iterable[str]) -> int:
     return found.delete()[0]
 
 
+def suppression_of(contact: Contact) -> Suppression | None:
+    return Suppression.objects.filter(
+        project=contact.project_id, external_id=contact.external_id
+    ).first()
+
+
 @section("consent")
 def consent_of(contact: Contact) -> dict[str, Any]:
     """A person's answers with time and source, and whether the person is suppressed."""
-    suppressed = Suppression.objects.filter(
-        project=contact.project_id, external_id=contact.external_id
-    ).first()
+    suppressed = suppression_of(contact)
     told = ("category", "wanted", "at", "source", "by")
     return {
         "subscribed": contact.subscribed,

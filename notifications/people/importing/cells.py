@@ -45,7 +45,7 @@ def number(cell: str) -> Any:
     text = cell.strip()
     if not NUMBER.fullmatch(text):
         said = gettext("“%(cell)s” is not a number; write it like 1200 or 12.5.")
-        raise ValidationError(said % {"cell": shown(cell)})
+        raise ValidationError(said, params={"cell": shown(cell)})
     return exact.fraction(text) if set(text) & {".", "e", "E"} else exact.whole(text)
 
 
@@ -55,7 +55,7 @@ def boolean(cell: str) -> bool:
     if word in YES or word in NO:
         return word in YES
     said = gettext("“%(cell)s” is neither yes nor no; write true or false.")
-    raise ValidationError(said % {"cell": shown(cell)})
+    raise ValidationError(said, params={"cell": shown(cell)})
 
 
 def time(cell: str) -> str:
@@ -90,7 +90,7 @@ def _no_time(cell: str) -> ValidationError:
     said = gettext(
         "“%(cell)s” is not a time; write it like 2026-01-31 or 2026-01-31T09:00:00+09:00."
     )
-    return ValidationError(said % {"cell": shown(cell)})
+    return ValidationError(said, params={"cell": shown(cell)})
 
 
 def items(cell: str) -> list[Any]:
@@ -104,7 +104,7 @@ def items(cell: str) -> list[Any]:
         said = gettext(
             '“%(cell)s” starts like a JSON list but is not one; write ["a", "b"] or a|b.'
         )
-        raise ValidationError(said % {"cell": shown(cell)}) from error
+        raise ValidationError(said, params={"cell": shown(cell)}) from error
     return list(found)
 
 

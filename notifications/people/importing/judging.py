@@ -16,14 +16,15 @@ from typing import Any
 import orjson
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop, override
 
-from notifications.people.contact import MAX_TEXT, validate_attributes, validate_external_id
+from notifications.people.contact import MAX_TEXT, validate_external_id, validate_value
 from notifications.people.device import MAX_ADDRESS, Device, validate_address, validate_version
 from notifications.people.importing import cells as read
 from notifications.people.importing.columns import Column, Meaning, Type
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import Refused
+from notifications.people.importing.reasons import Reason, kept, reasons_of
 from notifications.values import exact
 from notifications.values.languages import validate_locale
 from notifications.values.text import unstorable
@@ -40,9 +41,8 @@ PLAIN_ID = re.compile(r"[A-Za-z0-9_@+:|-][A-Za-z0-9_@+:|.-]{0,199}")
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?")
 PLATFORMS = frozenset(Device.Platform.values)
 ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-MOST_REASON = 500
 Reader = Callable[[str], str]
-Problems = dict[int, list[tuple[str, str]]]  # by row: head and reason
+Problems = dict[int, list[tuple[str, Reason]]]  # by row: head and reason
 
 
 @dataclass
@@ -104,8 +104,8 @@ class Judge:
         ):
             if address != NULL and platform == NULL:
                 head = next(c.head for _, c in self._columns if c.meaning == Meaning.PLATFORM)
-                said = gettext("The address needs its platform: android, ios or web.")
-                wrong.setdefault(at, []).append((head, said))
+                said = gettext_noop("The address needs its platform: android, ios or web.")
+                wrong.setdefault(at, []).append((head, (said, {})))
 
 
 def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool) -> list[str]:
@@ -114,28 +114,31 @@ def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool)
     if plain is not None and not odd and plain(cells):
         return list(cells)
     table: dict[str, str] = {}
-    problems: dict[str, str] = {}
-    for cell in set(cells):
-        try:
-            if odd and (problem := _unreadable(cell)):
-                raise ValidationError(problem)
-            table[cell] = reader(cell)
-        except ValidationError as error:
-            table[cell], problems[cell] = NULL, " ".join(error.messages)
+    problems: dict[str, list[Reason]] = {}
+    with override(None):  # reasons are kept as they stand in the code, and translated when read
+        for cell in set(cells):
+            try:
+                if odd:
+                    _refuse_unreadable(cell)
+                table[cell] = reader(cell)
+            except ValidationError as error:
+                table[cell], problems[cell] = NULL, reasons_of(error)
     if problems:
         for at, cell in enumerate(cells):
             if cell in problems:
-                wrong.setdefault(at, []).append((column.head, problems[cell]))
+                found = wrong.setdefault(at, [])
+                found += [(column.head, reason) for reason in problems[cell]]
     return [table[cell] for cell in cells]
 
 
-def _unreadable(cell: str) -> str:
+def _refuse_unreadable(cell: str) -> None:
     if any("\udc80" <= letter <= "\udcff" for letter in cell):
-        return gettext(
+        said = gettext(
             "It contains bytes that are not valid in the file's encoding. Save the file as UTF-8."
         )
-    problem = unstorable(cell)
-    return gettext("It %(problem)s.") % {"problem": problem} if problem else ""
+        raise ValidationError(said)
+    if problem := unstorable(cell):
+        raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
 
 def _reader(column: Column) -> tuple[Reader, Callable[[Sequence[str]], bool] | None]:
@@ -149,11 +152,11 @@ def _reader(column: Column) -> tuple[Reader, Callable[[Sequence[str]], bool] | N
 def _attribute(column: Column) -> Reader:
     """`"city":"Seoul"`: one member of a JSON object; empty for an empty cell."""
     key = f"{orjson.dumps(column.name).decode()}:"
-    name, kind = column.name, column.type
+    kind = column.type
 
     def read_text(cell: str) -> str:
         if len(cell) > MAX_TEXT:
-            validate_attributes({name: cell})
+            validate_value(cell)
         return key + _escaped(orjson.dumps(cell).decode()) if cell else ""
 
     def read_number(cell: str) -> str:
@@ -165,7 +168,7 @@ def _attribute(column: Column) -> Reader:
         return _checked(VALUES[kind](cell)) if cell.strip() else ""
 
     def _checked(value: Any) -> str:
-        validate_attributes({name: value})
+        validate_value(value)
         return key + _escaped(exact.dumps(value).decode())
 
     return {Type.TEXT: read_text, Type.NUMBER: read_number}.get(Type(kind), read_other)
@@ -214,7 +217,7 @@ def _platform(cell: str) -> str:
     word = cell.strip().lower()
     if word and word not in PLATFORMS:
         said = gettext("“%(cell)s” is not a platform; use one of android, ios, web.")
-        raise ValidationError(said % {"cell": read.shown(cell)})
+        raise ValidationError(said, params={"cell": read.shown(cell)})
     return word or NULL
 
 
@@ -251,7 +254,7 @@ def _instant(cell: str) -> str:
     at = read.instant(cell)
     if at > timezone.now() + AHEAD:
         said = gettext("“%(cell)s” is more than a day ahead; give the time when they said it.")
-        raise ValidationError(said % {"cell": read.shown(cell)})
+        raise ValidationError(said, params={"cell": read.shown(cell)})
     return at.isoformat()
 
 
@@ -261,7 +264,7 @@ def _seen(cell: str) -> str:
     at, now = read.instant(cell), timezone.now()
     if at > now + AHEAD:
         said = gettext("“%(cell)s” is more than a day ahead; give the time when it was last seen.")
-        raise ValidationError(said % {"cell": read.shown(cell)})
+        raise ValidationError(said, params={"cell": read.shown(cell)})
     return min(at, now).isoformat()
 
 
@@ -317,8 +320,7 @@ def _escaped(text: str) -> str:
     return text.translate(ESCAPES) if "\\" in text or not text.isprintable() else text
 
 
-def _refused(row: tuple[int, list[str]], problems: list[tuple[str, str]]) -> Refused:
+def _refused(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
     line, cells = row
     heads = ", ".join(dict.fromkeys(head for head, _ in problems))[:200]
-    reason = " ".join(dict.fromkeys(problem for _, problem in problems))[:MOST_REASON]
-    return Refused(line, heads, reason, cells)
+    return Refused(line, heads, kept(reason for _, reason in problems), cells)

@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.people.importing.reasons import in_words
 from notifications.people.project import OfProject
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
@@ -51,7 +52,7 @@ class Import(OfProject):
     # A yes without a time overrides an earlier no, but only if somebody ticked that.
     resubscribe = models.BooleanField(default=False)
     by = models.CharField(max_length=200, help_text=_("user:NAME or carillon."))
-    language = models.CharField(max_length=10, default="en")  # of the reasons in the refused rows
+    language = models.CharField(max_length=10, default="en")  # of `problem`
     problem = models.CharField(max_length=500, blank=True)  # why it failed
     # What was detected in the file: see sniffing.Sniffed.
     sniffed = models.JSONField(default=dict, blank=True)
@@ -59,10 +60,12 @@ class Import(OfProject):
     # What each column means, in their order: see columns.Column.
     mapping = models.JSONField(default=list, blank=True)
 
-    # How far reading is (see source.Position), and the last person who is done.
+    # How far reading is (see source.Position), and the last person who is done. `ahead`: parts
+    # after that which are done, too; by the external id each begins after, the one it ends with.
     position = models.JSONField(default=dict, blank=True)
     staged_at = models.DateTimeField(null=True, blank=True)
     done_up_to = models.CharField(max_length=200, blank=True)
+    ahead = models.JSONField(default=dict, db_default={}, blank=True)
     rows = models.BigIntegerField(default=0)
     refused = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0, help_text=_("Rows of a person named again."))
@@ -182,7 +185,7 @@ class ImportRefusal(models.Model):
     owner = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="refusals")
     line = models.BigIntegerField()
     column = models.CharField(max_length=200, blank=True)
-    reason = models.CharField(max_length=500)
+    reason = models.CharField(max_length=500)  # as reasons.kept writes it
     cells = ArrayField(models.TextField())
     file = models.CharField(max_length=200, blank=True)  # of an archive
 
@@ -191,6 +194,10 @@ class ImportRefusal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner_id}: line {self.line}"
+
+    @property
+    def said(self) -> str:
+        return in_words(self.reason)
 
 
 class Fenced(Exception):
@@ -219,7 +226,8 @@ def keep(one: Import, *, now: datetime, lease: timedelta = LEASE, **values: Any)
 
     Also if a crash of PostgreSQL undid the progress that this worker relies on.
     """
-    stands = {name: getattr(one, name) for name in ("position", "done_up_to", "handled")}
+    progress = ("position", "done_up_to", "ahead", "handled")
+    stands = {name: getattr(one, name) for name in progress}
     mine = Import.objects.filter(pk=one.pk, lease=one.lease, state=one.state, **stands)
     if not mine.update(leased_until=now + lease, **values):
         raise Fenced

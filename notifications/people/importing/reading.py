@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext_noop
+
+from notifications.people.importing.reasons import kept
 
 END_OF_LINE = re.compile("\r\n|\n|\r")
 # A marker row added behind the text: if the parser swallows it, the row before it has no end yet.
@@ -25,7 +27,8 @@ ERRORS = {"utf-8": "surrogateescape", "cp1252": "surrogateescape"}
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """`column`: the header of the invalid cell; empty: the whole row."""
+    """`column`: the header of the invalid cell; empty: the whole row. `reason`: as `reasons.kept`
+    writes it."""
 
     line: int
     column: str
@@ -135,17 +138,18 @@ def _is_open(text: str, delimiter: str) -> bool:
 def _unclosed(line: int, text: str, delimiter: str) -> Refused:
     if len(text) > csv.field_size_limit():
         return too_long(line, text)
-    said = gettext(
+    said = gettext_noop(
         "A quote is not closed, or not at the end of the cell. Double a quote that is part "
         "of the text."
     )
     cells = next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), [])
-    return Refused(line, "", said, cells)
+    return Refused(line, "", kept([(said, {})]), cells)
 
 
 def too_long(line: int, text: str) -> Refused:
-    said = gettext("The line is longer than %(most)s characters.")
-    return Refused(line, "", said % {"most": f"{csv.field_size_limit():,}"}, [text[:MOST_CELL]])
+    said = gettext_noop("The line is longer than %(most)s characters.")
+    most = f"{csv.field_size_limit():,}"
+    return Refused(line, "", kept([(said, {"most": most})]), [text[:MOST_CELL]])
 
 
 def _last_end_of_line(text: str) -> int:
@@ -167,5 +171,6 @@ def fitting(block: Block, width: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _ragged(line: int, cells: list[str], width: int) -> Refused:
-    said = gettext("The row has %(count)s cells; the header has %(width)s.")
-    return Refused(line, "", said % {"count": f"{len(cells):,}", "width": width}, cells)
+    said = gettext_noop("The row has %(count)s cells; the header has %(width)s.")
+    values = {"count": f"{len(cells):,}", "width": width}
+    return Refused(line, "", kept([(said, values)]), cells)

@@ -14,6 +14,7 @@ from notifications.people.importing import staging
 from notifications.people.importing.columns import OURS
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import Refused
+from notifications.people.importing.reasons import in_words
 from notifications.people.importing.source import Unusable
 from notifications.values.spreadsheet import neutral
 
@@ -21,13 +22,16 @@ ROWS_AT_ONCE = 2_000
 HOPELESS = 10_000  # rows refused one after the other
 SUMMED = 100_000  # at most so many rows are summed up, the first ones
 KINDS_SHOWN = 10
-# Two reasons are of the same kind if they differ only in quoted texts and numbers.
+# Two reasons are of the same kind if they differ only in their values; of rows refused by an older
+# release, in quoted texts and numbers.
 KINDS = r"""
 SELECT count(*), "column", min(reason) FROM (
     SELECT "column", reason FROM notifications_importrefusal
     WHERE owner_id = %s ORDER BY id LIMIT %s
 ) refused
-GROUP BY "column", regexp_replace(reason, '“[^”]*”|[0-9]+', '…', 'g')
+GROUP BY "column", CASE WHEN reason IS JSON ARRAY
+    THEN jsonb_path_query_array(reason::jsonb, '$[*][0]')::text
+    ELSE regexp_replace(reason, '“[^”]*”|[0-9]+', '…', 'g') END
 ORDER BY count(*) DESC, "column" LIMIT %s
 """
 
@@ -46,7 +50,7 @@ def lines(one: Import) -> Iterator[str]:
     own = len(OURS) if came_back(one.sniffed["head"]) else 0
     yield "\ufeff" + writer.writerow([*OURS, *map(neutral, one.sniffed["head"][own:])])
     for line, column, reason, cells in _rows(one):
-        told = (neutral(column), neutral(reason))
+        told = (neutral(column), neutral(in_words(reason)))
         yield writer.writerow([line, *told, *map(neutral, cells[own:])])
     if left_out := not_kept(one):
         yield writer.writerow(["", "", left_out, *[""] * (len(one.sniffed["head"]) - own)])
@@ -87,7 +91,11 @@ def _hopeless(first: Refused, since: int, quote: int) -> str:
         said = gettext("%(count)s rows in a row are not valid. Is a quote open at line %(line)s?")
         return said % {"count": f"{since:,}", "line": f"{quote:,}"}
     said = gettext("None of the first %(count)s rows is valid. Line %(line)s: %(reason)s")
-    return said % {"count": f"{since:,}", "line": f"{first.line:,}", "reason": first.reason}
+    return said % {
+        "count": f"{since:,}",
+        "line": f"{first.line:,}",
+        "reason": in_words(first.reason),
+    }
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,9 @@ def kinds(one: Import) -> list[Kind]:
     """The most frequent first."""
     with connection.cursor() as cursor:
         cursor.execute(KINDS, [one.pk, SUMMED, KINDS_SHOWN])
-        return [Kind(*row) for row in cursor.fetchall()]
+        return [
+            Kind(count, column, in_words(reason)) for count, column, reason in cursor.fetchall()
+        ]
 
 
 def _rows(one: Import) -> Iterator[tuple[int, str, str, list[str]]]:

@@ -66,6 +66,12 @@ def is_lost(one: Import) -> bool:
         return bool(cursor.rowcount == 0)
 
 
+def without_waiting_for_the_disk() -> None:
+    """If PostgreSQL loses the last commits in a crash, it loses the progress with them, so the work
+    is done again."""
+    _do("SET LOCAL synchronous_commit = off")
+
+
 def copy_rows(one: Import, lines: list[str], numbers: list[int], *, file: int) -> None:
     """`numbers`: of their lines in the file; of one person's rows, later ones take precedence.
     `file`: its place in an archive."""

@@ -7,19 +7,18 @@ next lease does the unfinished part again, and no part is committed twice.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import IO, Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import transaction
 from django.utils import translation
 
-from notifications.people.importing import columns, refused, staging, upload
+from notifications.people.importing import columns, refused, staging
 from notifications.people.importing.judging import Judge
-from notifications.people.importing.merging.part import Collided, Part
+from notifications.people.importing.merging import lanes
+from notifications.people.importing.merging.lanes import Ended
 from notifications.people.importing.model import Fenced, Import, claim, keep, release
 from notifications.people.importing.reading import (
     LONGEST_LINE,
@@ -32,17 +31,17 @@ from notifications.people.importing.reading import (
 )
 from notifications.people.importing.source import File, opened
 from notifications.postgres import clock
-from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE
 from notifications.values.spreadsheet import read_back
 
 BYTES_AT_ONCE = 1024**2
 LONG_LEASE = timedelta(minutes=5)  # one statement may build an index of millions of rows
-# The values of an import whose file has not been read yet.
+# The values of an import of which nobody is checked or merged yet; and whose file is not read yet.
+UNHANDLED: dict[str, Any] = {"done_up_to": "", "ahead": {}, "handled": 0}
 AFRESH: dict[str, Any] = {
-    "position": {}, "staged_at": None, "done_up_to": "", "rows": 0, "refused": 0, "duplicates": 0,
-    "people": 0, "handled": 0, "foreseen": {},
+    **UNHANDLED, "position": {}, "staged_at": None, "rows": 0, "refused": 0, "duplicates": 0,
+    "people": 0, "foreseen": {},
 }  # fmt: skip
-Ended = Callable[[Import], None]
 
 
 def work_on(import_id: int, *, seconds: float, ended: Ended) -> bool:
@@ -81,7 +80,7 @@ def _go_on(one: Import, *, until: float, ended: Ended) -> None:
             if one.staged_at is None:
                 reading.step()
             else:
-                patiently(lambda: _handle(one, ended), seconds=0)
+                lanes.go_on(one, ended, until=until)
             if time.monotonic() >= until:
                 return
 
@@ -89,17 +88,10 @@ def _go_on(one: Import, *, until: float, ended: Ended) -> None:
 def _begin_anew(one: Import) -> None:
     """Start reading again, because the staged rows are gone. People already merged are not merged
     again, as the order is the same."""
-    known = {name: getattr(one, name) for name in ("done_up_to", "handled", "foreseen")}
+    known = {name: getattr(one, name) for name in ("done_up_to", "ahead", "handled", "foreseen")}
     with transaction.atomic():
         staging.afresh(one)
         keep(one, now=clock.now(), **{**AFRESH, **known})
-
-
-def _without_waiting_for_the_disk() -> None:
-    """If PostgreSQL loses the last commits in a crash, it loses the progress with them, so the work
-    is done again."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL synchronous_commit = off")
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -187,7 +179,7 @@ class Reading:
         wrong = sorted([*block.refused, *judged.refused], key=lambda each: each.line)
         position |= refused.watch(one, wrong, fits=len(judged.lines), quote=block.quote)
         with transaction.atomic():
-            _without_waiting_for_the_disk()
+            staging.without_waiting_for_the_disk()
             if not one.position:
                 staging.afresh(one)
                 staging.create(one)
@@ -230,55 +222,3 @@ def _is_odd(rows: list[tuple[int, list[str]]]) -> bool:
     except UnicodeEncodeError:
         return True
     return False
-
-
-# --- Counting and merging -----------------------------------------------------------------------
-
-
-def _handle(one: Import, ended: Ended) -> None:
-    """Check or merge one part of the people, completely or not at all."""
-    first = not one.handled
-    if first:
-        _count_rows()
-    with suppress(Collided), transaction.atomic():
-        _without_waiting_for_the_disk()
-        now = clock.now()
-        part = Part(one, columns.columns_of(one), now=now)
-        if part.high is None:
-            _end(one, ended)
-            return
-        if one.state == Import.State.CHECKING:
-            counted, kept = part.foresee(), "foreseen"
-        else:
-            counted, kept = part.merge(one.handled), "counts"
-        people = counted.pop("people")
-        sums = Counter(getattr(one, kept))
-        sums.update(counted)
-        values: dict[str, Any] = {kept: dict(sums)}
-        values |= {"done_up_to": part.high, "handled": one.handled + people}
-        keep(one, now=clock.now(), **values)
-    if first and one.under_way:
-        _count_rows()
-
-
-def _count_rows() -> None:
-    """What PostgreSQL knows of these tables is from before a project's people came: it would take
-    them for one or two, and look through all of them for each row of the file. Before the first
-    part, which is a small one, and when these are there. Somebody else may be at it: then they are
-    counted by that."""
-    with suppress(OperationalError), connection.cursor() as cursor:
-        cursor.execute("ANALYZE notifications_contact, notifications_device")
-
-
-def _end(one: Import, ended: Ended) -> None:
-    """Finish, as nobody is left. Raises staging.Lost if some rows were missing."""
-    if one.handled < one.people:
-        raise staging.Lost
-    now = clock.now()
-    if one.state == Import.State.CHECKING:
-        keep(one, now=now, state=Import.State.CHECKED, done_up_to="", handled=0)
-    else:
-        keep(one, now=now, state=Import.State.FINISHED, finished_at=now)
-        staging.drop(one)
-        upload.forget(one)
-    ended(one)

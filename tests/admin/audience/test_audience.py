@@ -11,6 +11,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.words import sentence
+from notifications.people.consent.suppression import Suppression
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -19,6 +20,7 @@ from tests.given.builders import (
     make_audience,
     make_campaign,
     make_contact,
+    make_device,
     make_people,
     make_project,
 )
@@ -163,6 +165,23 @@ def test_counting_says_people_devices_and_the_rules_in_words(desk: Desk, project
     assert "1 of these people has no device" in text
     rules = json.dumps({"all": [PRO]})
     assert "People 1" in text_of(desk.post("audience_count", project=project.pk, rules=rules))
+
+
+def test_devices_of_people_who_are_out_are_not_called_reachable(
+    desk: Desk, project: Project
+) -> None:
+    for name in ("ada", "bob", "cay", "dan"):
+        make_device(make_contact(project, external_id=name, subscribed=name != "bob"))
+    for name in ("bob", "cay"):
+        Suppression.objects.create(project=project, external_id=name, at=timezone.now())
+    audience = make_audience(project)
+
+    text = text_of(desk.post("audience_count", audience=audience.pk, project=project.pk))
+
+    assert (
+        "People 4 Reachable devices 2 4 devices are active; 2 of them belong to people who" in text
+    )
+    assert "Android 4" in text
 
 
 def test_counting_wrong_rules_says_what_is_wrong(desk: Desk, project: Project) -> None:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.selection import joined
+from notifications.people.consent.suppression import suppress
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_contact, make_device, make_people, make_project
@@ -159,6 +160,17 @@ def test_letters_are_looked_for_in_texts_and_a_rule_that_cannot_find_any_says_so
     assert "“likes” contains no text" in ask(desk, "count", project, {"all": [sport]})
     may = {"field": "attributes.since", "op": "starts_with", "value": "2026-05"}
     assert "holds no" not in ask(desk, "count", project, {"all": [may]})
+
+
+def test_a_suppressed_person_is_said_to_be_that_before_being_in(
+    desk: Desk, project: Project
+) -> None:
+    for name in ("ada", "bo"):
+        make_contact(project, external_id=name, attributes={"plan": "pro"})
+    suppress(project, ["ada"], reason="", by="x", now=timezone.now())
+    told = ask(desk, "person", project, {"all": [PRO]}, person="ada")
+    assert told.index("Suppressed: nothing is sent to this person.") < told.index("ada is in.")
+    assert "Suppressed" not in ask(desk, "person", project, {"all": [PRO]}, person="bo")
 
 
 def test_why_somebody_is_in_shows_the_list_a_rule_looked_into(desk: Desk, project: Project) -> None:

@@ -16,7 +16,14 @@ from campaigns.audiences.lists import sizes
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.given.builders import make_audience, make_campaign, make_contact, make_people
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_people,
+    make_project,
+)
+from tests.given.importing import bring_in, check, mapped, upload
 
 pytestmark = pytest.mark.django_db
 
@@ -99,3 +106,44 @@ def test_no_count_begins_when_the_time_of_a_tick_is_over(
         none_left.setattr(sizes, "SECONDS", 0.0)
         assert sizes.count_some(now=timezone.now()) == 0
     assert sizes.count_some(now=timezone.now()) == 1, "it comes with the next"
+
+
+def test_a_size_from_before_an_import_is_said_to_be_and_counted_again_soon(
+    desk: Desk, project: Project
+) -> None:
+    one = make_audience(project)
+    desk.open("campaigns_audience_changelist")
+    tasks.tidy()
+    assert size_of(one)["people"] == 0
+    assert "before the last import" not in desk.open("campaigns_audience_changelist")
+
+    bring_in(project, "external_id,locale\nada,en\nbob,ko\n")
+
+    assert "before the last import: it is counted again soon" in desk.open(
+        "campaigns_audience_changelist"
+    )
+    tasks.tidy()
+    assert size_of(one)["people"] == 2
+    assert "before the last import" not in desk.open("campaigns_audience_changelist")
+    assert sizes.count_some(now=timezone.now()) == 0, "once after an import"
+    bring_in(project, "external_id,locale\ncay,de\n", name="more.csv")
+    tasks.tidy()
+    assert size_of(one)["people"] == 3
+
+
+def test_an_import_makes_no_size_of_another_project_old(desk: Desk, project: Project) -> None:
+    one = make_audience(project)
+    desk.open("campaigns_audience_changelist")
+    tasks.tidy()
+    bring_in(make_project(name="Other"), "external_id,locale\nada,en\n")
+    assert sizes.count_some(now=timezone.now()) == 0
+    assert "before the last import" not in desk.open("campaigns_audience_changelist")
+    assert size_of(one)["people"] == 0
+
+
+def test_an_import_that_was_only_checked_makes_no_size_old(desk: Desk, project: Project) -> None:
+    make_audience(project)
+    desk.open("campaigns_audience_changelist")
+    tasks.tidy()
+    check(mapped(upload(project, "external_id,locale\nada,en\n")))
+    assert sizes.count_some(now=timezone.now()) == 0

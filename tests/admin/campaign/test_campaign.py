@@ -144,7 +144,7 @@ def test_the_dialog_says_who_gets_what_and_how_long_it_takes(desk: Desk, project
     campaign = make_campaign(project, name="Spring", rate_per_second=1)
     text = desk.open("campaigns_campaign_launch", campaign.pk)
     assert "Launch “Spring”?" in text
-    assert "People 4" in text and "Reachable devices 3" in text and "Android 3" in text
+    assert "People 4" in text and "Active devices 3" in text and "Android 3" in text
     assert "3 s, at 1 a second (the campaign's own rate)" in text
     assert "Hello Ada See you" in text
     assert "the emulator, not to real phones" in text

@@ -70,7 +70,7 @@ def test_the_last_step_the_dialog_and_the_api_report_the_same(desk: Desk, projec
     for page in ("campaign_review", "campaigns_campaign_launch"):
         text = desk.open(page, campaign.pk)
         assert [words for words in said if words not in text] == []
-        assert "People 101" in text and "Reachable devices 101" in text
+        assert "People 101" in text and "Active devices 101" in text
         assert "Takes about 1 min 41 s" in text and "Finished about" in text
 
 

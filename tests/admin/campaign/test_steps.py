@@ -68,6 +68,42 @@ def test_the_first_step_alone_is_a_draft_and_the_way_goes_on(desk: Desk, project
     assert step_of(page) == "what" and "no text yet" in page
 
 
+def ticked(page: str) -> list[str]:
+    """The steps that the rail shows as done."""
+    rail = page.partition('class="c-rail"')[2].partition("</nav>")[0]
+    done = [item for item in rail.split("<li") if "c-rail-done" in item]
+    return [item.partition('name="_go" value="')[2].partition('"')[0] for item in done]
+
+
+def test_a_step_is_ticked_once_somebody_saw_it_and_went_on(desk: Desk, project: Project) -> None:
+    people = make_audience(project, name="Everyone")
+    desk.post(ADD, **form(audience=people.pk, _step="who", _go="what"))
+    campaign = Campaign.objects.get()
+    assert ticked(html(desk, campaign, step="what")) == ["who"]
+    text = {"template_from": "make", "title": "Hi", "body": "Come"}
+    desk.post(CHANGE, campaign.pk, **form(campaign, **text, _step="what", _go="when"))
+    assert ticked(html(desk, campaign, step="who")) == ["who"], "nobody went on from the text"
+    assert ticked(html(desk, campaign, step="when")) == ["who", "what"], "“now” was not chosen yet"
+    assert ticked(html(desk, campaign, step="review")) == ["who", "what", "when"]
+    assert ticked(html(desk, campaign, step="who")) == ["who", "what", "when"]
+
+
+def test_a_step_that_lacks_something_is_not_ticked_however_often_seen(
+    desk: Desk, project: Project
+) -> None:
+    people = make_audience(project, name="Everyone")
+    desk.post(ADD, **form(audience=people.pk, _step="who", _go="review"))
+    assert ticked(html(desk, Campaign.objects.get(), step="review")) == ["who", "when"]
+
+
+def test_another_campaign_starts_without_the_ticks_of_the_first(
+    desk: Desk, project: Project
+) -> None:
+    first, second = make_campaign(project), make_campaign(project)
+    assert ticked(html(desk, first, step="review")) == ["who", "what", "when"]
+    assert ticked(html(desk, second, step="what")) == ["who"]
+
+
 def test_where_there_is_no_audience_to_pick_one_begins_by_making_it(
     desk: Desk, project: Project
 ) -> None:
@@ -233,7 +269,7 @@ def test_the_review_says_who_is_skipped_what_is_read_and_how_long_it_takes(
     make_contact(project)
     campaign = make_campaign(project, rate_per_second=2, ttl_seconds=60)
     text = desk.open("campaign_review", campaign.pk)
-    assert "People 5" in text and "Reachable devices 4" in text and "Android 4" in text
+    assert "People 5" in text and "Active devices 4" in text and "Android 4" in text
     assert "1 device: its person has no “first_name”" in text
     assert "2 s, at 2 a second (the campaign's own rate)" in text
     assert "a worker process died, with up to 4 requests. Nobody is sent more than three" in text

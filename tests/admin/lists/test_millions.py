@@ -95,8 +95,8 @@ def test_no_list_of_the_api_reads_a_large_table_to_its_end(
 
 def test_a_page_of_people_and_of_devices_is_read_by_its_index(desk: Desk, run: Run) -> None:
     for page, index in (
-        ("notifications_contact", "contact_of_project"),
-        ("notifications_device", "device_of_project"),
+        ("notifications_contact", "contacts_of_project"),
+        ("notifications_device", "devices_of_project"),
     ):
         with CaptureQueriesContext(connection) as asked:
             desk.client.get(reverse(f"admin:{page}_changelist"), {"before": "1000000"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -14,10 +15,13 @@ from campaigns.admin.overview.days import days_of
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
+from notifications.people.asked import device_health
+from notifications.people.consent.suppression import Suppression
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
-from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.builders import make_contact, make_device, make_people, make_project, make_run
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)  # in Seoul
@@ -25,7 +29,7 @@ NOON = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)  # in Seoul
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    cache.delete("device-health")
+    cache.clear()
 
 
 def ended(project: Project, at: datetime, *, accepted: int, failed: int = 0) -> Run:
@@ -108,8 +112,30 @@ def test_device_health_counts_who_can_be_reached_who_came_and_who_went(
     gone = make_device(contact, platform="android", registered_at=now - year)
     Device.objects.filter(pk=gone.pk).update(retired_at=now, retired_reason="unregistered")
     text = desk.open("overview_health")
-    assert "Android 0 0 0 % 0 1" in text
-    assert "iOS 2 1 50 % 1 0" in text and "All 2 1 50 % 1 1" in text
+    assert "Android 0 of 0 0 0 % 0 1" in text
+    assert "iOS 2 of 2 1 50 % 1 0" in text and "All 2 of 2 1 50 % 1 1" in text
+
+
+def test_device_health_tells_active_devices_from_those_marketing_reaches(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ada", "bob", "cay", "dan"):
+        make_device(make_contact(project, external_id=name, subscribed=name != "bob"))
+    for name in ("bob", "cay"):  # one is out for both reasons
+        Suppression.objects.create(project=project, external_id=name, at=timezone.now())
+    other = make_project()
+    Suppression.objects.create(project=other, external_id="dan", at=timezone.now())
+
+    text = desk.open("overview_health")
+    assert "Can be reached" in text and "Android 2 of 4" in text and "All 2 of 4" in text
+
+    def within(*, seconds: float) -> Any:
+        raise TooSlow
+
+    cache.clear()
+    monkeypatch.setattr(device_health, "within", within)
+    text = desk.open("overview_health")
+    assert "Active devices" in text and "Android 4 4" in text and "reached" not in text
 
 
 def test_without_a_device_health_says_so(desk: Desk, project: Project) -> None:

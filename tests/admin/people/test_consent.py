@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.admin.category import category as category_page
@@ -46,7 +49,8 @@ def test_the_page_of_a_person_says_what_they_want_since_when_and_who_told_us(
     decline(contact, EVERYTHING, "offers")
     said = desk.open(f"{PEOPLE}_change", contact.pk).partition("What they want")[2]
     assert "All marketing No Since" in said and "by the API key abc… (API)" in said
-    assert "Offers No Since" in said and "Alarms Always sent This kind needs no consent." in said
+    assert "Offers Not received All marketing is off. Their no is kept: since" in said
+    assert "Alarms Always sent This kind needs no consent." in said
     assert "History" in said and "Suppressed" not in said
 
 
@@ -81,6 +85,48 @@ def test_an_unchanged_tick_does_not_overrule_a_newer_answer(desk: Desk, project:
     assert not AuditEntry.objects.filter(action="changed consent").exists()
 
 
+def test_answers_about_categories_are_kept_while_all_marketing_is_off(
+    desk: Desk, project: Project, offers: Category
+) -> None:
+    contact = make_contact(project)
+    field = f"about_{offers.pk}"
+    # A browser does not send what is disabled.
+    desk.confirm(f"{PEOPLE}_change_consent", contact.pk, shown=f"everything {field}")
+    contact.refresh_from_db()
+    assert (contact.subscribed, contact.preferences) == (False, {})
+
+    said = desk.open(f"{PEOPLE}_change", contact.pk).partition("What they want")[2]
+    assert "Offers Not received All marketing is off. They never answered." in said
+    url = reverse(f"admin:{PEOPLE}_change_consent", args=[contact.pk])
+    dialog = desk.client.get(url, headers={"HX-Request": "true"}).content.decode()
+    box = dialog.partition(f'name="{field}"')[2].partition(">")[0]
+    assert "disabled" in box and "data-kept" in box and not re.search(" checked[ >]", f"{box}>")
+    assert "nothing below is received" in dialog
+
+    reply = desk.confirm(
+        f"{PEOPLE}_change_consent", contact.pk, shown=field, everything="on", **{field: "on"}
+    )
+    assert messages_of(reply) == ["Saved."]
+    contact.refresh_from_db()
+    assert (contact.subscribed, contact.preferences) == (True, {})
+
+
+def test_an_answer_that_has_no_effect_now_is_shown_as_kept(
+    desk: Desk, project: Project, offers: Category
+) -> None:
+    contact = make_contact(project)
+    decline(contact, "offers")
+    yes = [Word(contact.external_id, "offers", True)]
+    say(contact.project, yes, source="api", by="key:abc", now=timezone.now() + timedelta(seconds=9))
+    decline(contact, EVERYTHING)
+    said = desk.open(f"{PEOPLE}_change", contact.pk).partition("What they want")[2]
+    assert "Offers Not received All marketing is off. Their yes is kept: since" in said
+    suppress(project, [contact.external_id], reason="", by="x", now=timezone.now())
+    said = desk.open(f"{PEOPLE}_change", contact.pk).partition("What they want")[2]
+    assert "All marketing Suppressed Their no is kept: since" in said
+    assert "Offers Suppressed Their yes is kept: since" in said
+
+
 def test_a_correction_by_hand_does_not_overrule_a_no_that_came_meanwhile(project: Project) -> None:
     contact = make_contact(project)
     read_before = Contact.objects.get(pk=contact.pk)
@@ -94,9 +140,24 @@ def test_a_correction_by_hand_does_not_overrule_a_no_that_came_meanwhile(project
 def test_the_page_of_a_suppressed_person_says_so(desk: Desk, project: Project) -> None:
     contact = make_contact(project)
     suppress(project, [contact.external_id], reason="complaint", by="x", now=timezone.now())
+    Category.objects.create(project=project, name="Alarms", slug="alarms", kind="critical")
     said = desk.open(f"{PEOPLE}_change", contact.pk)
-    assert "Suppressed: nothing is sent to this person. complaint" in said
+    assert f"{contact.external_id} Suppressed: nothing is sent to this person. complaint" in said
+    wants = said.partition("What they want")[2].partition("What is known")[0]
+    assert "All marketing Suppressed" in wants and "Alarms Suppressed" in wants
+    assert "Yes" not in wants and "Always sent" not in wants and "Receives" not in said
+    assert "Suppressed: nothing" in desk.open(f"{PEOPLE}_change_consent", contact.pk)
     assert "Never send anything" not in said
+
+
+def test_the_list_of_people_says_who_is_suppressed(desk: Desk, project: Project) -> None:
+    ada, _bo = make_contact(project, external_id="ada"), make_contact(project, external_id="bo")
+    suppress(make_project(), ["bo"], reason="", by="x", now=timezone.now())
+    assert "Suppressed" not in desk.open(f"{PEOPLE}_changelist")
+    suppress(project, [ada.external_id], reason="", by="x", now=timezone.now())
+    listed = desk.open(f"{PEOPLE}_changelist")
+    assert listed.count("Suppressed") == 1
+    assert listed.index("ada") < listed.index("Suppressed")
 
 
 def test_the_page_of_a_person_leads_to_the_suppression_list_with_their_id(

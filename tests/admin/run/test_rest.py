@@ -345,9 +345,10 @@ def test_the_dialog_says_how_many_of_the_rest_can_be_reached_now(desk: Desk, run
     assert "1 unsubscribed" in said and "1 without an active device" in said
 
 
-def test_the_button_is_not_the_main_one_if_nobody_of_the_rest_can_be_reached(
+def test_the_rest_is_not_offered_and_is_refused_if_nobody_of_it_can_be_reached(
     desk: Desk, run: Run
 ) -> None:
+    assert "Send to the rest" in desk.open("campaigns_run_change", run.pk)
     Contact.objects.exclude(external_id="dead").update(subscribed=False)
     Suppression.objects.create(project=run.project, external_id="dead", at=timezone.now())
     url = reverse("admin:campaigns_run_rest", args=[run.pk])
@@ -355,7 +356,22 @@ def test_the_button_is_not_the_main_one_if_nobody_of_the_rest_can_be_reached(
     said = text_of(page)
     assert "None of them can be reached now." in said
     assert "They are: 3 unsubscribed, 1 suppressed." in said
-    assert "c-button-main" not in page.content.decode()
+    assert 'type="submit"' not in page.content.decode()
+    for ticked in ({}, {"unknown": "on"}):
+        refused = text_of(desk.confirm("campaigns_run_rest", run.pk, **ticked))
+        assert "None of them can be reached now." in refused
+    assert Campaign.objects.count() == 1 and not Audience.objects.filter(kind="list").exists()
+    shown = desk.open("campaigns_run_change", run.pk)
+    assert "Send to the rest" not in shown and "Write to those who were not reached" not in shown
+
+
+def test_a_rest_of_which_only_the_unknown_can_be_reached_needs_the_tick(
+    desk: Desk, run: Run
+) -> None:
+    Contact.objects.exclude(external_id="perhaps").update(subscribed=False)
+    refused = desk.confirm("campaigns_run_rest", run.pk)
+    assert "Without the unknown outcomes nobody would get it" in text_of(refused)
+    assert Campaign.objects.count() == 1
 
 
 def test_the_dialog_says_when_the_reachable_take_too_long_to_count(

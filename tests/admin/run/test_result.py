@@ -155,6 +155,74 @@ def test_the_share_of_an_ended_run_is_of_those_accepted(desk: Desk, project: Pro
     assert "50 % accepted" in page and "100 %" not in page
 
 
+def two_of_whom_one_declined(project: Project, other: tuple[str, str]) -> Run:
+    for name in ("ada", "bob", "cay"):
+        make_device(make_contact(project, external_id=name))
+    return ended(make_run(project), bob=("skipped", "unsubscribed"), cay=other)
+
+
+def test_whoever_declined_is_no_refusal_and_lowers_no_share(desk: Desk, project: Project) -> None:
+    run = two_of_whom_one_declined(project, ("accepted", ""))
+
+    page = opened(desk, run)
+
+    assert "FCM accepted 2 of 2: 100 %. 1 more was skipped: FCM was not asked for it." in page
+    assert "100 % accepted" in page
+    why_not, _, skipped = page.partition("Skipped: FCM was not asked for them")
+    assert "FCM accepted everyone it was asked for." in why_not
+    assert "This person does not want such messages" not in why_not
+    assert "This person does not want such messages 1 33.3 %" in skipped
+    assert "3 planned = 2 accepted + 0 rejected + 1 skipped" in page, "as the API counts"
+
+
+def test_the_share_of_a_reason_is_of_those_it_is_about(desk: Desk, project: Project) -> None:
+    page = opened(desk, two_of_whom_one_declined(project, ("rejected", "unregistered")))
+    assert "FCM accepted 1 of 2: 50 %." in page
+    assert "App uninstalled or address expired 1 50 %" in page
+    assert "This person does not want such messages 1 33.3 %" in page
+
+
+def test_every_page_has_the_same_share_of_those_fcm_was_asked_for(
+    desk: Desk, project: Project
+) -> None:
+    run = two_of_whom_one_declined(project, ("rejected", "unregistered"))
+    assert "1 of 2 (50 %)" in desk.open("campaigns_run_changelist")
+    assert "50 %" in desk.open("campaigns_campaign_changelist")
+    assert "1 of 2" in desk.open("index").partition("Recent runs")[2]
+    groups = opened(desk, run).partition("Results by group")[2]
+    assert "3 1 50 % 1 1 0" in groups.partition("Language")[0]
+
+
+def test_a_run_of_which_everybody_declined_asked_for_nobody(desk: Desk, project: Project) -> None:
+    make_device(make_contact(project, external_id="bob"))
+    page = opened(desk, ended(make_run(project), bob=("skipped", "suppressed")))
+    assert "Everyone was skipped, so FCM was not asked for anybody." in page
+    assert "was accepted" not in page and "FCM accepted everyone" not in page
+
+
+def test_a_run_says_when_it_ran_without_repeating_the_day_and_the_zone(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    run = ended(make_run(project))
+    began = timezone.now().replace(year=2026, month=5, day=31, hour=3, minute=0, second=7)
+    for lasts, said in (
+        (timedelta(seconds=11), "31 May 2026, 12:00:07 – 12:00:18"),
+        (timedelta(days=1), "31 May 2026, 12:00:07 – 1 Jun 2026, 12:00:07"),
+    ):
+        Run.objects.update(started_at=began, finished_at=began + lasts)
+        pace = opened(desk, run).partition("Elapsed")[2]
+        assert said in pace and f"{said} Asia" not in pace
+
+
+def test_nobody_reads_that_it_took_0_seconds(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    run = ended(make_run(project))
+    Run.objects.update(finished_at=run.started_at)
+    page = opened(desk, run)
+    assert "Elapsed a moment" in page and not re.search(r"\b0 s\b", page)
+
+
 @pytest.mark.parametrize("page", ["campaigns_run_change", "run_live"])
 def test_a_cancelled_run_is_nowhere_whole_or_done(desk: Desk, project: Project, page: str) -> None:
     run = cancelled(project)

@@ -67,7 +67,7 @@ def test_the_page_asks_again_each_second_until_the_run_has_ended(
     engine.advance(run.pk, now=timezone.now())
     reply = live(desk.client, run, seen="sending-0")
     assert b"every 1s" not in reply.content
-    assert "Finished: 100 % done." in text_of(reply)
+    assert "Finished: 100 % accepted." in text_of(reply)
 
 
 def test_verbs_and_history_come_along_only_when_the_state_changed(
@@ -284,4 +284,5 @@ def test_requests_that_may_have_arrived_twice_are_counted_on_the_page(
 
     run.chunks.update(copies=5)
     said = desk.open("campaigns_run_change", run.pk)
-    assert "up to 2 requests may have arrived twice. Who was sent to again" in said
+    assert "up to 2 requests may have arrived twice. They carry the same tag" in said
+    assert "There is nothing you need to do. Who was sent to again" in said

@@ -131,6 +131,16 @@ def test_the_end_brings_the_result_and_stops_the_asking(desk: Desk, project: Pro
     assert "every " not in cells_free(html_of(desk, "campaigns_run_change", run.pk))
 
 
+def test_the_page_speaks_the_share_that_the_totals_show(desk: Desk, project: Project) -> None:
+    make_people(project, 8)
+    run = make_run(project)
+    settle(run, 1, "accepted")
+    live = html_of(desk, "run_live", run.pk, seen="sending-0")
+    assert re.search(r'id="run-spoken"[^>]*>Sending: 12.5 % done\.<', live)
+    assert 'aria-valuetext="12.5 % done"' in live
+    assert set(re.findall(r"[\d.]+ % \w+", live)) == {"12.5 % done"}
+
+
 def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> None:
     make_people(project, 5)
     run = make_run(project)
@@ -141,9 +151,9 @@ def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> Non
     engine.advance(run.pk, now=timezone.now())
     Run.objects.get(pk=run.pk, accepted=2, skipped=3)
     live = desk.open("run_live", run.pk, seen="sending-0")
-    assert "Cancelled: 40 % had been accepted." in live and "100 %" not in live
+    assert "Cancelled: 40 % accepted." in live and "100 %" not in live
     page = html_of(desk, "campaigns_run_change", run.pk)
-    assert 'aria-valuetext="Cancelled: 40 % had been accepted."' in page
+    assert 'aria-valuetext="40 % accepted"' in page
     listed = html_of(desk, "campaigns_run_changelist")
     assert 'aria-label="Cancelled: 40 % had been accepted"' in listed
     course = html_of(desk, "run_course", run.pk)

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from campaigns.runs.run import Run
 from campaigns.verbs import VERBS
+from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -33,9 +34,11 @@ def buttons(client: Client, run: Run) -> list[str]:
 
 
 def offered(run: Run, verbs: list[str]) -> list[str]:
-    """With what makes something new; of a run with an end, to send to the rest comes first."""
+    """With what makes something new; of a run with an end, to send to the rest comes first, if
+    anybody of it has a device left."""
     if run.finished_at and run.planned:
-        return ["rest", *verbs, "make_list", "duplicate"]
+        left = Device.objects.filter(retired_at=None).exists()
+        return [*(["rest"] if left else []), *verbs, "make_list", "duplicate"]
     return [*verbs, "duplicate"]
 
 

@@ -15,8 +15,8 @@ NAP_SECONDS = 1.2
 def _small_parts() -> None:
     """So that a file of thousands is merged as one of millions is: killed in the middle of a part,
     when all of it is written and nothing committed."""
-    from notifications.people.importing import model, working
-    from notifications.people.importing.merging import part
+    from notifications.people.importing import model
+    from notifications.people.importing.merging import lanes
 
     keep = model.keep
 
@@ -25,8 +25,9 @@ def _small_parts() -> None:
             time.sleep(NAP_SECONDS)
         keep(*given, **values)
 
-    patch(part, "PEOPLE_AT_ONCE", 400)
-    patch(working, "keep", keep_after_a_nap)
+    patch(lanes, "PEOPLE_AT_ONCE", 400)
+    patch(lanes, "WORTH_TWO", 400)
+    patch(lanes, "keep", keep_after_a_nap)
 
 
 @bug("commits an import's people before their count", fault="F72")
@@ -38,8 +39,8 @@ def _commits_early() -> None:
 
     merge = Part.merge
 
-    def merge_and_commit(part: Part, number: int) -> Counter[str]:
-        counted = merge(part, number)
+    def merge_and_commit(part: Part) -> Counter[str]:
+        counted = merge(part)
         connection.connection.commit()
         return counted
 

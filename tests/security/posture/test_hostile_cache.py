@@ -39,7 +39,7 @@ def test_a_pickle_in_the_cache_runs_nothing_and_the_page_is_drawn(
     place: str, project: Project, tmp_path: Path
 ) -> None:
     make_people(project, 3)
-    key = f"device-health-{project.pk}"
+    key = f"device-reach-{project.pk}"
     name = cache.make_key(key) if place == "ours" else f":1:{key}"
     with redis.Redis.from_url(str(settings.CACHES["default"]["LOCATION"])) as client:
         client.set(name, pickle.dumps(Bomb(tmp_path / "ran")), ex=60)

@@ -11,7 +11,7 @@ from notifications.people.installations import LENGTH, REPLACED, first_hand, ins
 DEVICES = f"""
 INSERT INTO import_device
 SELECT s.external_id, k.id, s.address, s.platform, s.app_version,
-    d.id IS NOT NULL AND d.contact_id IS DISTINCT FROM k.id,
+    d.id IS NOT NULL, d.id IS NOT NULL AND d.contact_id IS DISTINCT FROM k.id,
     d.id IS NULL OR d.contact_id IS DISTINCT FROM k.id OR d.platform <> s.platform
         OR d.app_version <> COALESCE(s.app_version, d.app_version) OR returns
         OR COALESCE(s.seen_at > {seen_at("d")}, s.seen_at IS NOT NULL), returns, s.seen_at
@@ -31,55 +31,48 @@ UPDATE import_known k SET touched = TRUE WHERE NOT k.created AND NOT k.touched A
 )
 """
 REGISTER = f"""
-WITH registered AS (
-    INSERT INTO notifications_device AS d
-        (project_id, contact_id, kind, address, platform, app_version, registered_at,
-         registered_from, last_seen_at, retired_reason, retired_by)
-    SELECT %(project)s, contact_id, %(kind)s, address, platform, COALESCE(app_version, ''),
-        %(now)s, 'import', COALESCE(seen_at, %(now)s), '', ''
-    FROM import_device WHERE differs
-    ORDER BY address
-    ON CONFLICT (project_id, kind, address) DO UPDATE SET
-        contact_id = EXCLUDED.contact_id,
-        platform = EXCLUDED.platform,
-        app_version = COALESCE(NULLIF(EXCLUDED.app_version, ''), d.app_version),
-        last_seen_at = CASE WHEN EXCLUDED.last_seen_at = EXCLUDED.registered_at
-            THEN d.last_seen_at
-            ELSE GREATEST({seen_at("d")}, EXCLUDED.last_seen_at) END
-    RETURNING d.id, d.kind, d.address, d.registered_at
-)
-INSERT INTO import_new (id, installation)
-SELECT d.id, {installation("d")} FROM registered d
-WHERE d.registered_at = %(now)s AND {shows("d")}
+INSERT INTO notifications_device AS d
+    (project_id, contact_id, kind, address, platform, app_version, registered_at,
+     registered_from, last_seen_at, retired_reason, retired_by)
+SELECT %(project)s, contact_id, %(kind)s, address, platform, COALESCE(app_version, ''),
+    %(now)s, 'import', COALESCE(seen_at, %(now)s), '', ''
+FROM import_device WHERE differs
+ORDER BY address
+ON CONFLICT (project_id, kind, address) DO UPDATE SET
+    contact_id = EXCLUDED.contact_id,
+    platform = EXCLUDED.platform,
+    app_version = COALESCE(NULLIF(EXCLUDED.app_version, ''), d.app_version),
+    last_seen_at = CASE WHEN EXCLUDED.last_seen_at = EXCLUDED.registered_at
+        THEN d.last_seen_at
+        ELSE GREATEST({seen_at("d")}, EXCLUDED.last_seen_at) END
 """
 RETURN = f"""
-WITH returned AS (
-    UPDATE notifications_device d SET
-        registered_at = %(now)s, registered_from = 'import',
-        retired_at = NULL, retired_reason = '', retired_by = ''
-    FROM import_device i WHERE i.returns AND d.project_id = %(project)s AND d.kind = %(kind)s
-        AND d.address = i.address AND d.retired_reason = '{REPLACED}'
-    RETURNING d.id, d.address
-)
-INSERT INTO import_new (id, installation) SELECT d.id, {installation("d")} FROM returned d
-"""
-# Installations with several addresses: which one receives is decided afterwards. There are few.
-# They are looked up one by one (OFFSET 0) and whatever the project (SELECT): while a first import
-# fills the tables, PostgreSQL has no row counts yet, and would compare each device with each.
-NEW = f"""
-SELECT new.id FROM import_new new
-WHERE (
-    SELECT count(*) FROM (
-        SELECT FROM notifications_device other
-        WHERE other.project_id = (SELECT %(project)s::bigint)
-            AND {installation("other")} = new.installation
-            AND other.retired_at IS NULL AND {shows("other")} LIMIT 2 OFFSET 0
-    ) two
-) > 1
+UPDATE notifications_device d SET
+    registered_at = %(now)s, registered_from = 'import',
+    retired_at = NULL, retired_reason = '', retired_by = ''
+FROM import_device i WHERE i.returns AND d.project_id = %(project)s AND d.kind = %(kind)s
+    AND d.address = i.address AND d.retired_reason = '{REPLACED}'
 """
 MAY_SHOW = f"""(%(kind)s = 'fid' OR substr(i.address, {LENGTH + 1}, 1) = ':')"""
 SHOWN = f"""
 SELECT {installation("i")} AS installation FROM import_device i WHERE i.differs AND {MAY_SHOW}
+"""
+# The addresses, new here or returning, of installations of which another receives. There are few,
+# so they are told before any is registered, when most lookups find nothing; the turns are taken, so
+# it stays that way. One by one (OFFSET 0) and whatever the project (SELECT): while a first import
+# fills the tables, PostgreSQL has no row counts yet, and would compare each device with each.
+NOT_ALONE = f"""
+SELECT i.address FROM import_device i
+WHERE i.differs AND (NOT i.known OR i.returns) AND {MAY_SHOW} AND EXISTS (
+    SELECT FROM notifications_device other
+    WHERE other.project_id = (SELECT %(project)s::bigint)
+        AND {installation("other")} = {installation("i")} AND other.retired_at IS NULL OFFSET 0
+)
+"""
+REGISTERED = """
+SELECT id FROM notifications_device
+WHERE project_id = %(project)s AND kind = %(kind)s AND address = ANY(%(addresses)s)
+    AND registered_at = %(now)s
 """
 # Which address of an installation receives is decided after those in the file are registered. An
 # address in another part of the file belongs to somebody, too: only a few are looked up, by index

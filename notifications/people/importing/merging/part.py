@@ -19,12 +19,14 @@ from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
     DEVICES,
     GONE,
-    NEW,
+    NOT_ALONE,
     REGISTER,
+    REGISTERED,
     RETURN,
     SHOWN,
     TOUCHED,
 )
+from notifications.people.importing.merging.parts import Span
 from notifications.people.importing.merging.people import (
     ANSWERS,
     COUNT,
@@ -32,9 +34,7 @@ from notifications.people.importing.merging.people import (
     FIND,
     FOLD,
     HELD,
-    HIGH,
     KEEP,
-    LAST,
     MERGED,
     ONE_BY_ONE,
     RANGE,
@@ -48,20 +48,23 @@ from notifications.people.importing.staging import table_of
 from notifications.people.installations import retire_older, take_turns
 from notifications.people.locking import hold
 
-PEOPLE_AT_ONCE = 20_000  # rows; about a second
-PEOPLE_AT_FIRST = 1_000  # then PostgreSQL counts them
-ERASED_AT_ONCE = 1_000
-
 
 class Collided(Exception):
     """Somebody was erased or created in the meantime: the part must be repeated."""
 
 
 class Part:
-    """Everybody in the file after one external id, up to another. Used inside a transaction."""
+    """Everybody in the file after one external id, up to another. Used inside a transaction.
 
-    def __init__(self, one: Import, columns: list[Column], *, now: datetime) -> None:
-        self._one, self._now = one, now
+    `in_two`: another backend merges another part of the same file at this moment.
+    """
+
+    def __init__(
+        self, one: Import, columns: list[Column], span: Span, *, now: datetime, in_two: bool = False
+    ) -> None:
+        self._one, self._now, self._in_two = one, now, in_two
+        self._returning = 0  # devices that were replaced, and receive again
+        low, high = span
         means = {column.meaning for column in columns}
         self._removes = one.mode == Import.Mode.REMOVE
         self._replaces = one.mode == Import.Mode.REPLACE
@@ -73,20 +76,9 @@ class Part:
             "now": now,
             "kind": Device.Kind.FID if Meaning.FID in means else Device.Kind.TOKEN,
             "careful": not one.resubscribe,
-            "low": one.done_up_to,
-            "high": _high(one, self._rows(one)),
+            "low": low,
+            "high": high,
         }
-
-    def _rows(self, one: Import) -> int:
-        if self._removes:
-            return ERASED_AT_ONCE
-        return PEOPLE_AT_ONCE if one.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
-
-    @property
-    def high(self) -> str | None:
-        """None: nobody is left."""
-        high: str | None = self._params["high"]
-        return high
 
     def foresee(self) -> Counter[str]:
         """What `merge` would count now. Writes nothing, and locks nobody."""
@@ -95,7 +87,7 @@ class Part:
         self._compare()
         return self._counted()
 
-    def merge(self, number: int) -> Counter[str]:
+    def merge(self) -> Counter[str]:
         """Raises Collided: then the transaction must be rolled back."""
         self._fold()
         if not self._removes:
@@ -107,8 +99,11 @@ class Part:
             self._erase()
         else:
             self._write(counted)
-        self._do(KEEP, number=number)
         return counted
+
+    def remember(self, number: int) -> None:
+        """Whom it touched. Two parts have two numbers: see ImportBatch."""
+        self._do(KEEP, number=number)
 
     def _fold(self) -> None:
         self._do(ONE_BY_ONE)
@@ -123,7 +118,7 @@ class Part:
             self._do(ANSWERS.replace("{words}", WORDS))
 
     def _counted(self) -> Counter[str]:
-        people, known, created, updated, moved = self._ask(COUNT)[0]
+        people, known, created, updated, moved, self._returning = self._ask(COUNT)[0]
         if self._removes:
             return Counter(people=people, removed=known, unknown=people - known)
         new = people - known + created  # people who do not exist yet are created here
@@ -153,15 +148,20 @@ class Part:
             )  # fmt: skip
 
     def _register(self) -> None:
-        take_turns(self._one.project_id, SHOWN, self._params)
+        # Of an installation only one row in the file has an address (see LAST_WORD): two parts of
+        # a file never register the same one, so these two do not wait for each other.
+        take_turns(self._one.project_id, SHOWN, self._params, shared=self._in_two)
         gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
         if gone:
             hold(Device.objects.filter(pk__in=gone))
         remove(gone, now=self._now)
+        not_alone = [row[0] for row in self._ask(NOT_ALONE)]
         self._do(REGISTER)
-        self._do(RETURN)
-        if new := [row[0] for row in self._ask(NEW)]:
-            retire_older(new, now=self._now)
+        if self._returning:
+            self._do(RETURN)
+        if not_alone:
+            new = self._ask(REGISTERED, addresses=not_alone)
+            retire_older([row[0] for row in new], now=self._now)
 
     def _erase(self) -> None:
         """As the API does: with everything that belongs to them."""
@@ -178,21 +178,10 @@ class Part:
         with connection.cursor() as cursor:
             cursor.execute(self._filled(text), {**self._params, **params})
 
-    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
+    def _ask(self, sql: str, **params: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
-            cursor.execute(sql, self._params)
+            cursor.execute(sql, {**self._params, **params})
             return list(cursor.fetchall())
-
-
-def _high(one: Import, rows: int) -> str | None:
-    with connection.cursor() as cursor:
-        asked: dict[str, Any] = {"low": one.done_up_to, "rows": rows - 1}
-        for sql in (HIGH, LAST):
-            cursor.execute(sql.format(table=table_of(one)), asked)
-            row = cursor.fetchone()
-            if row and row[0] is not None:
-                return str(row[0])
-    return None
 
 
 def contact_ids(import_id: int) -> str:

@@ -19,25 +19,14 @@ CREATE TEMPORARY TABLE IF NOT EXISTS import_known (
 ) ON COMMIT DELETE ROWS;
 CREATE TEMPORARY TABLE IF NOT EXISTS import_device (
     external_id text NOT NULL, contact_id bigint, address text NOT NULL, platform text,
-    app_version text, moves bool NOT NULL, differs bool NOT NULL, returns bool NOT NULL,
-    seen_at timestamptz
-) ON COMMIT DELETE ROWS;
-CREATE TEMPORARY TABLE IF NOT EXISTS import_new (
-    id bigint NOT NULL, installation text NOT NULL
+    app_version text, known bool NOT NULL, moves bool NOT NULL, differs bool NOT NULL,
+    returns bool NOT NULL, seen_at timestamptz
 ) ON COMMIT DELETE ROWS;
 DELETE FROM import_person;
 DELETE FROM import_known;
-DELETE FROM import_device;
-DELETE FROM import_new
+DELETE FROM import_device
 """
 RANGE = """external_id COLLATE "C" > %(low)s AND external_id COLLATE "C" <= %(high)s"""
-HIGH = """
-SELECT external_id FROM {table} WHERE external_id COLLATE "C" > %(low)s
-ORDER BY external_id COLLATE "C" OFFSET %(rows)s LIMIT 1
-"""
-LAST = """
-SELECT max(external_id COLLATE "C") FROM {table} WHERE external_id COLLATE "C" > %(low)s
-"""
 # If a person has several rows, such as one for each device, the last value of each field counts.
 FOLD = """
 WITH given AS MATERIALIZED (
@@ -167,7 +156,8 @@ COUNT = """
 SELECT (SELECT count(*) FROM import_person) AS people, count(k.id) AS known,
     count(*) FILTER (WHERE k.created) AS created,
     count(*) FILTER (WHERE NOT k.created AND (k.changed OR k.touched)) AS updated,
-    (SELECT count(*) FROM import_device WHERE moves) AS moved
+    (SELECT count(*) FROM import_device WHERE moves) AS moved,
+    (SELECT count(*) FROM import_device WHERE returns) AS returning
 FROM import_known k
 """
 KEEP = """

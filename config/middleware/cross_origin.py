@@ -1,0 +1,46 @@
+"""Middleware: which pages of other sites a browser lets use the doors of a person's inbox token.
+
+A browser asks before it sends the token, so nobody knows then of which project it is: it hears yes
+if any project allows the page's origin. Whether the token's own project does, the door asks again,
+and does nothing for any other page. No cookie is ever taken here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from notifications.people.browsers.origins import is_one
+from notifications.people.project import Project
+
+PLACE = "/api/v1/me/"
+ANSWER = {"Access-Control-Expose-Headers": "Retry-After, X-Request-ID"}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
+    "Access-Control-Allow-Headers": "authorization, content-type, x-request-id",
+    "Access-Control-Max-Age": "7200",  # the longest a browser takes
+}
+
+
+class CrossOrigin:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(PLACE):
+            return self.get_response(request)
+        origin, asks = request.headers.get("Origin", ""), _is_preflight(request)
+        welcome = is_one(origin) and Project.any_allows(origin)
+        response = HttpResponse(status=204) if asks else self.get_response(request)
+        patch_vary_headers(response, ["Origin"])
+        if welcome:
+            told = {**(PREFLIGHT if asks else ANSWER), "Access-Control-Allow-Origin": origin}
+            for name, value in told.items():
+                response[name] = value
+        return response
+
+
+def _is_preflight(request: HttpRequest) -> bool:
+    return request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers

@@ -1,0 +1,137 @@
+"""Inbox secrets: with what a project signs the inbox tokens of its people.
+
+One is in force. The one before it is good for 30 days more, as long as the longest token lives, so
+that a customer's backend has time to take the new one; or until somebody ends it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from notifications.gateway import WrongKey
+from notifications.keys import sealing
+from notifications.people.project import OfProject, Project
+
+OVERLAP = timedelta(days=30)
+
+
+class InboxSecret(OfProject):
+    """By which secret do we know that an inbox token is ours?"""
+
+    # Public: each token says which secret signed it, and so whose project it is of.
+    name = models.CharField(max_length=12, unique=True, editable=False)
+    sealed = models.BinaryField(editable=False)
+    sealed_with = models.CharField(max_length=8, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ends_at = models.DateTimeField(null=True, editable=False)  # None: in force
+
+    class Meta:
+        verbose_name = _("inbox secret")
+        verbose_name_plural = _("inbox secrets")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project"],
+                condition=Q(ends_at__isnull=True),
+                name="one_inbox_secret_in_force",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def called(cls, name: str, *, now: datetime) -> InboxSecret | None:
+        """If it is good at this moment."""
+        good = Q(ends_at=None) | Q(ends_at__gt=now)
+        return cls.objects.select_related("project").filter(good, name=name).first()
+
+    @classmethod
+    def in_force(cls, project: Project) -> InboxSecret | None:
+        return cls.objects.filter(project=project, ends_at=None).first()
+
+    @classmethod
+    def before(cls, project: Project, *, now: datetime) -> InboxSecret | None:
+        """The one that was replaced and is still good."""
+        return cls.objects.filter(project=project, ends_at__gt=now).first()
+
+    def open(self) -> str:
+        """Raises WrongKey."""
+        try:
+            return sealing.unseal(bytes(self.sealed), about=_whose(self.name)).decode()
+        except sealing.Unsealable:
+            raise WrongKey(
+                "This project's inbox secret was encrypted with another CREDENTIALS_KEY "
+                f"(id {self.sealed_with}, ours is {sealing.key_id()}). Add that key behind ours, "
+                "after a comma, or make a new inbox secret on the project's page."
+            ) from None
+
+
+def first(project: Project) -> tuple[InboxSecret, bool]:
+    """The one in force, made now if there is none yet; whether it was."""
+    known = InboxSecret.in_force(project)
+    if known is not None:
+        return known, False
+    with transaction.atomic():
+        _hold(project)
+        known = InboxSecret.in_force(project)
+        return (known, False) if known else (_make(project)[0], True)
+
+
+def replace(project: Project, *, now: datetime) -> tuple[InboxSecret, str] | None:
+    """A new one in force and, this once, the text a backend needs. None: two are good already."""
+    with transaction.atomic():
+        _hold(project)
+        if InboxSecret.before(project, now=now):
+            return None
+        InboxSecret.objects.filter(project=project, ends_at=None).update(ends_at=now + OVERLAP)
+        row, secret = _make(project)
+    return row, f"{row.name}.{secret}"
+
+
+def end_the_one_before(project: Project, *, now: datetime) -> InboxSecret | None:
+    """Which was ended, if there was one."""
+    with transaction.atomic():
+        _hold(project)
+        row = InboxSecret.before(project, now=now)
+        if row is not None:
+            row.ends_at = now
+            row.save(update_fields=["ends_at"])
+    return row
+
+
+def seal_anew() -> tuple[int, list[str]]:
+    """All with today's key: how many were not, and the projects whose secret no key opens."""
+    done, lost = 0, set[str]()
+    others = InboxSecret.objects.exclude(sealed_with=sealing.key_id()).order_by("pk")
+    for row in others.select_related("project"):
+        try:
+            values = _sealed(row.name, row.open())
+        except WrongKey:
+            lost.add(row.project.slug)
+            continue
+        done += InboxSecret.objects.filter(pk=row.pk).update(**values)
+    return done, sorted(lost)
+
+
+def _hold(project: Project) -> None:
+    """Whoever makes or ends one of a project waits for the other."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+
+
+def _make(project: Project) -> tuple[InboxSecret, str]:
+    name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    return InboxSecret.objects.create(project=project, name=name, **_sealed(name, secret)), secret
+
+
+def _sealed(name: str, secret: str) -> dict[str, bytes | str]:
+    sealed = sealing.seal(secret.encode(), about=_whose(name))
+    return {"sealed": sealed, "sealed_with": sealing.key_id()}
+
+
+def _whose(name: str) -> str:
+    return f"inbox secret {name}"

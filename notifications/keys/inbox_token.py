@@ -1,0 +1,105 @@
+"""Inbox tokens: what one person's own app may show us in place of an API key.
+
+    inbox1.<secret's name>.<expires>.<person>.<signature>
+
+`expires` is in seconds since 1970, `person` the external id in UTF-8, as base64url without `=`. The
+signature is HMAC-SHA256, by the secret, of all that stands before the last dot: as it stands, so
+that two ways to write the same thing are two tokens, of which one at most is signed. It is compared
+as text for the same reason. The algorithm is no part of it: another one would be `inbox2`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.core.exceptions import ValidationError
+
+from notifications.gateway import WrongKey
+from notifications.keys.inbox_secret import OVERLAP, InboxSecret
+from notifications.people.contact import LONGEST_ID, validate_external_id
+from notifications.people.project import Project
+
+VERSION = "inbox1"
+SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(days=1), OVERLAP
+AHEAD = timedelta(minutes=5)  # of our clock, a backend's may be
+MOST_OF_A_PERSON = -(-LONGEST_ID * 4 * 4 // 3)  # four bytes a letter, and base64
+FORM = re.compile(
+    rf"{VERSION}\.(?P<secret>[0-9a-f]{{12}})\.(?P<expires>[1-9][0-9]{{9}})"
+    rf"\.(?P<person>[A-Za-z0-9_-]{{2,{MOST_OF_A_PERSON}}})\.(?P<signature>[A-Za-z0-9_-]{{43}})"
+)
+MOST = 100 + MOST_OF_A_PERSON  # characters; what is longer is not even looked at
+
+
+class NotValid(Exception):
+    """Not ours, not signed by it, or of nobody: one word for all, as for an unknown API key."""
+
+
+class Expired(NotValid):
+    pass
+
+
+class TooLong(NotValid):
+    """It would live longer than any may."""
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Who is calling."""
+
+    project: Project
+    external_id: str
+    expires_at: datetime
+
+
+def make(secret: InboxSecret, external_id: str, *, expires_at: datetime) -> str:
+    """Raises WrongKey."""
+    person = _text(external_id.encode())
+    signed = f"{VERSION}.{secret.name}.{int(expires_at.timestamp())}.{person}"
+    return f"{signed}.{_signature(secret.open(), signed)}"
+
+
+def read(token: str, *, now: datetime) -> Whose:
+    """Raises NotValid. The cheapest question first: a stranger costs at most a row and a hash."""
+    parts = FORM.fullmatch(token) if len(token) <= MOST else None
+    if parts is None:
+        raise NotValid
+    expires_at = datetime.fromtimestamp(int(parts["expires"]), UTC)
+    if expires_at <= now:
+        raise Expired
+    if expires_at > now + LONGEST + AHEAD:
+        raise TooLong
+    secret = InboxSecret.called(parts["secret"], now=now)
+    if secret is None or not _is_signed(token, secret):
+        raise NotValid
+    return Whose(secret.project, _person(parts["person"]), expires_at)
+
+
+def _is_signed(token: str, secret: InboxSecret) -> bool:
+    signed, _, signature = token.rpartition(".")
+    try:
+        right = _signature(secret.open(), signed)
+    except WrongKey:
+        return False
+    return hmac.compare_digest(right.encode(), signature.encode())
+
+
+def _signature(secret: str, signed: str) -> str:
+    return _text(hmac.digest(secret.encode(), signed.encode(), "sha256"))
+
+
+def _person(text: str) -> str:
+    """A backend may sign what is no person's id."""
+    try:
+        external_id = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        validate_external_id(external_id)
+    except (ValueError, ValidationError) as error:
+        raise NotValid from error
+    return external_id
+
+
+def _text(value: bytes) -> str:
+    return urlsafe_b64encode(value).decode().rstrip("=")

@@ -1,0 +1,68 @@
+"""Allowed origins: the web pages that may use a person's inbox token, as a browser names them.
+
+No wildcard: whoever gets a page below `*.example.com`, a forgotten blog for instance, would get the
+tokens of everybody who opens it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from ipaddress import AddressValueError, IPv6Address
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+MOST = 20
+LONGEST = 255
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+ORIGIN = re.compile(
+    rf"(?P<scheme>https?)://(?P<host>(?:{LABEL}\.)*{LABEL}|\[[0-9a-f:]+\])"
+    r"(?::(?P<port>[1-9][0-9]{0,4}))?"
+)
+USUAL = {"https": "443", "http": "80"}  # a browser leaves these out
+ON_THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
+
+
+def in_order(origins: Iterable[str]) -> list[str]:
+    """As they are kept, and as a browser sends them. ValidationError names the one that is none."""
+    found = list(dict.fromkeys(_one(origin.strip()) for origin in origins if origin.strip()))
+    if len(found) > MOST:
+        raise ValidationError(_("At most %(most)s origins.") % {"most": MOST})
+    return found
+
+
+def _one(given: str) -> str:
+    parts = ORIGIN.fullmatch(given.lower()) if len(given) <= LONGEST else None
+    if parts is None or int(parts["port"] or 0) > 65_535:
+        said = _(
+            "“%(origin)s” is not an origin: write https://shop.example.com, with a port if it has "
+            "one of its own, and nothing behind it. Each name is listed by itself, without *."
+        )
+        raise ValidationError(said % {"origin": given[:100]})
+    scheme, host, port = parts["scheme"], _host(parts["host"], given), parts["port"]
+    if scheme == "http" and host not in ON_THIS_MACHINE:
+        said = _(
+            "“%(origin)s” must begin with https://: a page that comes by http can be changed on "
+            "its way, and the token taken. For tests, http://localhost is accepted."
+        )
+        raise ValidationError(said % {"origin": given[:100]})
+    return f"{scheme}://{host}" + (f":{port}" if port not in (None, USUAL[scheme]) else "")
+
+
+def _host(host: str, given: str) -> str:
+    if not host.startswith("["):
+        return host
+    try:
+        return f"[{IPv6Address(host[1:-1])}]"
+    except AddressValueError as error:
+        said = _("“%(origin)s” is not an origin: its address is none.")
+        raise ValidationError(said % {"origin": given[:100]}) from error
+
+
+def is_one(given: str) -> bool:
+    """As a browser sends it, of a page that may be listed."""
+    try:
+        return _one(given) == given
+    except ValidationError:
+        return False

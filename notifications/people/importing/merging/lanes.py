@@ -1,0 +1,146 @@
+"""Checking or merging, part after part: by one backend of PostgreSQL, or by two at once.
+
+A part and the progress after it are one transaction. If the process dies here: the parts that were
+committed are known, those that were not are done by whoever has the next lease.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+
+from notifications.people.importing import columns, staging, upload
+from notifications.people.importing.merging.part import Collided, Part
+from notifications.people.importing.merging.parts import Parts, Span, progress
+from notifications.people.importing.model import Import, keep
+from notifications.postgres import clock
+from notifications.postgres.outage import patiently
+
+PEOPLE_AT_ONCE = 20_000  # rows; about a second
+PEOPLE_AT_FIRST = 1_000  # then PostgreSQL counts them
+ERASED_AT_ONCE = 1_000
+WORTH_TWO = 100_000  # people who are left
+Ended = Callable[[Import], None]
+# Whoever does something that is more urgent says here whether it is under way: see apps.py.
+URGENT: list[Callable[[], bool]] = []
+
+
+def go_on(one: Import, ended: Ended, *, until: float) -> None:
+    """Do a part, or with two backends all parts until then; finish if nobody is left."""
+    first = not one.handled
+    if first:
+        _count_rows()
+    parts = Parts(one)
+    if not first and _may_be_two(one):
+        _two_at_once(one, parts, until)
+    elif not _next(one, parts):
+        patiently(lambda: _end(one, ended), seconds=0)
+    if first and one.under_way:
+        _count_rows()
+
+
+def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
+    """Do the next part. False: there is none. Somebody in it may have been erased meanwhile: then
+    it is not done, and `Parts` made later has it again."""
+    span = patiently(lambda: parts.take(_rows(one)), seconds=0)
+    if span is None:
+        return False
+    with suppress(Collided):
+        patiently(lambda: _do(one, span, parts, in_two=in_two), seconds=0)
+    return True
+
+
+def _rows(one: Import) -> int:
+    if one.mode == Import.Mode.REMOVE:
+        return ERASED_AT_ONCE
+    return PEOPLE_AT_ONCE if one.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
+
+
+def _do(one: Import, span: Span, parts: Parts, *, in_two: bool) -> None:
+    """Check or merge these people, completely or not at all."""
+    with ExitStack() as when_committed, transaction.atomic():
+        staging.without_waiting_for_the_disk()
+        part = Part(one, columns.columns_of(one), span, now=clock.now(), in_two=in_two)
+        checks = one.state == Import.State.CHECKING
+        counted, kept = (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
+        when_committed.enter_context(parts.committing)
+        if not checks:
+            part.remember(one.handled)
+        people = counted.pop("people")
+        sums = Counter(getattr(one, kept))
+        sums.update(counted)
+        values: dict[str, Any] = {kept: dict(sums), **progress(one, span)}
+        keep(one, now=clock.now(), **values, handled=one.handled + people)
+
+
+# --- Two at once --------------------------------------------------------------------------------
+
+
+def _may_be_two(one: Import) -> bool:
+    """A merge that only adds, and is the only one of its project: two parts of it have no person,
+    no device and no installation in common (see LAST_WORD), so neither waits for the other, and it
+    does not matter which is done first. And nobody waits for something more urgent."""
+    if (one.state, one.mode) != (Import.State.MERGING, Import.Mode.ADD):
+        return False
+    if one.people - one.handled < WORTH_TWO:
+        return False
+    others = Import.objects.filter(project=one.project_id, state=Import.State.MERGING)
+    return not others.exclude(pk=one.pk).exists() and not any(asked() for asked in URGENT)
+
+
+def _two_at_once(one: Import, parts: Parts, until: float) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(_second, one, parts, until)
+        try:
+            while _next(one, parts, in_two=True) and time.monotonic() < until:
+                pass
+        except BaseException:
+            parts.close()
+            raise
+    other.result()
+
+
+def _second(one: Import, parts: Parts, until: float) -> None:
+    """The second backend, which leaves when something more urgent begins."""
+    try:
+        while _next(one, parts, in_two=True) and time.monotonic() < until:
+            if not _may_be_two(one):
+                break
+    except BaseException:
+        parts.close()
+        raise
+    finally:
+        connection.close()
+
+
+# --- Before the first part and after the last -----------------------------------------------------
+
+
+def _count_rows() -> None:
+    """What PostgreSQL knows of these tables is from before a project's people came: it would take
+    them for one or two, and look through all of them for each row of the file. Before the first
+    part, which is a small one, and when these are there. Somebody else may be at it: then they are
+    counted by that."""
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("ANALYZE notifications_contact, notifications_device")
+
+
+def _end(one: Import, ended: Ended) -> None:
+    """Finish, as nobody is left. Raises staging.Lost if some rows were missing."""
+    if one.handled < one.people:
+        raise staging.Lost
+    now = clock.now()
+    with transaction.atomic():
+        if one.state == Import.State.CHECKING:
+            keep(one, now=now, state=Import.State.CHECKED, done_up_to="", handled=0)
+        else:
+            keep(one, now=now, state=Import.State.FINISHED, finished_at=now)
+            staging.drop(one)
+            upload.forget(one)
+        ended(one)

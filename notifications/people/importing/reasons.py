@@ -1,0 +1,59 @@
+"""Reasons: why a row was refused, kept as a text of the catalogue and its values, so that each
+reader has it in their own language.
+
+A text that was reworded since is said in English. What an older release wrote is a sentence in the
+language of whoever checked the file, and is said as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+Reason = tuple[str, Mapping[str, Any]]  # the text, and the values in it
+
+MOST = 500  # characters of all reasons of a row
+MOST_VALUE = 80
+BEGINS = '[["'
+
+
+def reasons_of(error: ValidationError) -> list[Reason]:
+    """Within `override(None)`, which leaves texts as they stand in the code."""
+    return [(str(each.message), each.params or {}) for each in error.error_list]
+
+
+def kept(reasons: Iterable[Reason]) -> str:
+    """As a row keeps them: [[text, values], …], as many as there is room for."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    written = ""
+    for text, values in reasons:
+        one = (text, {name: _short(values[name]) for name in values if f"%({name})" in text})
+        longer = orjson.dumps([*found, one]).decode()
+        if len(longer) <= MOST and one not in found:
+            found.append(one)
+            written = longer
+    return written
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    storable = value.encode(errors="replace").decode().replace("\x00", "?")
+    return storable if len(storable) <= MOST_VALUE else f"{storable[:MOST_VALUE]}…"
+
+
+def in_words(kept: str) -> str:
+    """In the reader's language."""
+    if not kept.startswith(BEGINS):
+        return kept
+    return " ".join(_in_words(text, values) for text, values in orjson.loads(kept))
+
+
+def _in_words(text: str, values: dict[str, Any]) -> str:
+    if "problem" in values:  # a text itself
+        values = {**values, "problem": gettext(values["problem"])}
+    return gettext(text) % values if values else gettext(text)
