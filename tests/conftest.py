@@ -8,10 +8,9 @@ from functools import cache
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from django.apps import apps
 from django.conf import LazySettings, settings
 from django.db import connection
-from django.db.models.signals import post_migrate
+from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import settings as hypothesis
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -27,7 +26,7 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.pace import share
 from notifications.people.project import Project
 from tests.given.builders import make_project
-from tests.given.forgetting import drop_partitions, flush
+from tests.given.forgetting import empty_tables, flush
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers, unheard
 
@@ -92,9 +91,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def partitions_go_with_their_runs() -> None:
-    """After each test that commits; else TRUNCATE has ever more tables to empty."""
-    post_migrate.connect(drop_partitions, sender=apps.get_app_config("campaigns"))
+def what_is_empty_is_not_emptied() -> Iterator[None]:
+    """After each test that commits."""
+    with pytest.MonkeyPatch.context() as everywhere:
+        everywhere.setattr(TransactionTestCase, "_fixture_teardown", empty_tables)
+        yield
 
 
 @pytest.fixture(scope="session")

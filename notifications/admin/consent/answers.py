@@ -69,7 +69,8 @@ class Answer:
         else:
             answer = _("Their no is kept: since %(at)s, by %(who)s.") % said
         off = self.off and not self.suppressed
-        return f"{_('All marketing is off.')} {answer}" if off else answer
+        none = _("All marketing is off.")
+        return f"{none} {answer}" if off else answer
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ def test_an_audience_is_counted_by_a_click_and_kept_with_its_age(
     with CaptureQueriesContext(connection) as asked:
         assert "not counted yet" in desk.open(LIST)
     assert not [query for query in asked if "notifications_device" in query["sql"]]
-    assert "3 people, 3 devices counted 0 s ago" in text_of(desk.post("audience_size", audience.pk))
+    assert "3 people, 3 devices counted a moment ago" in text_of(
+        desk.post("audience_size", audience.pk)
+    )
     make_people(project, 2)
     assert "3 people, 3 devices counted" in desk.open(LIST)  # as it was then
     assert "5 people, 5 devices" in text_of(desk.post("audience_size", audience.pk))

@@ -76,14 +76,17 @@ WHERE project_id = %(project)s AND kind = %(kind)s AND address = ANY(%(addresses
 """
 # Which address of an installation receives is decided after those in the file are registered. An
 # address in another part of the file belongs to somebody, too: only a few are looked up, by index
-# (hence OFFSET 0).
+# (hence OFFSET 0). So are the devices of each person: read in the order of people, as PostgreSQL
+# would rather, they are all of those who came before this part, too.
 GONE = f"""
 WITH left_out AS MATERIALIZED (
     SELECT d.id, d.kind, d.address
-    FROM notifications_device d JOIN import_known k ON d.contact_id = k.id
+    FROM import_known k CROSS JOIN LATERAL (
+        SELECT * FROM notifications_device own WHERE own.contact_id = k.id OFFSET 0
+    ) d
     WHERE d.project_id = %(project)s AND (d.retired_at IS NULL OR d.retired_by <> '')
-        AND d.registered_at <= %(now)s AND NOT EXISTS (
-        SELECT FROM import_device i WHERE i.address = d.address AND d.kind = %(kind)s
+        AND d.registered_at <= %(now)s AND NOT (
+        d.kind = %(kind)s AND d.address IN (SELECT i.address FROM import_device i)
     ) AND NOT ({shows("d")} AND {installation("d")} IN (
         SELECT {installation("i")} FROM import_device i WHERE {MAY_SHOW}
     ))
