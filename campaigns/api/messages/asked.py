@@ -83,7 +83,7 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text='Per platform: {"android": {"channel_id": "orders"}}.'
     )
     on_unknown = serializers.ChoiceField(
-        choices=Run.OnUnknown.values,
+        choices=Run.OnUnknown.choices,
         default="resend",
         error_messages={"invalid_choice": "Use resend or hold."},
         help_text="What to do when an answer of FCM is lost: resend or hold.",

@@ -14,8 +14,7 @@ from rest_framework.response import Response
 
 from campaigns import tasks
 from campaigns.api.messages.asked import MessageSerializer
-from campaigns.results import one_message
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages import outcome
 from campaigns.runs.messages.accepting import Accepted, Nobody, accept
 from campaigns.runs.messages.message import Message
 from notifications.api.contacts import RejectedRow
@@ -47,7 +46,7 @@ class AcceptedSerializer(serializers.Serializer[Any]):
     """A message that is kept, and will be sent."""
 
     id = serializers.CharField()
-    state = serializers.ChoiceField(choices=one_message.STATES)
+    state = serializers.ChoiceField(choices=outcome.STATES)
     url = serializers.URLField(help_text="What became of it.")
 
 
@@ -58,7 +57,7 @@ class MessageDevice(serializers.Serializer[Any]):
         help_text="Its address; the end of it for a key that may not read people. Empty if removed."
     )
     platform = serializers.CharField()
-    status = serializers.ChoiceField(choices=["waiting", *Delivery.Status.values])
+    status = serializers.ChoiceField(choices=outcome.DEVICE_STATUSES)
     reason = serializers.CharField(help_text="A code; empty if accepted or waiting.")
     detail = serializers.CharField()
     message_id = serializers.CharField(help_text="The name FCM gave the message.")
@@ -81,7 +80,7 @@ class MessageStatus(serializers.Serializer[Any]):
     """A message and what became of it."""
 
     id = serializers.CharField()
-    state = serializers.ChoiceField(choices=one_message.STATES)
+    state = serializers.ChoiceField(choices=outcome.STATES)
     reason = serializers.CharField(help_text="no_device: the person has none that can receive.")
     at = serializers.DateTimeField()
     created_at = serializers.DateTimeField()
@@ -135,9 +134,9 @@ class Messages(ApiView):
         return Response(self._said(answer), status=200 if answer.again else 202)
 
     def _said(self, answer: Accepted) -> dict[str, Any]:
-        state = one_message.WAITING
+        state = outcome.WAITING
         if answer.again:
-            state = one_message.state_of(_found(self, answer.id))
+            state = outcome.state_of(_found(self, answer.id))
         address = reverse("api-message", args=[answer.id])
         return {
             "id": answer.id,
@@ -204,20 +203,20 @@ class MessageCancel(ApiView):
 
 
 def _found(view: ApiView, name: str) -> Message:
-    message = one_message.find(view.project.pk, name)
+    message = outcome.find(view.project.pk, name)
     if message is None:
         raise NotFound(f"There is no message {name[:80]} in this project.")
     return message
 
 
 def _shown(view: ApiView, message: Message) -> dict[str, Any]:
-    devices = one_message.devices_of(message)
+    devices = outcome.devices_of(message)
     if Scope.CONTACTS not in view.key.scopes:
         devices = [{**one, "device": one["device"] and f"…{one['device'][-6:]}"} for one in devices]
     statuses = [one["status"] for one in devices]
-    counts = {name: statuses.count(name) for name in ("waiting", *Delivery.Status.values)}
-    state = one_message.state_of(message, statuses)
-    nobody = state == one_message.FINISHED and not devices
+    counts = {name: statuses.count(name) for name in outcome.DEVICE_STATUSES}
+    state = outcome.state_of(message, statuses)
+    nobody = state == outcome.FINISHED and not devices
     return {
         "id": message.id,
         "state": state,

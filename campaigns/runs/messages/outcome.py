@@ -8,10 +8,12 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 
 WAITING, SENDING, FINISHED, CANCELLED = STATES = ["waiting", "sending", "finished", "cancelled"]
+DEVICE_STATUSES = [WAITING, *Delivery.Status.values]
 AN_ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
 
