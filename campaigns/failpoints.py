@@ -23,6 +23,7 @@ NAMES = (
     "advance",
     "prepare",
     "wave_done",
+    "messages_taken",
     "sweep",
 )
 DEEDS = ("kill", "raise", "sleep")

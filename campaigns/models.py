@@ -10,6 +10,8 @@ from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient
 from campaigns.runs.ledger import Retry as Retry
 from campaigns.runs.ledger import Window as Window
+from campaigns.runs.messages.message import Deduplication as Deduplication
+from campaigns.runs.messages.message import Message as Message
 from campaigns.runs.run import Run as Run
 from campaigns.runs.sums import Breakdown as Breakdown
 from campaigns.runs.tick import Tick as Tick

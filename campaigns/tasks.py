@@ -1,4 +1,4 @@
-"""Doorbells: seven tasks that carry ids only. Ringing one twice, late or never changes no result.
+"""Doorbells: eight tasks that carry ids only. Ringing one twice, late or never changes no result.
 
 They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
@@ -9,18 +9,20 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from celery import Task, chord, group, shared_task
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from campaigns.audiences.lists import filling, sizes
-from campaigns.engine import engine, retaining
+from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.planning import schedule
-from campaigns.runs.chunk import Chunk, lapses_soon
+from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
@@ -32,6 +34,8 @@ from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 log = logging.getLogger(__name__)
 
 FILLING_SECONDS = 10.0
+SENDING_SECONDS = 60.0  # of one task; then it is another's turn
+RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
 TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
@@ -82,7 +86,48 @@ def sweep() -> None:
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     imports.ring_waiting(now)
+    patiently(lambda: messages.look_after(now), seconds=0)
+    for seconds in patiently(messages.due_soon, seconds=0):
+        with ringing():
+            send_messages.apply_async(countdown=seconds)
     Tick.record(now)
+
+
+def ring_messages(at: datetime | None = None) -> None:
+    """Have what is due sent as soon as this transaction commits, or at a time before the next
+    sweep. One doorbell serves all who ring before it is heard."""
+    if at is None or at <= timezone.now() + NEXT_SWEEP:
+        transaction.on_commit(lambda: _publish_messages(at))
+
+
+def _publish_messages(at: datetime | None) -> None:
+    try:
+        with ringing():
+            if at is not None:
+                send_messages.apply_async(eta=at + TIMER_SLACK)
+            elif cache.add(RUNG, 1, timeout=RUNG_SECONDS):
+                send_messages.delay()
+    except NotRung as error:
+        log.warning("messages could not be rung, the sweep will: %s", error)
+
+
+@shared_task
+def send_messages() -> None:
+    """Send what is due to single people, a chunk after the other. Never raises: what is left is in
+    the rows."""
+    with suppress(Exception):  # before the rows are read: who commits later rings again
+        cache.delete(RUNG)
+    try:
+        for taken in messages.due(seconds=SENDING_SECONDS):
+            hit("messages_taken")
+            try:
+                sending.send(taken.run_id, taken.number, taken.epoch)
+            except Fenced:
+                log.warning("run=%s chunk=%s lost its lease", taken.run_id, taken.number)
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("messages not sent: %s", error)
+    except Exception:
+        log.exception("messages failed")
 
 
 def ring_list(audience_id: int) -> None:

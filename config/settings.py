@@ -252,6 +252,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
+        "MessageDeviceStatus": "campaigns.runs.messages.outcome.DEVICE_STATUSES",
+        "MessageState": "campaigns.runs.messages.outcome.STATES",
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
         "CategoryKind": "notifications.people.consent.category.Category.Kind",
         "CauseCode": "campaigns.runs.reasons.Cause",

@@ -13,6 +13,7 @@ from campaigns.api import (
     steering,
     templates,
 )
+from campaigns.api.messages import messages
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -32,6 +33,10 @@ urlpatterns = [
     path("campaigns/<int:pk>/check", check.CampaignCheck.as_view()),
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
+    path("messages", messages.Messages.as_view()),
+    path("messages/bulk", messages.MessagesBulk.as_view()),
+    path("messages/<path:pk>/cancel", messages.MessageCancel.as_view()),
+    path("messages/<path:pk>", messages.MessageById.as_view(), name="api-message"),
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),

@@ -25,7 +25,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
     """
     free_lapsed(run)
     for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
-        _close(run, chunk, now)
+        close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
             finished_at=clock.after(now), **sums.sums_of(run)
@@ -73,7 +73,7 @@ FROM closed
 """
 
 
-def _close(run: Run, chunk: Chunk, now: datetime) -> None:
+def close(run: Run, chunk: Chunk, now: datetime) -> None:
     values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
     with connection.cursor() as cursor:

@@ -76,6 +76,8 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
+    if not Run.objects.filter(pk=run_id).exists():
+        return None  # a day of messages, which has no waves: an old doorbell may name one
     room = _room(run_id, now)  # asks Redis, so before the run is locked
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None

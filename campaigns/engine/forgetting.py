@@ -24,7 +24,7 @@ from notifications.staff import audit
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:
     """Finished runs whose rows still exist, oldest first."""
-    ended = Run.objects.filter(
+    ended = Run.every.exclude(state=Run.State.OPEN).filter(
         finished_at__lt=finished_before, planned__isnull=False, forgotten_at=None
     )
     return ended.filter(**narrower).select_related("campaign", "project").order_by("pk")
@@ -59,14 +59,16 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
     with transaction.atomic():
         if run.pk in needed(run.project_id):
             raise Run.InvalidMove(gettext("Rules refer to it. Change or delete them first."))
-        old = Run.objects.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
+        old = Run.every.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
         if not old.filter(finished_at__isnull=False).update(forgotten_at=now):
             raise Run.InvalidMove(gettext("Its recipients are still needed, or already removed."))
         for table in ("campaigns_recipient", "campaigns_delivery"):
             drop_partition(table, run.pk)
+        if run.kind == Run.Kind.MESSAGES:
+            drop_partition("campaigns_message", run.pk)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM campaigns_window WHERE run_id = %s", [run.pk])
         audit.record(
             by, gettext_noop("removed the recipients of"), run, project=run.project,
-            campaign=run.campaign.name,
+            campaign=run.campaign.name if run.campaign else str(run),
         )  # fmt: skip

@@ -29,8 +29,12 @@ SECONDS = 5.0  # seconds of one pass; runs wait meanwhile
 
 def _look(project_id: int, before: datetime | None) -> Kept:
     """How many recipients would be removed, as counted by the runs."""
-    there = Run.objects.filter(project=project_id, planned__isnull=False, forgotten_at=None)
-    ended = there.filter(finished_at__isnull=False).exclude(pk__in=needed(project_id))
+    there = Run.every.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    ended = (
+        there.filter(finished_at__isnull=False)
+        .exclude(state=Run.State.OPEN)
+        .exclude(pk__in=needed(project_id))
+    )
     older = ended.filter(finished_at__lt=before) if before else ended.none()
     later = ended.exclude(pk__in=older.values("pk"))
     return Kept(

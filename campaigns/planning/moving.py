@@ -87,5 +87,5 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
 
 
 def _keep_time(run: Run, to: datetime) -> int:
-    timed = Campaign.objects.filter(pk=run.campaign_id, schedule_kind=Campaign.Schedule.AT)
+    timed = Campaign.objects.filter(pk=run.campaign.pk, schedule_kind=Campaign.Schedule.AT)
     return timed.update(at=to)

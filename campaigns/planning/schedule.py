@@ -99,7 +99,7 @@ def follow(last: Run, now: datetime) -> Run | None:
         return None
     try:
         with transaction.atomic():
-            campaign = Campaign.locked(last.campaign_id)
+            campaign = Campaign.locked(last.campaign.pk)
             if campaign.archived_at or campaign.series != last:
                 return None
             run = repeated(last, at)
@@ -120,7 +120,7 @@ def follow(last: Run, now: datetime) -> Run | None:
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:
     """Cancel this one of its series, which goes on with the next; in their transaction."""
-    last = Campaign.locked(run.campaign_id).series
+    last = Campaign.locked(run.campaign.pk).series
     goes_on = last is not None and next_start(last, now, without=run) is not None
     run.cancel(left_out=details.by("left_out_by", by) if goes_on else None)
     follow(run, now)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.db import OperationalError, connection, models, transaction
@@ -17,6 +18,7 @@ from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from campaigns.runs.chunk import LEASE, SETTLED, Chunk, unlocked
+from campaigns.runs.messages.message import asks_of
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
@@ -56,7 +58,7 @@ WITH free AS (
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
     SELECT rate_per_second FROM campaigns_run
-    WHERE id = %(run)s AND epoch = %(epoch)s AND state = 'sending'
+    WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open')
 ), asked AS (
     SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
     LEFT JOIN notifications_device d ON d.id = r.device_id
@@ -96,6 +98,13 @@ class Claim:
     chunk: Chunk
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
 
+    @cached_property
+    def asks(self) -> dict[str, Any]:
+        """What standing.py must know of the category, to say who is out."""
+        if self.run.kind == Run.Kind.MESSAGES:
+            return asks_of(self.run.pk, self.chunk.first_seq)
+        return self.run.asks
+
     @property
     def held(self) -> models.QuerySet[Chunk]:
         return Chunk.objects.filter(
@@ -123,7 +132,7 @@ class Claim:
             "fence": self.chunk.attempt,
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
-        values |= self.run.asks
+        values |= self.asks
         wanted, rate, window, seqs, out = self._prolonged(values)
         if wanted:
             self.run.rate_per_second = rate
@@ -196,7 +205,8 @@ def _count_interrupted(chunk: Chunk) -> None:
 
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
-    return Run.objects.filter(pk=run_id, epoch=epoch, state=Run.State.SENDING)
+    sends = (Run.State.SENDING, Run.State.OPEN)
+    return Run.every.filter(pk=run_id, epoch=epoch, state__in=sends)
 
 
 def _rung_in_another_life() -> Q:

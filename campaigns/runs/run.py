@@ -20,7 +20,7 @@ from campaigns.runs.reasons import Cause
 from notifications.people.consent import standing
 from notifications.people.project import OfProject
 
-KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled"]
+KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled", "open"]
 
 # Has not begun, and nobody is being chosen for it yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
@@ -28,8 +28,19 @@ WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 HOLDS = ~Q(state="cancelled", started_at__isnull=True)
 
 
+class OfCampaigns(models.Manager["Run"]):
+    """Who reads runs means those of campaigns, unless they ask for `every` run."""
+
+    def get_queryset(self) -> models.QuerySet[Run]:
+        return super().get_queryset().filter(kind="campaign")
+
+
 class Run(OfProject):
-    """What happened when we launched?"""
+    """What happened when we launched? Or, of the kind `messages`: in a project, on one day."""
+
+    class Kind(models.TextChoices):
+        CAMPAIGN = "campaign", _("Campaign")
+        MESSAGES = "messages", _("Messages")
 
     class State(models.TextChoices):
         SCHEDULED = "scheduled", _("Scheduled")
@@ -38,14 +49,17 @@ class Run(OfProject):
         PAUSED = "paused", _("Paused")
         FINISHED = "finished", _("Finished")
         CANCELLED = "cancelled", _("Cancelled")
+        OPEN = "open", _("Open")  # takes messages; its day may go on
 
     class OnUnknown(models.TextChoices):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
 
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
-    campaign = models.ForeignKey(
-        "campaigns.Campaign", on_delete=models.PROTECT, related_name="runs"
+    kind = models.CharField(max_length=8, choices=Kind, default="campaign", db_default="campaign")
+    # Whoever reads runs of campaigns need not ask whether there is one.
+    campaign: models.ForeignKey[Any, Any] = models.ForeignKey(
+        "campaigns.Campaign", null=True, on_delete=models.PROTECT, related_name="runs"
     )
     occurrence = models.CharField(max_length=40, help_text=_("“once”, or the instant it was due."))
     state = models.CharField(max_length=9, choices=State)
@@ -111,9 +125,21 @@ class Run(OfProject):
     skipped = models.PositiveIntegerField(default=0)
     unknown = models.PositiveIntegerField(default=0)
 
+    objects = OfCampaigns()
+    every = models.Manager()
+
     class Meta:
         ordering = ["-id"]
         constraints = [
+            models.CheckConstraint(
+                condition=Q(kind="messages") | Q(campaign__isnull=False),
+                name="launched_of_a_campaign",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "occurrence"],
+                condition=Q(kind="messages"),
+                name="one_run_of_messages_a_day",
+            ),
             # Refuses the second click, the second beat and the second hour of a DST night.
             models.UniqueConstraint(
                 fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
@@ -148,12 +174,15 @@ class Run(OfProject):
                 fields=["id"], condition=Q(finished_at__isnull=True), name="unfinished_runs"
             ),
             models.Index(fields=["project", "-id"], name="run_of_project"),
+            models.Index(fields=["id"], condition=Q(state="open"), name="open_runs"),
         ]
 
     class InvalidMove(Exception):
         """The run is in another state than the move starts from; the message says which."""
 
     def __str__(self) -> str:
+        if self.kind == Run.Kind.MESSAGES:
+            return f"messages of {self.occurrence}"
         said = gettext("%(campaign)s · run %(number)d")
         return said % {"campaign": self.campaign, "number": self.pk}
 
@@ -178,7 +207,7 @@ class Run(OfProject):
 
     @property
     def unfinished(self) -> bool:
-        return self.finished_at is None
+        return self.finished_at is None or self.state == Run.State.OPEN
 
     @property
     def freezing(self) -> bool:
@@ -318,6 +347,7 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING),
     STATE.FINISHED: (STATE.SENDING,),
     STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
+    STATE.OPEN: (),  # made so, by `messages/day.py`, which also ends it
 }
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
 

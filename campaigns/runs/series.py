@@ -38,7 +38,7 @@ def last_run(campaign_id: int) -> Run | None:
     return series.order_by("-pk").first()  # one launched again may be due earlier
 
 
-def waiting(campaign_id: int) -> QuerySet[Run]:
+def waiting(campaign_id: int | None) -> QuerySet[Run]:
     """Those that have not begun."""
     return Run.objects.filter(WAITS, campaign=campaign_id).exclude(occurrence=ONCE)
 

@@ -27,13 +27,13 @@ class InFlight:
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
 
-    def still_wanted(self, messages: list[Push], opened: Opened) -> list[Push]:
-        """The messages to people whom the window names; the others left meanwhile, or said no."""
+    def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
+        """The pushes to people whom the window names; the others left meanwhile, or said no."""
         ours = []
-        for message in messages:
-            left = self.by_reference[message.reference]
+        for push in pushes:
+            left = self.by_reference[push.reference]
             if left.seq in opened.seqs:
-                ours.append(message)
+                ours.append(push)
             else:
                 reason = opened.out.get(left.seq, Reason.DEVICE_GONE)
                 self.finals.append(unsent(left, Unrenderable(reason, "")))
@@ -44,7 +44,7 @@ class InFlight:
         now = claim.now()
         judged = Judged([final for final in self.finals if final.reason not in spared])
         for outcome in believed:
-            judged.add(self.by_reference[outcome.reference], outcome, claim.run, now)
+            judged.add(self.by_reference[outcome.reference], outcome, now)
         return judged
 
 

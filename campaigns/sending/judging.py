@@ -61,18 +61,18 @@ class Judged:
     retries: list[Retry] = field(default_factory=list)
     copies: int = 0  # requests that may have arrived
 
-    def add(self, left: Left, outcome: Outcome, run: Run, now: datetime) -> None:
+    def add(self, left: Left, outcome: Outcome, now: datetime) -> None:
         self.copies += outcome.arrived is not Arrived.NO
-        judged = judge(left, outcome, run, now)
+        judged = judge(left, outcome, now)
         if isinstance(judged, Final):
             self.finals.append(judged)
         elif judged is not None:
             self.retries.append(judged)
 
 
-def may_be_sent_to(left: Left, run: Run) -> bool:
+def may_be_sent_to(left: Left) -> bool:
     """Under `hold`, not if a request may have arrived. A person's “send again” allows one more."""
-    holds = run.on_unknown == Run.OnUnknown.HOLD and not left.released
+    holds = left.terms.on_unknown == Run.OnUnknown.HOLD and not left.released
     return left.copies < (1 if holds else MOST_COPIES)
 
 
@@ -91,7 +91,7 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
     return Final(left, status, problem.reason, problem.kept, requested=False)
 
 
-def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry | None:
+def judge(left: Left, outcome: Outcome, now: datetime) -> Final | Retry | None:
     """None means that the recipient just stays waiting."""
     if outcome.verdict is Verdict.ACCEPTED:
         return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
@@ -101,17 +101,18 @@ def judge(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retr
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
-    if outcome.arrived is Arrived.MAYBE and run.on_unknown == Run.OnUnknown.HOLD:
+    if outcome.arrived is Arrived.MAYBE and left.terms.on_unknown == Run.OnUnknown.HOLD:
         return _unknown(left, outcome.reason, outcome.detail)
-    return _again(left, outcome, run, now)
+    return _again(left, outcome, now)
 
 
-def _again(left: Left, outcome: Outcome, run: Run, now: datetime) -> Final | Retry:
+def _again(left: Left, outcome: Outcome, now: datetime) -> Final | Retry:
     copies = left.copies + (outcome.arrived is Arrived.MAYBE)
     first_tried_at = left.first_tried_at or now
     due = now + _wait(left.tries, outcome)
-    if _is_hopeless(left, outcome, copies, due - first_tried_at) or due > run.deadline:
-        return _given_up(left, outcome, copies, expired=due > run.deadline)
+    late = due > left.terms.deadline
+    if late or _is_hopeless(left, outcome, copies, due - first_tried_at):
+        return _given_up(left, outcome, copies, expired=late)
     return Retry(
         seq=left.seq,
         tries=left.tries + 1,

@@ -11,6 +11,8 @@ from psycopg.rows import namedtuple_row
 
 from campaigns.runs.claiming import OUT, Claim
 from campaigns.runs.ledger import copies
+from campaigns.sending import terms
+from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
 from notifications.people.consent import standing
 from notifications.values import exact
@@ -23,6 +25,7 @@ class Left:
     seq: int
     device_id: int
     reader: Reader
+    terms: Terms
     tries: int
     first_tried_at: datetime | None
     # Requests that may have arrived. After a person's “send again” it starts at MOST_COPIES - 1, so
@@ -52,7 +55,7 @@ TO_SEND = f"""
 SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
     c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
-    t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
+    r.message, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
     {OUT} AS out
 {
     UNSETTLED.format(
@@ -83,7 +86,9 @@ def left_to_send(claim: Claim) -> list[Left]:
         cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         cursor.cursor.row_factory = namedtuple_row
         cursor.execute(TO_SEND, place_of(claim))
-        return [_left(claim.run.pk, row) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    its_terms = terms.of_chunk(claim)
+    return [_left(claim.run.pk, row, its_terms[row.message]) for row in rows]
 
 
 def place_of(claim: Claim) -> dict[str, Any]:
@@ -96,15 +101,19 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "first": chunk.first_seq,
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
-        **claim.run.asks,
+        **claim.asks,
     }
 
 
-def _left(run_id: int, row: Any) -> Left:
+def _attributes(row: Any) -> dict[str, Any]:
+    return exact.loads(row.attributes) if row.attributes else {}
+
+
+def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
     reader = Reader(
         reference=f"{run_id}:{row.seq}",
         external_id=row.external_id,
-        attributes=exact.loads(row.attributes) if row.attributes else {},
+        attributes={**_attributes(row), **its_terms.variables},
         locale=row.locale or "",
         timezone=row.timezone,
         kind=row.kind,
@@ -115,6 +124,7 @@ def _left(run_id: int, row: Any) -> Left:
         seq=row.seq,
         device_id=row.device_id,
         reader=reader,
+        terms=its_terms,
         tries=row.tries,
         first_tried_at=row.first_tried_at,
         copies=row.copies,

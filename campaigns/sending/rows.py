@@ -60,7 +60,10 @@ class Rows:
         return breakers.judge_window(self._claim, flight.by_reference, outcomes, flight.finals)
 
     def hold_back(self, refused: Counter[str]) -> set[str]:
-        """Hold back the platforms whose key Firebase lacks, and say which."""
+        """Hold back the platforms whose key Firebase lacks, and say which. Messages do not wait for
+        it: each is refused by itself."""
+        if self._run.kind == Run.Kind.MESSAGES:
+            return set()
         held = {name for name in refused if platform_keys.is_missing(self._run, name, refused)}
         for platform in held:
             self._run.hold_back(platform)
@@ -85,7 +88,7 @@ class Rows:
 def whom(claim: Claim) -> list[Left]:
     """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
     everybody = left_to_send(claim)
-    over = [interrupted(left) for left in everybody if not may_be_sent_to(left, claim.run)]
+    over = [interrupted(left) for left in everybody if not may_be_sent_to(left)]
     if over:
         settling.settle(claim, None, Judged(over))
-    return [left for left in everybody if may_be_sent_to(left, claim.run)]
+    return [left for left in everybody if may_be_sent_to(left)]

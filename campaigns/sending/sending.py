@@ -8,6 +8,7 @@ IN_FLIGHT people), and the next claim treats them by the run's policy.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -23,12 +24,13 @@ from campaigns.runs.claiming import Claim, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
+from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
 from campaigns.sending.rows import Rows
-from campaigns.texts.rendering import Renderer, Unrenderable
+from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.pace import gate
@@ -41,9 +43,11 @@ START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 MOST_REST = 5.0  # waited at the gate for one chunk; then this worker is free for others
+BLOCKED_SECONDS = 30.0  # until messages are tried again whose project FCM refuses
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) -> dict[str, int]:
@@ -68,13 +72,11 @@ class Sending:
         self.looked_at = time.monotonic()
         self.rested = 0.0
         self.refused = Counter[str]()  # by platform, since its last acceptance
-        self.renderer = Renderer(
-            self.run.content,
-            collapse_id=self.run.collapse_id,
-            analytics_label=self.run.analytics_label,
-        )
         self.gate = gate.Gate(
-            self.run.project, reference=self.run.reference, rate=self.run.rate_per_second
+            self.run.project,
+            reference=self.run.reference,
+            rate=self.run.rate_per_second,
+            lane="urgent" if self.run.kind == Run.Kind.MESSAGES else "bulk",
         )
         self.heard = Heard()
         self.opens_at: datetime | None = None
@@ -131,10 +133,16 @@ class Sending:
 
     def _ask(self, wanted: int) -> gate.Grant:
         """Tell the gate what came back, and ask for as many."""
-        if not self.run.seconds_left(self.claim.now()):  # no request leaves: they are all skipped
+        if self._too_late():  # no request leaves: they are all skipped
             return gate.Grant(wanted, 0.0, gate.Limit.REST)
         heard, self.heard = self.heard, Heard()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
+
+    def _too_late(self) -> bool:
+        now = self.claim.now()
+        if not self.left:
+            return not self.run.seconds_left(now)
+        return not any(left.terms.seconds_left(now) for left in self.left)
 
     def _try_one(self) -> None:
         """Is FCM back? Ask with somebody on whom few requests were spent. The gate hears the answer
@@ -165,7 +173,8 @@ class Sending:
     def _come_back_in(self, seconds: float) -> None:
         """No later than the deadline: then the people are skipped, whatever the gate says."""
         opens_at = self.claim.now() + timedelta(seconds=seconds)
-        self.opens_at = min(opens_at, self.run.deadline)
+        first = min((left.terms.deadline for left in self.left), default=self.run.deadline)
+        self.opens_at = min(opens_at, first)
         self.permit.withdraw()
 
     def _open(self, people: list[Left]) -> None:
@@ -173,30 +182,31 @@ class Sending:
         a request that left before its window was committed would be nobody's after a crash."""
         now = self.claim.now()
         flight = InFlight(None, {left.reader.reference: left for left in people})
-        messages = self._messages(people, flight, self.run.seconds_left(now))
-        if messages:
-            seqs = [flight.by_reference[message.reference].seq for message in messages]
+        pushes = self._pushes(people, flight, now)
+        if pushes:
+            seqs = [flight.by_reference[push.reference].seq for push in pushes]
             opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
             if opened is None:
                 return  # paused or cancelled: nothing was written, these people stay waiting
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
-            if messages := flight.still_wanted(messages, opened):
-                flight.outcomes = dispatch(self.gateway, messages, self.permit)
+            if pushes := flight.still_wanted(pushes, opened):
+                flight.outcomes = dispatch(self.gateway, pushes, self.permit)
         self.in_flight.append(flight)
 
-    def _messages(self, people: list[Left], flight: InFlight, ttl: int) -> list[Push]:
-        messages = []
+    def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:
+        pushes = []
         for left in people:
             try:
+                ttl = left.terms.seconds_left(now)
                 if left.out:
                     raise Unrenderable(Reason(left.out), "")
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
-                messages.append(self.renderer.render(left.reader, ttl_seconds=ttl))
+                pushes.append(left.terms.renderer.render(left.reader, ttl_seconds=ttl))
             except Unrenderable as problem:
                 flight.finals.append(unsent(left, problem))
-        return messages
+        return pushes
 
     # --- Back ------------------------------------------------------------------------------------
 
@@ -271,5 +281,10 @@ class Sending:
         return granted
 
     def _pause(self, cause: Cause, detail: Detail | str) -> None:
+        """A day's messages do not wait for a person: they are tried again until their deadlines."""
+        if self.run.kind == Run.Kind.MESSAGES:
+            log.error("run=%s no message leaves: %s %s", self.run.pk, cause, detail)
+            self._come_back_in(BLOCKED_SECONDS)
+            return
         self.permit.withdraw()
         self.rows.pause(cause, detail)

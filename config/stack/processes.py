@@ -21,7 +21,7 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
     return [
         _web(env),
         _worker("bulk", env["WORKERS"], env),
-        _worker("urgent", "1", env),
+        _worker("urgent", "2", env),
         _worker("control", "1", env),
         _beat(state, env),
         _flower(env),
@@ -45,9 +45,9 @@ def _metrics(env: Mapping[str, str]) -> Service:
 
 
 def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
-    """One queue per worker: a full bulk queue delays no single message once there are any.
+    """One queue per worker: a full bulk queue delays no single message.
 
-    `urgent` is kept for these, and idle until then.
+    `urgent` sends these only: two of it, as one may be waiting for FCM's answers.
     """
     node = f"{queue}@{socket.gethostname()}"
     argv = ("worker", "-n", node, "-Q", queue, "-c", processes, *WORKER_FLAGS)

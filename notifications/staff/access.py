@@ -42,6 +42,10 @@ class Scope(models.TextChoices):
         "launch",
         _("Sending: launches what is prepared, stops a series; pauses, resumes and cancels runs."),
     )
+    MESSAGES = (
+        "messages",
+        _("One person: sends messages to single people, and reads and cancels these messages."),
+    )
 
 
 class ApiKey(OfProject):

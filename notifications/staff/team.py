@@ -60,6 +60,7 @@ ROLE_OF_SCOPE = {
     Scope.TEMPLATES: Role.EDITOR,
     Scope.RUNS: Role.EDITOR,
     Scope.LAUNCH: Role.SENDER,
+    Scope.MESSAGES: Role.SENDER,
 }
 
 

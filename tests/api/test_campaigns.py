@@ -246,7 +246,7 @@ def test_a_campaign_is_deleted_only_while_it_was_never_launched(
     refused = alice.delete(f"campaigns/{run.campaign_id}")
     assert refused.status_code == 409
     assert f"run {run.pk}" in refused.json()["detail"]
-    assert Campaign.objects.filter(pk=run.campaign_id).exists()
+    assert Campaign.objects.filter(pk=run.campaign.pk).exists()
 
 
 def test_a_campaign_has_no_post_of_its_own(alice: Caller, ours: Project) -> None:

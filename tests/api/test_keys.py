@@ -74,6 +74,9 @@ def test_the_refusal_does_not_tell_a_revoked_key_from_an_unknown_one(alice: Call
         (Scope.LAUNCH, "POST", "runs/1/pause"),
         (Scope.LAUNCH, "POST", "runs/1/resume"),
         (Scope.LAUNCH, "POST", "runs/1/cancel"),
+        (Scope.MESSAGES, "POST", "messages"),
+        (Scope.MESSAGES, "GET", "messages/1-1"),
+        (Scope.MESSAGES, "POST", "messages/1-1/cancel"),
     ],
 )
 def test_a_door_opens_for_its_scope_and_for_no_other(

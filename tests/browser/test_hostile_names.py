@@ -189,7 +189,7 @@ def test_no_dialog_and_no_answer_takes_one_either(
     page: Page, run: Run, live_server: LiveServer, upset: list[str]
 ) -> None:
     """What comes later than the page: a dialog, people found, values offered, why one is in."""
-    second = run.project.campaign_set.exclude(pk=run.campaign_id).get()
+    second = run.project.campaign_set.exclude(pk=run.campaign.pk).get()
     page.goto(f"{live_server.url}/admin/campaigns/campaign/{second.pk}/change/?step=review")
     page.get_by_role("link", name="Launch …").click()
     page.get_by_role("dialog").get_by_text("alert(1)").first.wait_for()

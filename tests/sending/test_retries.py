@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
-from campaigns.sending.judging import REFUSED, Final, judge, may_be_sent_to
+from campaigns.sending import judging, terms
+from campaigns.sending.judging import REFUSED, Final
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
@@ -28,11 +30,20 @@ def left(
     released: bool = False,
     in_windows: int = 0,
 ) -> Left:
-    return Left(1, 1, READER, tries, first, copies, "", released, in_windows)
+    of_run = terms.of_run(run())
+    return Left(1, 1, READER, of_run, tries, first, copies, "", released, in_windows)
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
     return Run(started_at=NOON - timedelta(minutes=5), ttl_seconds=ttl, on_unknown=on_unknown)
+
+
+def judge(person: Left, outcome: Outcome, its_run: Run, now: datetime) -> Final | Retry | None:
+    return judging.judge(replace(person, terms=terms.of_run(its_run)), outcome, now)
+
+
+def may_be_sent_to(person: Left, its_run: Run) -> bool:
+    return judging.may_be_sent_to(replace(person, terms=terms.of_run(its_run)))
 
 
 MAY_HAVE_ARRIVED = ("server_error", "unavailable", "unanswered")

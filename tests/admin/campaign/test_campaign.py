@@ -222,14 +222,14 @@ def test_a_campaign_launched_while_its_deletion_was_confirmed_is_kept(
     monkeypatch.setattr("campaigns.admin.campaign.campaign.CampaignPage.used_by", lambda *_: [])
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
     assert "Something started using it a moment ago." in page
-    assert Campaign.objects.filter(pk=run.campaign_id).exists()
+    assert Campaign.objects.filter(pk=run.campaign.pk).exists()
 
 
 def test_a_campaign_with_runs_is_not_deleted(desk: Desk, project: Project) -> None:
     run = make_run(project)
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
     assert f"It is used by run {run.pk}." in page
-    assert Campaign.objects.filter(pk=run.campaign_id).exists()
+    assert Campaign.objects.filter(pk=run.campaign.pk).exists()
 
 
 # --- What FCM would say ---------------------------------------------------------------------------

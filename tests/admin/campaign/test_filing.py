@@ -47,7 +47,8 @@ def finished(of: Project, **values: Any) -> Campaign:
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     assert run.state == Run.State.FINISHED
-    return run.campaign
+    campaign: Campaign = run.campaign
+    return campaign
 
 
 def test_the_list_says_when_a_campaign_went_out(desk: Desk, project: Project) -> None:

@@ -59,7 +59,7 @@ def test_the_others_of_a_random_share_get_a_draft_of_the_same_campaign(
 
     reply = desk.confirm("campaigns_run_everybody_else", run.pk)
 
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert reply["HX-Redirect"].endswith(f"/campaign/{twin.pk}/change/")
     assert (twin.name, twin.template_id) == ("Spring (everybody else)", run.campaign.template_id)
     assert not twin.runs.exists()
@@ -109,7 +109,7 @@ def test_each_way_to_take_a_share_has_its_others(
     run = a_test_of(project, rules)
     tested = planned(run)
     desk.confirm("campaigns_run_everybody_else", run.pk)
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     everybody = {f"u{n}" for n in range(30 if rules == SHARE else 20)}
     assert selected(twin.audience) == everybody - tested
 

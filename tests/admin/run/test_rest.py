@@ -86,7 +86,7 @@ def test_the_result_page_offers_the_rest_among_what_to_do_next(desk: Desk, run: 
 def test_the_rest_is_a_draft_for_those_never_accepted(desk: Desk, run: Run) -> None:
     desk.confirm("campaigns_run_rest", run.pk)
 
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert (twin.name, twin.template_id) == ("Spring (rest)", run.campaign.template_id)
     assert twin.audience.name == f"Rest of run {run.pk}"
     assert on(twin.audience) == {"dead", "no-city", "no-name"}
@@ -97,16 +97,16 @@ def test_the_rest_is_a_draft_for_those_never_accepted(desk: Desk, run: Run) -> N
 
 def test_the_unknown_are_among_the_rest_if_ticked(desk: Desk, run: Run) -> None:
     desk.confirm("campaigns_run_rest", run.pk, unknown="on")
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert on(twin.audience) == {"dead", "no-city", "no-name", "perhaps"}
 
 
 def test_the_rest_of_a_series_is_launched_by_hand(desk: Desk, run: Run) -> None:
-    Campaign.objects.filter(pk=run.campaign_id).update(
+    Campaign.objects.filter(pk=run.campaign.pk).update(
         schedule_kind="recurring", repeat="daily", at=timezone.now()
     )
     desk.confirm("campaigns_run_rest", run.pk)
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert (twin.schedule_kind, twin.at, twin.repeat) == ("now", None, "")
 
 
@@ -240,7 +240,7 @@ def test_a_list_that_is_deleted_while_it_is_filled_ends_its_task(
 def test_whoever_was_erased_is_not_put_on_a_list(desk: Desk, run: Run) -> None:
     Contact.objects.filter(external_id="dead").delete()
     desk.confirm("campaigns_run_rest", run.pk)
-    twin = Campaign.objects.exclude(pk=run.campaign_id).get()
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert on(twin.audience) == {"no-city", "no-name"}
 
 

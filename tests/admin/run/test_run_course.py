@@ -193,7 +193,7 @@ def test_a_run_of_nobody_says_so_when_it_ends(desk: Desk, project: Project) -> N
 def test_a_run_is_duplicated_as_a_new_campaign(desk: Desk, project: Project) -> None:
     run = make_run(project, name="Spring")
     reply = desk.confirm("campaigns_run_duplicate", run.pk)
-    copy = Campaign.objects.exclude(pk=run.campaign_id).get()
+    copy = Campaign.objects.exclude(pk=run.campaign.pk).get()
     assert copy.name == "Spring (copy)" and not copy.runs.exists()
     assert reply["HX-Redirect"] == f"/admin/campaigns/campaign/{copy.pk}/change/"
     assert AuditEntry.objects.filter(action="created", subject__contains="Spring (copy)").exists()

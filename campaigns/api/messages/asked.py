@@ -1,0 +1,155 @@
+"""What a program asks of a message: to whom, what it says and how it is sent."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.core.exceptions import ValidationError as Invalid
+from django.utils import timezone
+from rest_framework import serializers
+
+from campaigns.api.templates import Languages, Options, Text, Texts
+from campaigns.runs.messages.day import LONGEST
+from campaigns.runs.run import Run
+from campaigns.texts.template import Template
+from notifications.api.ground.fields import JsonObject, StrictSerializer
+from notifications.api.named import ExternalId
+from notifications.people.consent.category import Category
+from notifications.people.device import MAX_ADDRESS
+
+A_DAY = 86_400
+CHECKED = 1_000  # contents remembered as in order
+EITHER = "Give either contact or device."
+ONE_TEXT = "Give either template or content."
+
+
+class ToSerializer(StrictSerializer):
+    """One person on all their devices, or one device."""
+
+    contact = ExternalId(required=False, help_text="The person's external id.")
+    device = serializers.CharField(
+        required=False, max_length=MAX_ADDRESS, help_text="The address of one of their devices."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len(attrs) != 1:
+            raise serializers.ValidationError({"contact": EITHER})
+        return attrs
+
+
+class ContentSerializer(StrictSerializer):
+    """The text itself, as a template has it."""
+
+    title = serializers.CharField(max_length=500, trim_whitespace=False)
+    body = serializers.CharField(max_length=4_000, trim_whitespace=False)
+    image = Text(max_length=2_000, help_text="An https address.")
+    link = Text(max_length=2_000, help_text="Opened when tapped.")
+    # The metaclass takes declared fields off the class, so Serializer.data is still there.
+    data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
+    locales = Languages(required=False, help_text="By language tag.")
+
+
+class DeduplicateSerializer(StrictSerializer):
+    """A second call with this key makes no second message."""
+
+    key = serializers.CharField(max_length=200)
+    window_seconds = serializers.IntegerField(
+        min_value=1, max_value=LONGEST, default=A_DAY, help_text="How long the key is remembered."
+    )
+
+
+class MessageSerializer(StrictSerializer):
+    """A message to one person."""
+
+    to = ToSerializer()
+    template = serializers.IntegerField(min_value=1, required=False)
+    content = ContentSerializer(required=False)
+    variables = JsonObject(
+        required=False, help_text="Values for the text; they win over the person's attributes."
+    )
+    category = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    ttl_seconds = serializers.IntegerField(
+        min_value=1, max_value=LONGEST, default=A_DAY, help_text="Counted from `at`."
+    )
+    collapse = serializers.CharField(
+        max_length=64,
+        required=False,
+        help_text="A phone shows only the last message with the same value.",
+    )
+    options = Options(
+        required=False, help_text='Per platform: {"android": {"channel_id": "orders"}}.'
+    )
+    on_unknown = serializers.ChoiceField(
+        choices=Run.OnUnknown.choices,
+        default="resend",
+        error_messages={"invalid_choice": "Use resend or hold."},
+        help_text="What to do when an answer of FCM is lost: resend or hold.",
+    )
+    at = serializers.DateTimeField(
+        required=False, help_text="When to send it, at most 28 days ahead; without it, now."
+    )
+    deduplicate = DeduplicateSerializer(required=False)
+
+    def validate_at(self, at: Any) -> Any:
+        if at > timezone.now() + timedelta(seconds=LONGEST):
+            raise serializers.ValidationError("At most 28 days ahead.")
+        return at
+
+    def validate_category(self, pk: int | None) -> Category | None:
+        if pk is None:
+            return None
+        found = Category.objects.filter(project=self.context["project"], pk=pk).first()
+        if found is None:
+            raise serializers.ValidationError(f"There is no category {pk} in this project.")
+        return found
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("template" in attrs) == ("content" in attrs):
+            raise serializers.ValidationError({"content": ONE_TEXT})
+        attrs["content"] = self._content(attrs)
+        return attrs
+
+    def _content(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        said, of = attrs.get("content"), "content"
+        if said is None:
+            of = "template"
+            pk, project = attrs["template"], self.context["project"]
+            template = Template.objects.filter(project=project, pk=pk).first()
+            if template is None:
+                raise serializers.ValidationError(
+                    {"template": f"There is no template {pk} in this project."}
+                )
+            said = template.frozen()
+            if not attrs.get("options"):
+                return said
+        own = said.get("options", {})
+        added = {name: {**own.get(name, {}), **value} if isinstance(value, dict) else value
+                 for name, value in attrs.get("options", {}).items()}  # fmt: skip
+        try:
+            return dict(
+                _in_order(json.dumps({**said, "options": {**own, **added}}, sort_keys=True))
+            )
+        except Invalid as error:
+            raise serializers.ValidationError(_placed(error, of)) from error
+
+
+@lru_cache(maxsize=CHECKED)
+def _in_order(source: str) -> dict[str, Any]:
+    """The content as a run keeps it, judged as a template's. The same one comes very often."""
+    template = Template(**json.loads(source))
+    template.clean_fields(exclude=["project", "name"])
+    template.clean()
+    return template.frozen()
+
+
+def _placed(error: Invalid, of: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, words in error.message_dict.items():
+        if name == "options":
+            found["options"] = words
+        else:
+            found.setdefault(of, {})[name] = words
+    return found

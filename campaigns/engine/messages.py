@@ -1,0 +1,74 @@
+"""Messages: what a day's run needs that no campaign's does. It is never advanced: whoever sends
+takes what is due by itself, and the sweep looks after what was left behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import ExpressionWrapper, F, fields
+from django.db.models.functions import Now
+
+from campaigns.engine import cancelling
+from campaigns.runs import sums
+from campaigns.runs.chunk import NEXT_SWEEP, Chunk, free_lapsed
+from campaigns.runs.messages import day
+from campaigns.runs.messages.message import Message, forget_keys
+from campaigns.runs.messages.taking import Taken, take
+from campaigns.runs.run import Run
+from notifications.postgres.outage import patiently
+
+MOST_TIMERS = 20
+
+
+def due(*, seconds: float) -> Iterator[Taken]:
+    """Chunk after chunk of what is due, a project after the other, as long as there is any."""
+    ends_at = time.monotonic() + seconds
+    found = True
+    while found and time.monotonic() < ends_at:
+        found = False
+        for run_id in patiently(lambda: list(day.open_runs().values_list("pk", flat=True))):
+            if taken := _taken(run_id):
+                found = True
+                yield taken
+
+
+def _taken(run_id: int) -> Taken | None:
+    return patiently(lambda: take(run_id))
+
+
+def due_soon() -> list[float]:
+    """In how many seconds messages come due for which the next sweep would be late; 0 for what is
+    due already."""
+    waits = ExpressionWrapper(F("at") - Now(), output_field=fields.DurationField())
+    waiting = Message.objects.filter(state=Message.State.WAITING, at__lt=Now() + NEXT_SWEEP)
+    soon = waiting.order_by("at").values_list(waits, flat=True)[:MOST_TIMERS]
+    again = Chunk.objects.filter(
+        run__in=day.open_runs(), state__in=(Chunk.State.WAITING, Chunk.State.QUEUED)
+    )
+    return sorted({max(0.0, round(left.total_seconds(), 2)) for left in soon}) or (
+        [0.0] if again.exists() else []
+    )
+
+
+def look_after(now: datetime) -> None:
+    """What workers that died left behind is to be sent again; a day that is over ends."""
+    for run in day.open_runs():
+        with transaction.atomic():
+            free_lapsed(run)
+        _end_quarantined(run, now)
+        Run.every.filter(pk=run.pk).update(**sums.sums_of(run))
+        day.close(run, now)
+    forget_keys()
+
+
+def _end_quarantined(run: Run, now: datetime) -> None:
+    """Five workers died over them, and nobody is asked about single messages: who is left is
+    skipped, or unknown where a request may have left."""
+    with transaction.atomic():
+        stuck = run.chunks.filter(state=Chunk.State.QUARANTINED)
+        for chunk in stuck.select_for_update(skip_locked=True):
+            cancelling.close(run, chunk, now)

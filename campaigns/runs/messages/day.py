@@ -1,0 +1,99 @@
+"""A day: the run that a project's messages of one day are of. It ends when nothing of it is left.
+
+It is open from its first message on. `finished_at` is written at once, for the release before, so
+that it leaves a run alone whose state it does not know; and again at its end.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from campaigns.runs import ledger, sums
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.messages.message import Message
+from campaigns.runs.run import Run
+from notifications.postgres import clock
+
+TABLES = ("campaigns_recipient", "campaigns_delivery")
+MESSAGES = "campaigns_message"
+LONGEST = 28 * 86_400  # seconds, FCM's own limit
+LATER = timedelta(hours=1)  # after midnight: by then whoever found it open has committed
+
+
+def run_of_today(project_id: int) -> int:
+    """The id of the open run. The first message of a day makes it."""
+    now = clock.now()
+    day = now.astimezone(UTC).date().isoformat()
+    return _known(project_id, day) or _made(project_id, day, now)
+
+
+def _known(project_id: int, day: str) -> int | None:
+    ours = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, occurrence=day)
+    return ours.values_list("pk", flat=True).first()
+
+
+def _made(project_id: int, day: str, now: datetime) -> int:
+    """Two callers at once make one."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            key = f"messages of project {project_id}"
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        if known := _known(project_id, day):
+            return known
+        run = Run.every.create(
+            project_id=project_id,
+            kind=Run.Kind.MESSAGES,
+            occurrence=day,
+            state=Run.State.OPEN,
+            content={},
+            rules={},
+            on_unknown=Run.OnUnknown.RESEND,
+            ttl_seconds=2 * LONGEST,
+            max_lateness_seconds=LONGEST,
+            scheduled_at=now,
+            started_at=now,
+            finished_at=now,
+            launched_by="messages",
+            planned=0,
+        )
+        _make_room(run.pk)
+    return run.pk
+
+
+def _make_room(run_id: int) -> None:
+    """Its parts of the tables, attached without waiting for whoever reads the others."""
+    for table in TABLES:
+        ledger.detached_partition(table, run_id)
+        ledger.attach_partition(table, run_id)
+    ledger.index_people(TABLES[0], run_id)
+    ledger.detached_partition(MESSAGES, run_id)
+    name = ledger.partition(MESSAGES, run_id)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {name} ADD PRIMARY KEY (run_id, number)")
+        cursor.execute(f"CREATE INDEX ON {name} (first_seq)")
+        cursor.execute(
+            f"ALTER TABLE {MESSAGES} ATTACH PARTITION {name} FOR VALUES IN ({int(run_id)})"
+        )
+
+
+def open_runs() -> QuerySet[Run]:
+    return Run.every.filter(state=Run.State.OPEN).order_by("pk")
+
+
+def close(run: Run, now: datetime) -> None:
+    """End a day that is over and of which nothing waits any more."""
+    ends = datetime.fromisoformat(f"{run.occurrence}T00:00:00+00:00") + timedelta(days=1) + LATER
+    if now < ends:
+        return
+    with transaction.atomic():
+        run = Run.every.select_for_update(no_key=True).get(pk=run.pk)
+        waiting = Message.objects.filter(run_id=run.pk, state=Message.State.WAITING)
+        left = run.chunks.exclude(state=Chunk.State.CLOSED)
+        if run.state == Run.State.OPEN and not waiting.exists() and not left.exists():
+            Run.every.filter(pk=run.pk).update(
+                state=Run.State.FINISHED, finished_at=Now(), **sums.sums_of(run)
+            )

@@ -1,0 +1,79 @@
+"""Terms: what a recipient is sent, until when, and what becomes of an answer that was lost.
+
+All recipients of a campaign's run share theirs, and those of one message share its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from campaigns.runs.claiming import Claim
+from campaigns.runs.messages.message import Message, of_recipients
+from campaigns.runs.run import Run
+from campaigns.texts.content import Content
+from campaigns.texts.rendering import Renderer
+
+
+@dataclass(frozen=True)
+class Terms:
+    content: Content
+    collapse_id: str
+    analytics_label: str
+    on_unknown: str
+    ttl_seconds: int
+    since: datetime | None  # when the seconds began to count
+    deadline: datetime  # nothing is worth sending after it
+    # They win over the person's attributes.
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def seconds_left(self, now: datetime) -> int:
+        """How long a push is still worth showing; every attempt asks anew."""
+        age = now - (self.since or now)
+        return max(0, self.ttl_seconds - int(age.total_seconds()))
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Made once: it works out what is the same for all."""
+        return Renderer(
+            self.content, collapse_id=self.collapse_id, analytics_label=self.analytics_label
+        )
+
+
+def of_run(run: Run) -> Terms:
+    return Terms(
+        content=run.content,
+        collapse_id=run.collapse_id,
+        analytics_label=run.analytics_label,
+        on_unknown=run.on_unknown,
+        ttl_seconds=run.ttl_seconds,
+        since=run.started_at,
+        deadline=run.deadline,
+    )
+
+
+def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
+    """By the number of the message; of a campaign's run all have the same."""
+    run, chunk = claim.run, claim.chunk
+    if run.kind == Run.Kind.CAMPAIGN:
+        its_own = of_run(run)
+        return defaultdict(lambda: its_own)
+    messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
+    return {number: of_message(message) for number, message in messages.items()}
+
+
+def of_message(message: Message) -> Terms:
+    return Terms(
+        content=message.content,
+        collapse_id=message.collapse_id,
+        analytics_label="",
+        on_unknown=message.on_unknown,
+        ttl_seconds=message.ttl_seconds,
+        since=message.at,
+        deadline=message.at + timedelta(seconds=message.ttl_seconds),
+        variables=message.variables,
+    )
