@@ -18,6 +18,7 @@ from notifications.people.attributes import (
     refuse_other_types,
     types_of,
 )
+from notifications.people.erasing import forget_people
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
@@ -183,4 +184,5 @@ class Contact(OfProject):
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
             hold(self.devices)
+            forget_people([self.pk])
             return super().delete(*args, **kwargs)

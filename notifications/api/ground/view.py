@@ -81,12 +81,14 @@ class ApiView(APIView):
         """As the audit trail names it."""
         return f"key:{self.key.prefix}"
 
-    def given(self, serializer: type[Serializer[Any]], body: Any = empty) -> dict[str, Any]:
+    def given(
+        self, serializer: type[Serializer[Any]], body: Any = empty, **context: Any
+    ) -> dict[str, Any]:
         """The body as the serializer understands it; raises with every field at fault."""
         data = self.request.data if body is empty else body
         if data is None:  # of which DRF says “No data provided”
             raise ValidationError("Must be an object.")
-        read = serializer(data=data, context={"project": self.project})
+        read = serializer(data=data, context={"project": self.project, **context})
         read.is_valid(raise_exception=True)
         return dict(read.validated_data)
 

@@ -15,6 +15,7 @@ from django.db import connection
 from notifications.people.consent.saying import Words, say_all
 from notifications.people.contact import Contact
 from notifications.people.device import Device, remove
+from notifications.people.erasing import forget_people
 from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
     DEVICES,
@@ -167,6 +168,7 @@ class Part:
         """As the API does: with everything that belongs to them."""
         ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
         hold(Device.objects.filter(contact__in=ids))
+        forget_people(ids)
         Contact.objects.filter(pk__in=ids).delete()
         self._do("TRUNCATE import_known")
 
