@@ -17,9 +17,9 @@ class CampaignsConfig(AppConfig):
         from campaigns.runs.run import messages_leave
         from notifications import imports
         from notifications.naming import name_columns, name_rows
-        from notifications.people import erasing
+        from notifications.people.contact import ERASED
 
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        erasing.ERASED.append(forget)
+        ERASED.append(forget)

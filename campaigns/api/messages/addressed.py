@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
@@ -10,8 +11,9 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from campaigns.audiences.audience import Audience
-from campaigns.runs.messages.accepting import Accepted, Nobody, accept
+from campaigns.runs.messages.accepting import Accepted, Nobody, Revoked, accept, confirm
 from campaigns.runs.messages.many import AT_ONCE, accept_many, members
+from notifications.api.ground import authentication
 from notifications.api.ground.view import ApiView
 from notifications.people.contact import Contact
 from notifications.people.registry import Person, upsert
@@ -31,10 +33,20 @@ UNFINISHED = "This list is still being filled. Try again in a moment."
 EMPTY = "There is nobody on this list."
 
 
+@contextmanager
+def as_the_key_may(view: ApiView) -> Iterator[None]:
+    """It may have been revoked since the call came, or since it was remembered."""
+    try:
+        yield
+    except Revoked as error:
+        authentication.forget(view.key)
+        raise authentication.no_such_key() from error
+
+
 def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
     """To one person or device each. Who is unknown and may be created is, with their message: both
     are there, or neither."""
-    answers = accept(view.project.pk, asked)
+    answers = accept(view.key, asked)
     new = [
         place
         for place, answer in enumerate(answers)
@@ -43,7 +55,7 @@ def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | N
     if new:
         with transaction.atomic():
             create(view, [asked[place]["person"] for place in new])
-            again = accept(view.project.pk, [asked[place] for place in new])
+            again = accept(view.key, [asked[place] for place in new])
         answers = [*answers]
         for place, answer in zip(new, again, strict=True):
             answers[place] = answer
@@ -55,9 +67,11 @@ def accept_call(view: ApiView, one: dict[str, Any]) -> Accepted:
     to = one["to"]
     if "contacts" in to:
         with transaction.atomic():
+            confirm(view.key)
             return accept_many(view.project.pk, one, _people(view, one))
     if "list" in to:
         with transaction.atomic():
+            confirm(view.key)
             return _to_list(view, one)
     (answer,) = accept_each(view, [one])
     if isinstance(answer, Nobody):
@@ -68,7 +82,7 @@ def accept_call(view: ApiView, one: dict[str, Any]) -> Accepted:
 def create(view: ApiView, people: list[Person]) -> dict[str, int]:
     """Their numbers, by external id."""
     written = upsert(view.project, people, by=view.actor, now=timezone.now())
-    counts = {"created": len(written.created), "updated": 0, "rejected": 0}
+    counts: dict[str, Any] = {"created": len(written.created), "updated": 0, "rejected": 0}
     audit.record(view.actor, "wrote", EVERY_PERSON, project=view.project, **counts)
     return written.ids
 

@@ -32,7 +32,7 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
 from notifications.api.ground.problems import Problem, flattened
 from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.ground.view import NO_OBJECT, ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
 
@@ -54,6 +54,7 @@ EXAMPLES = [
         "A room of a chat",
         {
             "to": {"contacts": ["ada", "charles"]},
+            "create": True,
             "content": {"title": "Grace", "body": "Lunch?"},
             "collapse": "room-7",
             "priority": "high",
@@ -101,6 +102,7 @@ class MessageFilters(serializers.Serializer[Any]):
 
 class Messages(ApiView):
     place = ("api-message", "id")
+    confirms = frozenset({"POST"})
 
     @takes(
         *pages.PARAMETERS,
@@ -135,8 +137,9 @@ class Messages(ApiView):
     def post(self, request: Request) -> Response:
         """Send a message to one person, or to many. 202: it is stored and will be sent, whatever
         fails meanwhile. 200: a call with the same deduplication key made it before."""
-        asked = self.given(MessageSerializer)
-        answer = addressed.accept_call(self, asked)
+        asked = _read(self, request.data)
+        with addressed.as_the_key_may(self):
+            answer = addressed.accept_call(self, asked)
         tasks.ring_messages(asked.get("at"))
         if "list" in asked["to"]:
             tasks.ring_long_list()
@@ -165,6 +168,7 @@ class Messages(ApiView):
 
 class MessagesBulk(ApiView):
     rows_of = "messages"
+    confirms = frozenset({"POST"})
 
     @extend_schema(request=BulkSerializer, responses=BulkTaken)
     @patient
@@ -176,7 +180,8 @@ class MessagesBulk(ApiView):
         rows = self.given(BulkRowsSerializer)["messages"]
         asked, rejected = self._read(rows)
         accepted = []
-        answers = addressed.accept_each(self, list(asked.values())) if asked else []
+        with addressed.as_the_key_may(self):
+            answers = addressed.accept_each(self, list(asked.values())) if asked else []
         for index, answer in zip(asked, answers, strict=True):
             if isinstance(answer, Nobody):
                 refused = {"field": answer.field, "message": addressed.UNKNOWN[answer.field]}
@@ -196,7 +201,7 @@ class MessagesBulk(ApiView):
         rejected: list[dict[str, Any]] = []
         for index, row in enumerate(rows):
             try:
-                asked[index] = self.given(MessageSerializer, row, one_each=True)
+                asked[index] = _read(self, row, one_each=True)
             except serializers.ValidationError as error:
                 rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
         return asked, rejected
@@ -226,6 +231,12 @@ class MessageCancel(ApiView):
                 left = "It has left already, or is about to."
                 raise Problem(HTTPStatus.CONFLICT, left, kind="already-left")
         return Response(_shown(self, _found(self, pk)))
+
+
+def _read(view: ApiView, body: Any, **context: Any) -> dict[str, Any]:
+    if body is None:
+        raise serializers.ValidationError(NO_OBJECT)
+    return MessageSerializer.read(body, project=view.project, **context)
 
 
 def _found(view: ApiView, name: str) -> Message:

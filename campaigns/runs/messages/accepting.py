@@ -10,6 +10,7 @@ from django.db import connection
 
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, id_of, known_by
+from notifications.staff.access import CONFIRMED, ApiKey, Scope
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Nobody(Exception):
         self.field = field
 
 
+class Revoked(Exception):
+    """The key may not send messages any more. Nothing was stored."""
+
+
 # People, keys and rows at once: each trip to PostgreSQL costs a call as much as the work does.
 # Keys in their order: two calls with the same ones must not wait for each other in a circle.
 ACCEPT = f"""
@@ -35,9 +40,11 @@ WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (place int, contact text, device text,
         content jsonb, variables jsonb, kind text, category text, on_unknown text, ttl int,
         collapse text, at timestamptz, key text, span int)
+), may AS (
+    {CONFIRMED}
 ), day AS (
     SELECT id FROM campaigns_run
-    WHERE project_id = %(project)s AND kind = 'messages'
+    WHERE EXISTS (SELECT FROM may) AND project_id = %(project)s AND kind = 'messages'
         AND occurrence = to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')
 ), named AS MATERIALIZED (
     SELECT g.place, day.id AS run_id, nextval('{NUMBERS}') AS number,
@@ -71,31 +78,41 @@ WITH given AS MATERIALIZED (
         COALESCE(g.at, statement_timestamp())
     FROM kept JOIN given g USING (place)
 )
-SELECT (SELECT id FROM day), named.place, named.number, kept.place IS NOT NULL
+SELECT EXISTS (SELECT FROM may), (SELECT id FROM day), named.place, named.number,
+    kept.place IS NOT NULL
 FROM (VALUES (1)) one LEFT JOIN named ON TRUE LEFT JOIN kept USING (place)
 """
 
 
-def accept(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
-    """Each by itself: whom nobody knows does not keep the others from it.
+def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+    """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
+    for a key that was in order when the call came.
 
     If the process dies here: all of them are there or none is, and nobody was told so.
     """
     answers: dict[int, Accepted | Nobody] = {}
     while left := {place: one for place, one in enumerate(asked) if place not in answers}:
-        answers |= _accepted(project_id, left)
+        answers |= _accepted(key, left)
     return [answers[place] for place in range(len(asked))]
 
 
-def _accepted(project_id: int, asked: dict[int, dict[str, Any]]) -> dict[int, Accepted | Nobody]:
+def confirm(key: ApiKey) -> None:
+    """Raises Revoked."""
+    with connection.cursor() as cursor:
+        cursor.execute(CONFIRMED, {"key": key.pk, "scope": Scope.MESSAGES.value})
+        if cursor.fetchone() is None:
+            raise Revoked
+
+
+def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accepted | Nobody]:
     """Without those whose key was taken and is free again: they are asked for anew."""
-    run_id, numbers = _written(project_id, asked)
+    run_id, numbers = _written(key, asked)
     if run_id is None:
-        run_of_today(project_id)
+        run_of_today(key.project_id)
         return {}
     keys = {place: asked[place]["deduplicate"]["key"]
             for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
-    earlier = known_by(project_id, list(keys.values())) if keys else {}
+    earlier = known_by(key.project_id, list(keys.values())) if keys else {}
     answers: dict[int, Accepted | Nobody] = {}
     for place, one in asked.items():
         if place not in numbers:
@@ -108,16 +125,20 @@ def _accepted(project_id: int, asked: dict[int, dict[str, Any]]) -> dict[int, Ac
 
 
 def _written(
-    project_id: int, asked: dict[int, dict[str, Any]]
+    key: ApiKey, asked: dict[int, dict[str, Any]]
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
     """The run of today, if there is one yet; and of whoever is known the number, and whether the
     message was written."""
     rows = orjson.dumps([_row(place, one) for place, one in asked.items()]).decode()
     with connection.cursor() as cursor:
-        cursor.execute(ACCEPT, {"project": project_id, "rows": rows})
+        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value}
+        cursor.execute(ACCEPT, {"project": key.project_id, "rows": rows, **asks})
         found = cursor.fetchall()
-    numbers = {place: (number, kept) for _, place, number, kept in found if place is not None}
-    return found[0][0], numbers
+    may, run_id = found[0][:2]
+    if not may:
+        raise Revoked
+    known = (row[2:] for row in found if row[2] is not None)
+    return run_id, {place: (number, kept) for place, number, kept in known}
 
 
 def _row(place: int, one: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from campaigns.runs.messages.accepting import Accepted, columns_of
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, Message, first_of, id_of, next_number
+from campaigns.runs.run import Run
 
 AT_ONCE = 1_000  # people whose rows the call itself writes
 PART = 5_000  # people of a long list in one transaction: about 0.1 s
@@ -71,6 +72,12 @@ def unfolding() -> list[tuple[int, int]]:
     """The first rows of calls to long lists whose members do not all have a row yet."""
     heads = Message.objects.filter(list_after__isnull=False).order_by("number")
     return list(heads.values_list("run_id", "number")[:100])
+
+
+def runs_unfolding(list_id: int) -> list[Run]:
+    """Whose messages to this list not all its people have yet."""
+    heads = Message.objects.filter(list_after__isnull=False, list_id=list_id)
+    return list(Run.every.filter(pk__in=set(heads.values_list("run_id", flat=True))))
 
 
 def unfold(run_id: int, number: int) -> bool:
