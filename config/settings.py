@@ -54,7 +54,8 @@ WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
     "unfold",
-    "django.contrib.admin",
+    # Its pages are found by config/urls.py: the workers, which show none, need not know them.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
