@@ -254,6 +254,7 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
         "MessageDeviceStatus": "campaigns.runs.messages.outcome.DEVICE_STATUSES",
+        "MessagePriority": ["high", "normal"],
         "MessageState": "campaigns.runs.messages.outcome.STATES",
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
         "CategoryKind": "notifications.people.consent.category.Category.Kind",

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import IntegrityError, connection
 
 from notifications.people.consent.saying import Words, say_all
-from notifications.people.contact import Contact
+from notifications.people.contact import Contact, forget_people
 from notifications.people.device import Device, remove
 from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
@@ -173,6 +173,7 @@ class Part:
         """As the API does: with everything that belongs to them."""
         ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
         hold(Device.objects.filter(contact__in=ids))
+        forget_people(ids)
         Contact.objects.filter(pk__in=ids).delete()
         self._do("TRUNCATE import_known")
 
