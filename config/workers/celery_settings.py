@@ -72,6 +72,7 @@ task_default_priority = 6
 task_routes = {
     "campaigns.tasks.send_chunk": {"queue": "bulk"},
     "campaigns.tasks.send_messages": {"queue": "urgent"},
+    "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
 }
