@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='trigger',
-            index=models.Index(fields=['automation', 'state', 'reason'], name='triggers_to_count'),
+            index=models.Index(fields=['automation', 'state', 'reason', 'id'], name='triggers_to_count'),
         ),
         migrations.AddIndex(
             model_name='trigger',

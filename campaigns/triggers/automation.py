@@ -118,9 +118,10 @@ class Automation(OfProject):
         if self.name and not self.name.strip():
             problems["name"] = _("Write more than spaces.")
         problems |= self._strangers()
-        problems |= self._held()
         if found := {field: words for field, words in problems.items() if words}:
             raise ValidationError(found)
+        if held := self.held():
+            raise ValidationError(held)
 
     def _strangers(self) -> dict[str, str]:
         """Chosen rows of another project."""
@@ -133,15 +134,18 @@ class Automation(OfProject):
             name: words[name] for name, row in chosen.items() if row.project_id != self.project_id
         }
 
-    def _held(self) -> dict[str, str]:
-        """Who may turn it on has seen what it does; who may only edit does not change that."""
+    def held(self) -> str:
+        """Why what it does may not change now; empty if it did not, or may.
+
+        Who may turn it on has seen what it does; who may only edit does not change that.
+        """
         stored = Automation.objects.filter(pk=self.pk).values("state", *MEANT).first()
         if stored is None or stored["state"] in (self.State.DRAFT, self.State.PAUSED):
-            return {}
+            return ""
+        if all(getattr(self, name) == stored[name] for name in MEANT):
+            return ""
         on = stored["state"] == self.State.ON
-        said = _("It is on. Pause it, then change it.") if on else _("It is archived.")
-        changed = [name for name in MEANT if getattr(self, name) != stored[name]]
-        return {name.removesuffix("_id"): said for name in changed[:1]}
+        return _("It is on. Pause it, then change it.") if on else _("It is archived.")
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """But for its state: a row that was read a while ago must not turn it on or off."""

@@ -190,7 +190,7 @@ def _unless_came(automation: Automation, due: list[Due], now: datetime) -> list[
     statement = CAME.format(after=">" if own else ">=", matches=matches.sql)
     since = [one.happened_at for one in due]
     rows: list[Any] = [[one.id for one in due], [one.contact_id for one in due], since]
-    asked = [automation.project_id, automation.unless_name, min(since), now]
+    asked: list[Any] = [automation.project_id, automation.unless_name, min(since), now]
     with connection.cursor() as cursor:
         cursor.execute(statement, [*rows, *asked, *matches.params])
         return [trigger for (trigger,) in cursor.fetchall()]

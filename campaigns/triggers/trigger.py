@@ -70,7 +70,7 @@ class Trigger(models.Model):
         ]
         indexes = [
             models.Index(fields=["due_at"], condition=Q(state="waiting"), name="waiting_triggers"),
-            models.Index(fields=["automation", "state", "reason"], name="triggers_to_count"),
+            models.Index(fields=["automation", "state", "reason", "id"], name="triggers_to_count"),
             models.Index(fields=["contact_id"], name="triggers_of_contact"),
         ]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection, connections
 from django.utils import timezone
 
 from campaigns import control
@@ -158,29 +158,41 @@ def test_workers_at_once_send_one_message_to_a_person_within_the_window(
     assert len(people) == len(set(people)) == MANY
 
 
+def waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # else a transaction sees the first again
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock')"
+        )
+        found: bool = cursor.fetchone()[0]
+    return found
+
+
 def test_nothing_is_sent_once_a_pause_is_answered(
     call: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A pause in the midst of a decision waits for it."""
     automation = make_automation(project)
-    tell(call, *(did(name) for _ in range(5) for name in WHO))
-    monkeypatch.setattr(deciding, "AT_ONCE", 5)
-    together = Barrier(2)
+    tell(call, *map(did, WHO))
 
-    def decide() -> None:
+    def pause() -> int:
         try:
-            together.wait(30)
-            while deciding.decide(timezone.now()).triggers:
-                pass
+            control.pause_automation(automation, by="user:alice")
+            return Message.objects.count()
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(1) as worker:
-        deciding_on = worker.submit(decide)
-        together.wait(30)
-        control.pause_automation(automation, by="user:alice")
-        sent = Message.objects.count()
-        deciding_on.result(60)
+    with ThreadPoolExecutor(1) as somebody:
+        asked: list[Future[int]] = []
 
-    assert Message.objects.count() == sent
-    counted = decisions(automation)
-    assert (counted["sent"], counted["sent"] + counted["paused"]) == (sent, 5 * MANY)
+        def before_the_commit(_point: str) -> None:
+            asked.append(somebody.submit(pause))
+            eventually("it is paused, or waits", lambda: asked[0].done() or waits_for_a_lock())
+
+        monkeypatch.setattr(deciding, "hit", before_the_commit)
+        deciding.decide(timezone.now())
+        assert asked[0].result(30) == MANY
+
+    tell(call, did("p0"))
+    assert decisions(automation) == {"sent": MANY, "paused": 1}
