@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext_lazy
 
 from campaigns.runs.ledger import Delivery
 from campaigns.triggers.trigger import Trigger
@@ -17,6 +18,11 @@ from notifications.postgres.budget import TooSlow, within
 COUNTING_SECONDS = 2.0
 NEWEST = 1_000  # messages whose outcomes are read
 NO_DEVICE, CANCELLED, WAITING = "no_device", "cancelled", "waiting"
+ENDS = {  # beside those of a delivery
+    WAITING: gettext_lazy("Waiting"),
+    NO_DEVICE: gettext_lazy("The person has no device"),
+    CANCELLED: gettext_lazy("Cancelled"),
+}
 
 # From the index alone: 1,000,000 triggers in about 0.1 s.
 COUNT = """

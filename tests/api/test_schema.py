@@ -214,7 +214,8 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
 def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
-        "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus", "DoubtCode",
+        "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus",
+        "DoubtCode",
         "MessageDeviceStatus", "MessageState", "OnUnknown", "Operator", "PaceLimit", "Platform",
         "Reason", "Repeat", "RunState", "RunVerb", "ScheduleKind",
     }  # fmt: skip
