@@ -257,6 +257,7 @@ SPECTACULAR_SETTINGS = {
         "MessagePriority": ["high", "normal"],
         "MessageState": "campaigns.runs.messages.outcome.STATES",
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
+        "AutomationState": "campaigns.triggers.automation.Automation.State",
         "CategoryKind": "notifications.people.consent.category.Category.Kind",
         "CauseCode": "campaigns.runs.reasons.Cause",
         "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",
