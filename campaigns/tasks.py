@@ -1,4 +1,4 @@
-"""Doorbells: ten tasks that carry ids only. Ringing one twice, late or never changes no result.
+"""Doorbells: tasks that carry ids only. Ringing one twice, late or never changes no result.
 
 They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
@@ -6,6 +6,7 @@ They ask PostgreSQL for the time and hand it in: the clock of one machine may ju
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +29,9 @@ from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
+from campaigns.triggers import arriving, deciding
 from notifications import tasks as imports
+from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
@@ -37,7 +40,9 @@ log = logging.getLogger(__name__)
 FILLING_SECONDS = 10.0
 UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
+DECIDING_SECONDS = 5.0
 RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
+TRIGGERS_RUNG = "triggers-rung"
 TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
@@ -98,6 +103,9 @@ def sweep() -> None:
     if patiently(messages.many_wait, seconds=0):
         with ringing():
             send_to_many.delay()
+    for seconds in patiently(deciding.due_soon, seconds=0):
+        with ringing():
+            decide_triggers.apply_async(countdown=seconds)
     Tick.record(now)
 
 
@@ -105,18 +113,18 @@ def ring_messages(at: datetime | None = None) -> None:
     """Have what is due sent as soon as this transaction commits, or at a time before the next
     sweep. One doorbell serves all who ring before it is heard."""
     if at is None or at <= timezone.now() + NEXT_SWEEP:
-        transaction.on_commit(lambda: _publish_messages(at))
+        transaction.on_commit(lambda: _publish_urgent(send_messages, RUNG, at))
 
 
-def _publish_messages(at: datetime | None) -> None:
+def _publish_urgent(task: Task[Any, Any], rung: str, at: datetime | None = None) -> None:
     try:
         with ringing():
             if at is not None:
-                send_messages.apply_async(eta=at + TIMER_SLACK)
-            elif cache.add(RUNG, 1, timeout=RUNG_SECONDS):
-                send_messages.delay()
+                task.apply_async(eta=at + TIMER_SLACK)
+            elif cache.add(rung, 1, timeout=RUNG_SECONDS):
+                task.delay()
     except NotRung as error:
-        log.warning("messages could not be rung, the sweep will: %s", error)
+        log.warning("%s could not be rung, the sweep will: %s", task.name, error)
 
 
 @shared_task
@@ -181,6 +189,35 @@ def send_to_many() -> None:
         log.warning("messages to many not sent: %s", error)
     except Exception:
         log.exception("messages to many failed")
+
+
+def answer_events(project_id: int, written: Written) -> None:
+    """In the transaction that writes the events: see apps.py."""
+    due = arriving.make_triggers(project_id, written)
+    if due is None or due > timezone.now() + NEXT_SWEEP:
+        return
+    at = due if due > timezone.now() else None
+    transaction.on_commit(lambda: _publish_urgent(decide_triggers, TRIGGERS_RUNG, at))
+
+
+@shared_task
+def decide_triggers() -> None:
+    """Decide what is due of events that automations answer, and have sent what that makes."""
+    with suppress(Exception):  # before the rows are read: who commits later rings again
+        cache.delete(TRIGGERS_RUNG)
+    ends_at = time.monotonic() + DECIDING_SECONDS
+    try:
+        while (decided := patiently(lambda: deciding.decide(clock.now()))).triggers:
+            hit("after_decided")
+            if decided.sent:
+                _publish_urgent(send_messages, RUNG)
+            if time.monotonic() > ends_at:  # then it is another's turn
+                _publish_urgent(decide_triggers, TRIGGERS_RUNG)
+                return
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("triggers not decided: %s", error)
+    except Exception:
+        log.exception("triggers cannot be decided")
 
 
 def ring_list(audience_id: int) -> None:

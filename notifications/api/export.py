@@ -42,6 +42,7 @@ EXAMPLE = OpenApiExample(
         "events": [],
         "deliveries": [],
         "messages": [],
+        "automations": [],
     },
     response_only=True,
 )
