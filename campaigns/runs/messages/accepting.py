@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.db import connection
 
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, id_of, known_by
 from notifications.staff.access import CONFIRMED, ApiKey, Scope
+from notifications.values import exact
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ WITH given AS MATERIALIZED (
         content jsonb, variables jsonb, kind text, category text, on_unknown text, ttl int,
         collapse text, at timestamptz, key text, span int)
 ), may AS (
-    {CONFIRMED}
+    SELECT WHERE %(key)s::bigint IS NULL OR EXISTS ({CONFIRMED})
 ), day AS (
     SELECT id FROM campaigns_run
     WHERE EXISTS (SELECT FROM may) AND project_id = %(project)s AND kind = 'messages'
@@ -84,15 +84,18 @@ FROM (VALUES (1)) one LEFT JOIN named ON TRUE LEFT JOIN kept USING (place)
 """
 
 
-def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
-    """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
-    for a key that was in order when the call came.
+def accept(
+    project_id: int, asked: list[dict[str, Any]], *, key: ApiKey | None = None
+) -> list[Accepted | Nobody]:
+    """Each by itself: whom nobody knows does not keep the others from it.
+
+    `key`: with which the call came. Raises Revoked, also if it was in order then.
 
     If the process dies here: all of them are there or none is, and nobody was told so.
     """
     answers: dict[int, Accepted | Nobody] = {}
     while left := {place: one for place, one in enumerate(asked) if place not in answers}:
-        answers |= _accepted(key, left)
+        answers |= _accepted(project_id, left, key)
     return [answers[place] for place in range(len(asked))]
 
 
@@ -104,15 +107,17 @@ def confirm(key: ApiKey) -> None:
             raise Revoked
 
 
-def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accepted | Nobody]:
+def _accepted(
+    project_id: int, asked: dict[int, dict[str, Any]], key: ApiKey | None
+) -> dict[int, Accepted | Nobody]:
     """Without those whose key was taken and is free again: they are asked for anew."""
-    run_id, numbers = _written(key, asked)
+    run_id, numbers = _written(project_id, asked, key)
     if run_id is None:
-        run_of_today(key.project_id)
+        run_of_today(project_id)
         return {}
     keys = {place: asked[place]["deduplicate"]["key"]
             for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
-    earlier = known_by(key.project_id, list(keys.values())) if keys else {}
+    earlier = known_by(project_id, list(keys.values())) if keys else {}
     answers: dict[int, Accepted | Nobody] = {}
     for place, one in asked.items():
         if place not in numbers:
@@ -125,14 +130,14 @@ def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accept
 
 
 def _written(
-    key: ApiKey, asked: dict[int, dict[str, Any]]
+    project_id: int, asked: dict[int, dict[str, Any]], key: ApiKey | None
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
     """The run of today, if there is one yet; and of whoever is known the number, and whether the
     message was written."""
-    rows = orjson.dumps([_row(place, one) for place, one in asked.items()]).decode()
+    rows = exact.dumps([_row(place, one) for place, one in asked.items()]).decode()
     with connection.cursor() as cursor:
-        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value}
-        cursor.execute(ACCEPT, {"project": key.project_id, "rows": rows, **asks})
+        asks: dict[str, Any] = {"key": key and key.pk, "scope": Scope.MESSAGES.value}
+        cursor.execute(ACCEPT, {"project": project_id, "rows": rows, **asks})
         found = cursor.fetchall()
     may, run_id = found[0][:2]
     if not may:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from django.db import connection, transaction
 
 from campaigns.runs.messages.accepting import Accepted, columns_of
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, Message, first_of, id_of, next_number
 from campaigns.runs.run import Run
+from notifications.values import exact
 
 AT_ONCE = 1_000  # people whose rows the call itself writes
 PART = 5_000  # people of a long list in one transaction: about 0.1 s
@@ -61,7 +61,7 @@ def accept_many(
         if first != ours:
             return Accepted(first, again=True)
     values: dict[str, Any] = {"run": run_id, "number": number, "list": list_id}
-    row = orjson.dumps(columns_of(one)).decode()
+    row = exact.dumps(columns_of(one)).decode()
     with connection.cursor() as cursor:
         cursor.execute(HEAD, values | {"contact": people[0], "row": row})
         cursor.execute(REST, values | {"people": people[1:]})
