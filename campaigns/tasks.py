@@ -1,4 +1,4 @@
-"""Doorbells: nine tasks that carry ids only. Ringing one twice, late or never changes no result.
+"""Doorbells: eleven tasks that carry ids only. Ringing one twice, late or never changes no result.
 
 They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
@@ -25,6 +25,7 @@ from campaigns.failpoints import hit
 from campaigns.planning import schedule
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
+from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
@@ -37,6 +38,7 @@ from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 log = logging.getLogger(__name__)
 
 FILLING_SECONDS = 10.0
+UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
 DECIDING_SECONDS = 5.0
 RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
@@ -98,6 +100,12 @@ def sweep() -> None:
     for seconds in patiently(deciding.due_soon, seconds=0):
         with ringing():
             decide_triggers.apply_async(countdown=seconds)
+    if patiently(many.unfolding, seconds=0):
+        with ringing():
+            unfold_messages.delay()
+    if patiently(messages.many_wait, seconds=0):
+        with ringing():
+            send_to_many.delay()
     Tick.record(now)
 
 
@@ -165,6 +173,51 @@ def decide_triggers() -> None:
         log.warning("triggers not decided: %s", error)
     except Exception:
         log.exception("triggers cannot be decided")
+
+
+def ring_long_list() -> None:
+    """Have the members of a long list get their messages as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish_many(unfold_messages))
+
+
+def _publish_many(task: Task[Any, Any]) -> None:
+    try:
+        with ringing():
+            task.delay()
+    except NotRung as error:
+        log.warning("messages to many could not be rung, the sweep will: %s", error)
+
+
+@shared_task
+def unfold_messages() -> None:
+    """Write the messages of a call to a long list; it rings itself again for the next of them, so
+    that campaigns have their turn."""
+    try:
+        more = messages.unfold(seconds=UNFOLDING_SECONDS)
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("no long list unfolded: %s", error)
+        return
+    _publish_many(send_to_many)
+    if more:
+        _publish_many(unfold_messages)
+
+
+@shared_task
+def send_to_many() -> None:
+    """Send one chunk of what goes to thousands. It rings for the next one first: as many workers
+    send as are free. Never raises: what is left is in the rows."""
+    try:
+        taken = messages.next_of_many()
+        if taken is None:
+            return
+        _publish_many(send_to_many)
+        sending.send(taken.run_id, taken.number, taken.epoch)
+    except Fenced:
+        log.warning("messages to many lost their lease")
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("messages to many not sent: %s", error)
+    except Exception:
+        log.exception("messages to many failed")
 
 
 def ring_list(audience_id: int) -> None:

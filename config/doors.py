@@ -195,7 +195,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},
     "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
     "campaigns/<int:pk>/stop": {"POST": Scope.LAUNCH},
-    "messages": {"POST": Scope.MESSAGES},
+    "messages": dict.fromkeys(("GET", "POST"), Scope.MESSAGES),
     "messages/bulk": {"POST": Scope.MESSAGES},
     "messages/<path:pk>/cancel": {"POST": Scope.MESSAGES},
     "messages/<path:pk>": {"GET": Scope.MESSAGES},

@@ -41,6 +41,7 @@ EXAMPLE = OpenApiExample(
         "lists": [{"id": 6, "name": "Beta testers"}],
         "events": [],
         "deliveries": [],
+        "messages": [],
         "automations": [],
     },
     response_only=True,
