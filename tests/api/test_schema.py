@@ -215,9 +215,9 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
         "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus",
-        "DoubtCode", "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown",
-        "Operator", "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb",
-        "ScheduleKind",
+        "DoubtCode",
+        "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown", "Operator",
+        "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb", "ScheduleKind",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
@@ -248,9 +248,7 @@ def test_every_example_can_be_sent_as_it_stands(
             assert reply.status_code in (200, 201, 202), name
             sent += 1
     others = {"devices", "a list", "who is on it", "who is not", "a token"}
-    others |= {"a message", "one to many", "one to somebody new"}
-    others = {"devices", "a list", "who is on it", "who is not", "a token", "a message",
-              "an automation"}  # fmt: skip
+    others |= {"a message", "one to many", "one to somebody new", "an automation"}
     assert sent == len(WRITTEN) + len(others) + len({"one's own device", "one's own preferences"})
 
 
