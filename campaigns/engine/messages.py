@@ -19,6 +19,7 @@ from campaigns.runs.messages import day
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import Taken, take
 from campaigns.runs.run import Run
+from campaigns.sending.inbox import of_messages
 from notifications.postgres.outage import patiently
 
 MOST_TIMERS = 20
@@ -37,7 +38,7 @@ def due(*, seconds: float) -> Iterator[Taken]:
 
 
 def _taken(run_id: int) -> Taken | None:
-    return patiently(lambda: take(run_id))
+    return patiently(lambda: take(run_id, of_messages.keep))
 
 
 def due_soon() -> list[float]:

@@ -19,10 +19,13 @@ from notifications.api.ground.fields import JsonObject, StrictSerializer
 from notifications.api.named import ExternalId
 from notifications.people.consent.category import Category
 from notifications.people.device import MAX_ADDRESS
+from notifications.people.retention import MOST_DAYS
 
 A_DAY = 86_400
 CHECKED = 1_000  # contents remembered as in order
 EITHER = "Give either contact or device."
+MOST_OF_ARTICLE = 256 * 1024  # bytes
+NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
 
 
@@ -92,6 +95,27 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
+    inbox = serializers.BooleanField(
+        default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
+    )
+    article = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        max_length=MOST_OF_ARTICLE,
+        help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
+    )
+    inbox_days = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_DAYS,
+        required=False,
+        help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
+    )
+
+    def validate_article(self, article: str) -> str:
+        if (size := len(article.encode())) > MOST_OF_ARTICLE:
+            said = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+            raise serializers.ValidationError(said)
+        return article
 
     def validate_at(self, at: Any) -> Any:
         if at > timezone.now() + timedelta(seconds=LONGEST):
@@ -110,6 +134,7 @@ class MessageSerializer(StrictSerializer):
         if ("template" in attrs) == ("content" in attrs):
             raise serializers.ValidationError({"content": ONE_TEXT})
         attrs["content"] = self._content(attrs)
+        attrs["into_inbox"] = _into_inbox(attrs)
         return attrs
 
     def _content(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +159,15 @@ class MessageSerializer(StrictSerializer):
             )
         except Invalid as error:
             raise serializers.ValidationError(_placed(error, of)) from error
+
+
+def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
+    names = {"article": "article", "inbox_days": "days"}
+    said = {name: attrs[field] for field, name in names.items() if field in attrs}
+    if said and not attrs["inbox"]:
+        field = next(field for field in names if field in attrs)
+        raise serializers.ValidationError({field: NOT_INTO_INBOX})
+    return said if attrs["inbox"] else None
 
 
 @lru_cache(maxsize=CHECKED)

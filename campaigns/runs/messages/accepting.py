@@ -107,6 +107,7 @@ def _row(run_id: int, number: int, found: Place, one: dict[str, Any]) -> Message
         on_unknown=one["on_unknown"],
         ttl_seconds=one["ttl_seconds"],
         collapse=one.get("collapse", ""),
+        inbox=one.get("into_inbox"),
         state=Message.State.WAITING,
         at=at,
     )

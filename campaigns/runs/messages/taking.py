@@ -6,6 +6,7 @@ category, as consent is asked for a window at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -94,16 +95,20 @@ RETURNING number
 """
 
 
-def take(run_id: int) -> Taken | None:
-    """The next chunk of the day: of new messages, else of those to be tried again.
+Beside = Callable[[int, list[int]], None]
+
+
+def take(run_id: int, beside: Beside) -> Taken | None:
+    """The next chunk of the day: of new messages, else of those to be tried again. `beside` is
+    called with the run and the numbers of new ones, in the transaction that takes them.
 
     If the process dies after the commit, the chunk stays queued, and is taken again when that is
     15 s ago.
     """
-    return _new(run_id) or _again(run_id)
+    return _new(run_id, beside) or _again(run_id)
 
 
-def _new(run_id: int) -> Taken | None:
+def _new(run_id: int, beside: Beside) -> Taken | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(LOCK, {"run": run_id})
@@ -117,7 +122,9 @@ def _new(run_id: int) -> Taken | None:
                 return None
             values: dict[str, Any] = {"run": run_id, "numbers": numbers, "chunk": chunks + 1}
             cursor.execute(TAKE, values | {"planned": planned})
-            if cursor.fetchone()[0]:
+            recipients = cursor.fetchone()[0]
+            beside(run_id, numbers)
+            if recipients:
                 return Taken(run_id, chunks + 1, epoch)
         # Nobody of them has a device: they are done, and there may be more.
 
