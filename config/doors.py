@@ -77,6 +77,7 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
+    **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
         VIEWER,
@@ -109,6 +110,7 @@ PAGES: dict[str, Door] = {
     "audience_values": LOOK,
     "audience_refill": Door(EDITOR, EDITOR),
     "audience_size": LOOK,  # keeps what it counted, beside the time
+    "automation_review": LOOK,
     "template_hosts": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
@@ -179,6 +181,11 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "audiences/estimate": {"POST": Scope.AUDIENCES},
     "audiences/<int:pk>": dict.fromkeys(_ONE, Scope.AUDIENCES),
     "audiences/<int:pk>/explain": {"GET": Scope.AUDIENCES},
+    "automations": dict.fromkeys(("GET", "POST"), Scope.RUNS),
+    "automations/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
+    "automations/<int:pk>/on": {"POST": Scope.LAUNCH},
+    "automations/<int:pk>/pause": {"POST": Scope.LAUNCH},
+    "automations/<int:pk>/archive": {"POST": Scope.LAUNCH},
     "deliveries": {"GET": Scope.RUNS},
     "lists": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "lists/<int:pk>": dict.fromkeys(("GET", "DELETE"), Scope.AUDIENCES),
@@ -191,7 +198,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},
     "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
     "campaigns/<int:pk>/stop": {"POST": Scope.LAUNCH},
-    "messages": {"POST": Scope.MESSAGES},
+    "messages": dict.fromkeys(("GET", "POST"), Scope.MESSAGES),
     "messages/bulk": {"POST": Scope.MESSAGES},
     "messages/<path:pk>/cancel": {"POST": Scope.MESSAGES},
     "messages/<path:pk>": {"GET": Scope.MESSAGES},

@@ -42,6 +42,8 @@ EXAMPLE = OpenApiExample(
         "inbox": [],
         "events": [],
         "deliveries": [],
+        "messages": [],
+        "automations": [],
     },
     response_only=True,
 )

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.db import connection
 from django.utils import timezone
 
@@ -28,7 +29,8 @@ def ada(project: Project) -> Contact:
 
 
 @pytest.fixture
-def app(project: Project, ada: Contact) -> OwnApp:
+def app(project: Project, ada: Contact, settings: LazySettings) -> OwnApp:
+    settings.API_RATE_PER_PERSON = 1_000
     return app_of(project, "ada")
 
 

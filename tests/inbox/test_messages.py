@@ -260,3 +260,43 @@ def test_a_cancelled_message_is_not_kept(call: Caller, project: Project) -> None
     tasks.send_messages()
 
     assert inbox(project) == []
+
+
+def test_one_call_to_many_is_one_text_and_an_item_each(call: Caller, project: Project) -> None:
+    for name in ("ada", "ben", "cem"):
+        person(project, name)
+    same = {"title": "Meeting", "body": "At ten."}
+
+    kept(call, to={"contacts": ["ada", "ben", "cem"]}, content=same, variables={}, article="Agenda")
+
+    assert [len(inbox(project, name)) for name in ("ada", "ben", "cem")] == [1, 1, 1]
+    assert InboxText.objects.get().article == "Agenda"
+
+
+def test_a_message_to_a_list_is_kept_for_each_member_and_counted_by_each(
+    call: Caller, project: Project
+) -> None:
+    for name in ("ada", "ben"):
+        person(project, name)
+    room = call.post("lists", {"name": "Room"}).json()["id"]
+    call.post(f"lists/{room}/members", {"contacts": ["ada", "ben"]})
+
+    for text in ("One", "Two"):
+        kept(call, to={"list": room}, content={"title": "Room", "body": text}, variables={})
+    ada, ben = app_of(project, "ada"), app_of(project, "ben")
+    ada("POST", "inbox/read", {"ids": [inbox(project, "ada")[0]["id"]]})
+
+    assert InboxText.objects.count() == 2
+    assert ada("GET", "inbox/counts").json() == {"unseen": 1, "unread": 1}
+    assert ben("GET", "inbox/counts").json() == {"unseen": 2, "unread": 2}
+
+
+def test_the_long_text_of_a_message_goes_with_its_person(call: Caller, project: Project) -> None:
+    person(project)
+    later = (timezone.now() + timedelta(minutes=5)).isoformat()
+    call.post("messages", asked(at=later, article="Of Ada"))
+    assert Message.objects.get().inbox == {"article": "Of Ada"}
+
+    assert call.delete("contacts/ada").status_code == 204
+
+    assert Message.objects.get().inbox is None

@@ -15,12 +15,15 @@ from notifications.inbox.storing import New, store
 from notifications.postgres import clock
 from notifications.values import exact
 
-# Whoever has no device, or wants no pushes of this category, gets it all the same.
+# Whoever has no device, or wants no pushes of this category, gets it all the same. Of a call to
+# many, the first message has the text.
 THEIRS = """
-SELECT m.number, m.content::text, m.variables::text, m.category, m.inbox::text, c.project_id,
+SELECT m.number, h.content::text, h.variables::text, m.category, h.inbox::text, c.project_id,
     c.id AS contact_id, c.external_id, c.attributes::text, c.locale, c.timezone
-FROM campaigns_message m JOIN notifications_contact c ON c.id = m.contact_id
-WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND m.inbox IS NOT NULL
+FROM campaigns_message m
+JOIN campaigns_message h ON h.run_id = m.run_id AND h.number = COALESCE(m.shares, m.number)
+JOIN notifications_contact c ON c.id = m.contact_id
+WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND h.inbox IS NOT NULL
 ORDER BY m.number
 """
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0025_messages'),
+        ('campaigns', '0026_automations'),
     ]
 
     operations = [
