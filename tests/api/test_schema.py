@@ -78,7 +78,13 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
     }
     they_only_ask = {"audiences/estimate", "templates/{id}/preview"}
     # What a person's app hears is not kept for the next, nor a token for anybody.
-    assert keyless == they_only_ask | {"me/devices", "contacts/{external_id}/inbox-token"}
+    marks = {
+        f"me/inbox/{place}{mark}"
+        for place in ("", "{id}/")
+        for mark in ("seen", "read", "archived")
+    }
+    token = "contacts/{external_id}/inbox-token"
+    assert keyless == they_only_ask | {"me/devices", token} | marks
 
 
 @pytest.mark.parametrize("query", ["", "?script="])
@@ -247,16 +253,18 @@ def test_every_example_can_be_sent_as_it_stands(
                 reply = alice(method, path, value)
             assert reply.status_code in (200, 201, 202), name
             sent += 1
-    others = {"devices", "a list", "who is on it", "who is not", "a token"}
-    others |= {"a message", "one to many", "one to somebody new", "an automation"}
-    assert sent == len(WRITTEN) + len(others) + len({"one's own device", "one's own preferences"})
+    others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
+    others |= {"one to many", "one to somebody new", "an automation"}
+    marks = {"all seen", "all read", "all archived"}
+    own = {"one's own device", "one's own preferences"}
+    assert sent == len(WRITTEN) + len(others) + len(own) + len(marks)
 
 
 SHOWN_BY_EXAMPLE = {
     "GET categories 200", "POST categories 201", "GET suppressions 200", "POST suppressions 200",
     "POST lists 201", "POST lists/{id}/members 200", "DELETE lists/{id}/members 200",
     "POST events 200", "GET deliveries 200", "GET runs/{id}/deliveries 200", "GET export 200",
-    "POST devices 200", "POST contacts/{external_id}/inbox-token 200",
+    "POST devices 200", "POST contacts/{external_id}/inbox-token 200", "GET me/inbox 200",
 }  # fmt: skip
 
 

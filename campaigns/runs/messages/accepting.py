@@ -39,7 +39,7 @@ ACCEPT = f"""
 WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (place int, contact text, device text,
         content jsonb, variables jsonb, kind text, category text, on_unknown text, ttl int,
-        collapse text, at timestamptz, key text, span int)
+        collapse text, inbox jsonb, at timestamptz, key text, span int)
 ), may AS (
     {CONFIRMED}
 ), day AS (
@@ -72,9 +72,9 @@ WITH given AS MATERIALIZED (
     WHERE key IS NULL OR run_id || '-' || number IN (SELECT message FROM first)
 ), written AS (
     INSERT INTO campaigns_message (run_id, number, contact_id, device_id, content, variables,
-        category_kind, category, on_unknown, ttl_seconds, collapse, state, at)
+        category_kind, category, on_unknown, ttl_seconds, collapse, inbox, state, at)
     SELECT kept.run_id, kept.number, kept.contact_id, kept.device_id, g.content, g.variables,
-        g.kind, g.category, g.on_unknown, g.ttl, g.collapse, 'waiting',
+        g.kind, g.category, g.on_unknown, g.ttl, g.collapse, g.inbox, 'waiting',
         COALESCE(g.at, statement_timestamp())
     FROM kept JOIN given g USING (place)
 )
@@ -182,5 +182,6 @@ def columns_of(one: dict[str, Any]) -> dict[str, Any]:
         "on_unknown": one["on_unknown"],
         "ttl": one["ttl_seconds"],
         "collapse": one.get("collapse", ""),
+        "inbox": one.get("into_inbox"),
         "at": one.get("at"),
     }
