@@ -65,7 +65,9 @@ class Stack:
         self._started.close()
 
     def _launch(self, env: dict[str, str]) -> None:
-        ports = dict(zip(("PORT", "FLOWER_PORT", "EMULATOR_PORT"), _free_ports(3), strict=True))
+        ports = dict(
+            zip(("PORT", "FEED_PORT", "FLOWER_PORT", "EMULATOR_PORT"), _free_ports(4), strict=True)
+        )
         self.url = f"http://127.0.0.1:{ports['PORT']}"
         self.launcher = subprocess.Popen(
             [sys.executable, "-m", "config.stack", "run", "--state", str(self.state)],

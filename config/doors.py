@@ -204,6 +204,8 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/devices": {"POST"},
     "me/devices/<path:address>": {"DELETE"},
     "me/preferences": {"GET", "HEAD", "PATCH"},
+    "me/inbox/stream": {"GET", "HEAD"},
+    "me/inbox/ticket": {"POST"},
 }
 API = "api/v1/"
 

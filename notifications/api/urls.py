@@ -15,6 +15,7 @@ from notifications.api.events import Events
 from notifications.api.export import Export
 from notifications.api.person.devices import PersonsDevice, PersonsDevices
 from notifications.api.person.preferences import PersonsAnswers
+from notifications.api.person.stream import PersonsStream, PersonsTicket
 from notifications.api.person.token import ENDING, token_or_contact
 
 
@@ -44,4 +45,6 @@ urlpatterns = [
     path("me/devices", PersonsDevices.as_view()),
     path("me/devices/<path:address>", PersonsDevice.as_view()),
     path("me/preferences", PersonsAnswers.as_view()),
+    path("me/inbox/stream", PersonsStream.as_view()),
+    path("me/inbox/ticket", PersonsTicket.as_view()),
 ]

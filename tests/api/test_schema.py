@@ -78,7 +78,11 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
     }
     they_only_ask = {"audiences/estimate", "templates/{id}/preview"}
     # What a person's app hears is not kept for the next, nor a token for anybody.
-    assert keyless == they_only_ask | {"me/devices", "contacts/{external_id}/inbox-token"}
+    assert keyless == they_only_ask | {
+        "me/devices",
+        "me/inbox/ticket",
+        "contacts/{external_id}/inbox-token",
+    }
 
 
 @pytest.mark.parametrize("query", ["", "?script="])
