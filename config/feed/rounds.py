@@ -22,9 +22,10 @@ from config.feed.stream import Stream, event
 from config.feed.streams import Streams
 from config.front.threads import Threads
 from notifications.api.ground.rendering import as_json
-from notifications.inbox import following, online, showing
+from notifications.inbox import following, online
 from notifications.inbox.following import News
 from notifications.inbox.position import Position
+from notifications.inbox.showing import shown_of
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.contact import Contact
 from notifications.postgres.outage import DATABASE_TROUBLE
@@ -76,10 +77,8 @@ class Rounds:
                 stream.beat()
 
     async def _look(self) -> None:
-        while self.streams.rung:
-            people = list(self.streams.rung)[:PEOPLE]
-            # Whoever is rung from here on is looked at again.
-            self.streams.rung.difference_update(people)
+        for _ in range(0, len(self.streams.rung), PEOPLE):
+            people = self.streams.rung_first(PEOPLE)
             try:
                 await self._tell(people)
             except DATABASE_TROUBLE:
@@ -100,14 +99,21 @@ class Rounds:
             if not stream.is_new
             for number in stream.position.unseen(found[one].numbers)[-MOST_SENT:]
         }
-        shown = await self._read(lambda: showing.shown(wanted)) if wanted else {}
+        shown = await self._read(lambda: _shown(wanted)) if wanted else {}
         for one, news in found.items():
             for stream in theirs[one]:
                 self._put(stream, news, shown)
 
     def _put(self, stream: Stream, news: News, shown: dict[int, bytes]) -> None:
+        if stream.is_late:
+            self.streams.cut += 1
+            stream.cut_off()
+            return
         now = time.monotonic()
-        if stream.is_new or stream.position.floor > news.newest:
+        if stream.position.floor > news.newest:
+            self._begin_anew(stream, now)
+            return
+        if stream.is_new:
             begin_at(stream, news, now=now)
         position = stream.position
         new = position.unseen(news.numbers)
@@ -121,6 +127,12 @@ class Rounds:
                 self.streams.sent += 1
         position.settle(now=now)
         self._put_counts(stream, news)
+
+    def _begin_anew(self, stream: Stream, now: float) -> None:
+        """Its position lies ahead of all there is: it is of another database."""
+        stream.put(event("gap", b"{}"))
+        stream.position, stream.is_new = Position(now=now), True
+        self.streams.ring([stream.contact])
 
     def _put_counts(self, stream: Stream, news: News) -> None:
         counts = as_json({"unseen": news.unseen, "unread": news.unread})
@@ -153,12 +165,7 @@ class Rounds:
 
 
 def begin_at(stream: Stream, news: News, *, now: float) -> None:
-    """Now. A position that lies ahead of all items is of another database: the list is to be read.
-
-    The newest few count as sent, and not all up to the newest: another may be on its way below it.
-    """
-    if not stream.is_new:
-        stream.put(event("gap", b"{}"))
+    """Now. The newest few count as sent, and not all up to the newest: another may be on its way below it."""
     *_, floor = 0, *news.numbers[:-NEWEST_KEPT]
     stream.position = Position(floor, news.numbers[-NEWEST_KEPT:], now=now)
     stream.is_new = False
@@ -172,6 +179,10 @@ def _read(deed: Callable[[], Said]) -> Said:
     except DATABASE_TROUBLE:
         connection.close()
         raise
+
+
+def _shown(numbers: set[int]) -> dict[int, bytes]:
+    return {number: as_json(item) for number, item in shown_of(numbers).items()}
 
 
 def _standing(streams: list[Stream]) -> tuple[set[int], set[str]]:

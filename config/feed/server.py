@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -15,7 +16,7 @@ from django.conf import settings
 from django.http import HttpResponse
 
 from config.feed.asking import Answered, Opening, ask, environ_for
-from config.feed.doorbell import listen
+from config.feed.doorbell import Doorbell
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
 from config.feed.streams import Streams
@@ -30,6 +31,7 @@ OPENING_WAIT = 2_000
 HALF_OPEN_SECONDS = 10  # a head has to be here by then
 OTHERS = 1_000  # connections beside the streams; who comes later is closed
 READ_WITHIN = 30.0  # seconds, whatever waits
+IN_THE_KERNEL = 128 * 1024  # bytes for one reader
 FAREWELL = 4.0  # seconds for all streams to be told
 OF_A_STREAM = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -66,7 +68,8 @@ class Server:
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.stopping.set)
         manager = web.Server(self._answered, handler_cancellation=True)
-        listener = await loop.create_server(self._door(manager, loop), host, port, backlog=4_096)
+        door, sock = self._door(manager, loop), listening(host, port)
+        listener = await loop.create_server(door, sock=sock, backlog=4_096)
         give_up_readers_after(READ_WITHIN)
         rounds = Rounds(self.streams, port)
         parts = [
@@ -75,18 +78,19 @@ class Server:
                 rounds.go(),
                 rounds.look_at_all(),
                 rounds.beat(),
-                listen(self.streams.ring, self.streams.ring_all),
+                Doorbell(self.streams).listen(),
             )
         ]
         log.info("the feed listens on %s:%d", host, port)
         stop = asyncio.create_task(self.stopping.wait())
-        done, _ = await asyncio.wait([stop, *parts], return_when=asyncio.FIRST_COMPLETED)
+        every: list[asyncio.Task[Any]] = [stop, *parts]
+        done, _ = await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
         listener.close()
         await self._say_farewell()
         await manager.shutdown(1)
         for part in parts:
             part.cancel()
-        for part in done - {stop}:
+        for part in done:
             part.result()  # raises what ended it
 
     def _door(
@@ -152,13 +156,30 @@ class Server:
         response = web.StreamResponse(headers={**headers, **OF_A_STREAM})
         response.force_close()
         await response.prepare(request)
+        assert request.transport is not None
+        stream.cut_off = request.transport.abort
         self.streams.ring([stream.contact])
         while said := await stream.taken():
-            if stream.cut or not await _taken(response, said):
+            if not await _taken(response, said):
                 self.streams.cut += 1
-                _abort(request)
+                stream.cut_off()
                 break
         return response
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Raises SystemExit in words."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        sock = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SystemExit(
+            f"carillon: the feed cannot listen on {host}:{port}: {error.strerror}. Stop the other "
+            "program, or choose another port with FEED_PORT."
+        ) from error
+    # Or the kernel would keep megabytes for each reader who is slow.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, IN_THE_KERNEL)
+    return sock
 
 
 def stream_of(opening: Opening) -> Stream:
@@ -176,11 +197,6 @@ async def _taken(response: web.StreamResponse, said: bytes) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _abort(request: web.BaseRequest) -> None:
-    if request.transport is not None:
-        request.transport.abort()
 
 
 def _as_response(said: HttpResponse) -> web.Response:

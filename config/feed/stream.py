@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from datetime import datetime
 
 from notifications.inbox.position import Position
 
-MOST_WAITING = 1024 * 1024  # bytes; who takes less than comes is cut off, and comes back
+MOST_WAITING = 256 * 1024  # bytes, when more comes; who takes less is cut off, and comes back
 HEARTBEAT = b": still here\n\n"
 RETRY_MS = (1_000, 5_000)  # after a restart they come back one after the other
 
@@ -17,8 +18,8 @@ class Stream:
     """Bytes are put in at any time; one writer takes them out."""
 
     __slots__ = (
-        *("contact", "secret", "expires_at", "position", "is_new"),
-        *("bell", "waiting", "size", "ended", "cut", "counts"),
+        *("contact", "secret", "expires_at", "position", "is_new", "counts"),
+        *("bell", "waiting", "size", "ended", "cut_off"),
     )
 
     def __init__(
@@ -27,19 +28,24 @@ class Stream:
         """`is_new`: what is there already it hears nothing of."""
         self.contact, self.secret, self.expires_at = contact, secret, expires_at
         self.position, self.is_new = position, is_new
+        self.counts = b""  # as they were told
         self.bell = asyncio.Event()
         self.waiting: list[bytes] = []
         self.size = 0
-        self.ended = self.cut = False
-        self.counts: bytes = b""
+        self.ended = False
+        self.cut_off: Callable[[], None] = self.end  # the connection's, once there is one
         self.put(retry())
 
+    @property
+    def is_late(self) -> bool:
+        """Its reader has not taken what it was sent."""
+        return self.size > MOST_WAITING
+
     def put(self, event: bytes) -> None:
-        if self.ended or self.cut:
+        if self.ended:
             return
         self.waiting.append(event)
         self.size += len(event)
-        self.cut = self.size > MOST_WAITING
         self.bell.set()
 
     def beat(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
+from itertools import islice
 
 from config.feed.stream import Stream
 from config.front.refusals import Refused
@@ -36,7 +37,7 @@ class Streams:
     def __init__(self, most: int) -> None:
         self.most = most
         self.of: dict[int, set[Stream]] = defaultdict(set)
-        self.rung: set[int] = set()  # whose inbox has to be looked at
+        self.rung: dict[int, None] = {}  # whose inbox has to be looked at, who waits longest first
         self.entering = 0  # asked for, and not open yet
         self.count = self.sent = self.cut = 0
 
@@ -59,10 +60,17 @@ class Streams:
             del self.of[stream.contact]
 
     def ring(self, people: Iterable[int]) -> None:
-        self.rung.update(self.of.keys() & set(people))
+        self.rung.update(dict.fromkeys(self.of.keys() & set(people)))
 
     def ring_all(self) -> None:
-        self.rung.update(self.of)
+        self.rung.update(dict.fromkeys(self.of))
+
+    def rung_first(self, most: int) -> list[int]:
+        """Who is rung from here on is looked at again."""
+        people = list(islice(self.rung, most))
+        for person in people:
+            del self.rung[person]
+        return people
 
     def __iter__(self) -> Iterator[Stream]:
         return iter([stream for theirs in self.of.values() for stream in theirs])

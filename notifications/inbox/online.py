@@ -40,6 +40,9 @@ class Online(models.Model):
         db_table = "notifications_online"
         indexes = [models.Index(fields=["seen_at"], name="online_by_time")]
 
+    def __str__(self) -> str:
+        return f"person {self.contact_id}"
+
 
 class Feed(models.Model):
     """How many streams does this process hold, and what has it sent since it started?"""
@@ -52,6 +55,9 @@ class Feed(models.Model):
 
     class Meta:
         db_table = "notifications_feed"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def online_since(contacts: Collection[int], seconds: int) -> set[int]:

@@ -1,27 +1,28 @@
-"""Showing: items as a person's app reads them, the same from the list and from a stream."""
+"""Showing: items as a person's app reads them, many at once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
 
+from django.db.models import Q
+
 from notifications.inbox.item import InboxItem
-from notifications.values import exact
+
+CONTENT = ("title", "body", "image", "link", "data")
+COLUMNS = ("category", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
 
 
-def shown(numbers: Collection[int]) -> dict[int, bytes]:
+def shown_of(numbers: Collection[int]) -> dict[int, dict[str, Any]]:
+    """Without their long texts. Of those that are still there."""
     items = InboxItem.objects.filter(pk__in=numbers).select_related("text").defer("text__article")
-    return {item.pk: exact.dumps(as_shown(item)) for item in items}
+    return {item.pk: _shown(item) for item in items.annotate(has_article=~Q(text__article=""))}
 
 
-def as_shown(item: InboxItem) -> dict[str, Any]:
+def _shown(item: Any) -> dict[str, Any]:
     return {
         "id": item.pk,
-        **item.text.content,
-        "category": item.category,
-        "created_at": item.created_at,
-        "expires_at": item.expires_at,
-        "seen_at": item.seen_at,
-        "read_at": item.read_at,
-        "archived_at": item.archived_at,
+        **{name: item.text.content.get(name, {} if name == "data" else "") for name in CONTENT},
+        "has_article": item.has_article,
+        **{name: getattr(item, name) for name in COLUMNS},
     }

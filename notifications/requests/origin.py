@@ -48,7 +48,7 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
 
 
 def is_beside(request: HttpRequest, page: str) -> bool:
-    """Of `make run`, whose pages stand at another port than its feed; served, one proxy has both."""
+    """With `make run` its pages stand at another port than its feed; served, one proxy has both."""
     if settings.SERVED or FEED not in request.META:
         return False
     return urlsplit(page).hostname == urlsplit(f"//{request.get_host()}").hostname

@@ -78,11 +78,8 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
     }
     they_only_ask = {"audiences/estimate", "templates/{id}/preview"}
     # What a person's app hears is not kept for the next, nor a token for anybody.
-    assert keyless == they_only_ask | {
-        "me/devices",
-        "me/inbox/ticket",
-        "contacts/{external_id}/inbox-token",
-    }
+    of_apps = {"me/devices", "me/inbox/ticket", "contacts/{external_id}/inbox-token"}
+    assert keyless == they_only_ask | of_apps
 
 
 @pytest.mark.parametrize("query", ["", "?script="])

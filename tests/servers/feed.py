@@ -48,18 +48,22 @@ class Feed:
         self.process.kill()
         self.process.wait(10)
 
-    def call(self, said: bytes) -> socket.socket:
-        """A connection that has said this, and has heard nothing yet."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+    def call(self, said: bytes, *, room: int = 0) -> socket.socket:
+        """A connection that has said this, and has heard nothing yet; with so much room for it."""
+        connection = socket.socket()
+        connection.settimeout(PATIENCE)
+        if room:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        connection.connect(("127.0.0.1", self.port))
         connection.sendall(said)
         return connection
 
-    def listen(self, token: str = "", *, query: str = "", **headers: str) -> Ear:
+    def listen(self, token: str = "", *, query: str = "", room: int = 0, **headers: str) -> Ear:
         shown = {"Authorization": f"Bearer {token}"} if token else {}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         lines = [f"{name}: {value}" for name, value in {**shown, **named}.items()]
         head = "\r\n".join([f"GET {STREAM}{query} HTTP/1.1", "Host: 127.0.0.1", *lines, "", ""])
-        return Ear(self.call(head.encode()))
+        return Ear(self.call(head.encode(), room=room))
 
     def listen_by_ticket(self, ticket: str, **headers: str) -> Ear:
         return self.listen(query=f"?ticket={quote(ticket)}", **headers)

@@ -1,4 +1,4 @@
-"""`manage.py healthy`: is this worker, this beat or this feed at work? For Kubernetes, Compose and systemd.
+"""`manage.py healthy`: is this worker, beat or feed at work? For Kubernetes, Compose, systemd.
 
 It is asked of the process alone. What its neighbours lack, `/readyz` says: a restart of the process
 would not heal them, so a Redis that is away or full leaves a worker healthy.
