@@ -1,4 +1,4 @@
-"""The verbs of a run and of a series, for every door. Each leaves an audit entry.
+"""The verbs of a run, of a series and of an automation, for every door. Each leaves an audit entry.
 
 The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
 """
@@ -21,6 +21,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
+from campaigns.triggers.automation import Automation
 from notifications.people import device
 from notifications.staff import audit
 
@@ -129,6 +130,31 @@ def keep_unknown(run: Run, *, by: str) -> int:
         if count:
             _record(run, by, gettext_noop("kept the unknown outcomes of"), recipients=count)
     return count
+
+
+def turn_on(automation: Automation, *, by: str) -> None:
+    """Raises Automation.NotReady or Automation.InvalidMove; then nothing was changed."""
+    with transaction.atomic():
+        automation.turn_on()
+        _record_move(automation, by, gettext_noop("turned on"))
+
+
+def pause_automation(automation: Automation, *, by: str) -> None:
+    """Raises Automation.InvalidMove."""
+    with transaction.atomic():
+        automation.pause()
+        _record_move(automation, by, gettext_noop("paused"))
+
+
+def archive_automation(automation: Automation, *, by: str) -> None:
+    """Raises Automation.InvalidMove."""
+    with transaction.atomic():
+        automation.archive()
+        _record_move(automation, by, gettext_noop("archived"))
+
+
+def _record_move(automation: Automation, by: str, action: str) -> None:
+    audit.record(by, action, automation, project=automation.project)
 
 
 def _record(run: Run, by: str, action: str, **more: Any) -> None:

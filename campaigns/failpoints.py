@@ -24,6 +24,8 @@ NAMES = (
     "prepare",
     "wave_done",
     "messages_taken",
+    "before_decided",
+    "after_decided",
     "sweep",
 )
 DEEDS = ("kill", "raise", "sleep")

@@ -18,3 +18,6 @@ from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.wave import Wave as Wave
 from campaigns.texts.revision import TemplateRevision as TemplateRevision
 from campaigns.texts.template import Template as Template
+from campaigns.triggers.automation import Automation as Automation
+from campaigns.triggers.trigger import LastSent as LastSent
+from campaigns.triggers.trigger import Trigger as Trigger

@@ -1,4 +1,4 @@
-"""Doorbells: eight tasks that carry ids only. Ringing one twice, late or never changes no result.
+"""Doorbells: tasks that carry ids only. Ringing one twice, late or never changes no result.
 
 They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
 """
@@ -6,6 +6,7 @@ They ask PostgreSQL for the time and hand it in: the clock of one machine may ju
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,18 +25,24 @@ from campaigns.failpoints import hit
 from campaigns.planning import schedule
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
+from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
+from campaigns.triggers import arriving, deciding
 from notifications import tasks as imports
+from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
 
 FILLING_SECONDS = 10.0
+UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
+DECIDING_SECONDS = 5.0
 RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
+TRIGGERS_RUNG = "triggers-rung"
 TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
 
@@ -90,6 +97,15 @@ def sweep() -> None:
     for seconds in patiently(messages.due_soon, seconds=0):
         with ringing():
             send_messages.apply_async(countdown=seconds)
+    if patiently(many.unfolding, seconds=0):
+        with ringing():
+            unfold_messages.delay()
+    if patiently(messages.many_wait, seconds=0):
+        with ringing():
+            send_to_many.delay()
+    for seconds in patiently(deciding.due_soon, seconds=0):
+        with ringing():
+            decide_triggers.apply_async(countdown=seconds)
     Tick.record(now)
 
 
@@ -97,18 +113,18 @@ def ring_messages(at: datetime | None = None) -> None:
     """Have what is due sent as soon as this transaction commits, or at a time before the next
     sweep. One doorbell serves all who ring before it is heard."""
     if at is None or at <= timezone.now() + NEXT_SWEEP:
-        transaction.on_commit(lambda: _publish_messages(at))
+        transaction.on_commit(lambda: _publish_urgent(send_messages, RUNG, at))
 
 
-def _publish_messages(at: datetime | None) -> None:
+def _publish_urgent(task: Task[Any, Any], rung: str, at: datetime | None = None) -> None:
     try:
         with ringing():
             if at is not None:
-                send_messages.apply_async(eta=at + TIMER_SLACK)
-            elif cache.add(RUNG, 1, timeout=RUNG_SECONDS):
-                send_messages.delay()
+                task.apply_async(eta=at + TIMER_SLACK)
+            elif cache.add(rung, 1, timeout=RUNG_SECONDS):
+                task.delay()
     except NotRung as error:
-        log.warning("messages could not be rung, the sweep will: %s", error)
+        log.warning("%s could not be rung, the sweep will: %s", task.name, error)
 
 
 @shared_task
@@ -128,6 +144,80 @@ def send_messages() -> None:
         log.warning("messages not sent: %s", error)
     except Exception:
         log.exception("messages failed")
+
+
+def ring_long_list() -> None:
+    """Have the members of a long list get their messages as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish_many(unfold_messages))
+
+
+def _publish_many(task: Task[Any, Any]) -> None:
+    try:
+        with ringing():
+            task.delay()
+    except NotRung as error:
+        log.warning("messages to many could not be rung, the sweep will: %s", error)
+
+
+@shared_task
+def unfold_messages() -> None:
+    """Write the messages of a call to a long list; it rings itself again for the next of them, so
+    that campaigns have their turn."""
+    try:
+        more = messages.unfold(seconds=UNFOLDING_SECONDS)
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("no long list unfolded: %s", error)
+        return
+    _publish_many(send_to_many)
+    if more:
+        _publish_many(unfold_messages)
+
+
+@shared_task
+def send_to_many() -> None:
+    """Send one chunk of what goes to thousands. It rings for the next one first: as many workers
+    send as are free. Never raises: what is left is in the rows."""
+    try:
+        taken = messages.next_of_many()
+        if taken is None:
+            return
+        _publish_many(send_to_many)
+        sending.send(taken.run_id, taken.number, taken.epoch)
+    except Fenced:
+        log.warning("messages to many lost their lease")
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("messages to many not sent: %s", error)
+    except Exception:
+        log.exception("messages to many failed")
+
+
+def answer_events(project_id: int, written: Written) -> None:
+    """In the transaction that writes the events: see apps.py."""
+    due = arriving.make_triggers(project_id, written)
+    if due is None or due > timezone.now() + NEXT_SWEEP:
+        return
+    at = due if due > timezone.now() else None
+    transaction.on_commit(lambda: _publish_urgent(decide_triggers, TRIGGERS_RUNG, at))
+
+
+@shared_task
+def decide_triggers() -> None:
+    """Decide what is due of events that automations answer, and have sent what that makes."""
+    with suppress(Exception):  # before the rows are read: who commits later rings again
+        cache.delete(TRIGGERS_RUNG)
+    ends_at = time.monotonic() + DECIDING_SECONDS
+    try:
+        while (decided := patiently(lambda: deciding.decide(clock.now()))).triggers:
+            hit("after_decided")
+            if decided.sent:
+                _publish_urgent(send_messages, RUNG)
+            if time.monotonic() > ends_at:  # then it is another's turn
+                _publish_urgent(decide_triggers, TRIGGERS_RUNG)
+                return
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("triggers not decided: %s", error)
+    except Exception:
+        log.exception("triggers cannot be decided")
 
 
 def ring_list(audience_id: int) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.verbs import VERBS
+from notifications.inbox.marking import MARKS
 from notifications.staff.access import Scope
 from notifications.staff.team import Role
 
@@ -76,6 +77,7 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
+    **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
         VIEWER,
@@ -108,6 +110,7 @@ PAGES: dict[str, Door] = {
     "audience_values": LOOK,
     "audience_refill": Door(EDITOR, EDITOR),
     "audience_size": LOOK,  # keeps what it counted, beside the time
+    "automation_review": LOOK,
     "template_hosts": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
@@ -172,10 +175,17 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "devices/<path:address>": {"DELETE": Scope.CONTACTS},
     "export": {"GET": Scope.CONTACTS},
     "events": _PEOPLE,
+    "inbox": {"GET": Scope.MESSAGES},
+    "inbox/counts": {"GET": Scope.MESSAGES},
     "audiences": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "audiences/estimate": {"POST": Scope.AUDIENCES},
     "audiences/<int:pk>": dict.fromkeys(_ONE, Scope.AUDIENCES),
     "audiences/<int:pk>/explain": {"GET": Scope.AUDIENCES},
+    "automations": dict.fromkeys(("GET", "POST"), Scope.RUNS),
+    "automations/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
+    "automations/<int:pk>/on": {"POST": Scope.LAUNCH},
+    "automations/<int:pk>/pause": {"POST": Scope.LAUNCH},
+    "automations/<int:pk>/archive": {"POST": Scope.LAUNCH},
     "deliveries": {"GET": Scope.RUNS},
     "lists": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "lists/<int:pk>": dict.fromkeys(("GET", "DELETE"), Scope.AUDIENCES),
@@ -188,7 +198,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},
     "campaigns/<int:pk>/launch": {"POST": Scope.LAUNCH},
     "campaigns/<int:pk>/stop": {"POST": Scope.LAUNCH},
-    "messages": {"POST": Scope.MESSAGES},
+    "messages": dict.fromkeys(("GET", "POST"), Scope.MESSAGES),
     "messages/bulk": {"POST": Scope.MESSAGES},
     "messages/<path:pk>/cancel": {"POST": Scope.MESSAGES},
     "messages/<path:pk>": {"GET": Scope.MESSAGES},
@@ -204,6 +214,11 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/devices": {"POST"},
     "me/devices/<path:address>": {"DELETE"},
     "me/preferences": {"GET", "HEAD", "PATCH"},
+    "me/inbox": {"GET", "HEAD"},
+    "me/inbox/counts": {"GET", "HEAD"},
+    "me/inbox/<int:pk>": {"GET", "HEAD"},
+    **{f"me/inbox/{mark}": {"POST"} for mark in MARKS},
+    **{f"me/inbox/<int:pk>/{mark}": {"POST", "DELETE"} for mark in MARKS},
     "me/inbox/stream": {"GET", "HEAD"},
     "me/inbox/ticket": {"POST"},
 }

@@ -54,7 +54,8 @@ WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
     "unfold",
-    "django.contrib.admin",
+    # Its pages are found by config/urls.py: the workers, which show none, need not know them.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
@@ -253,8 +254,10 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
         "MessageDeviceStatus": "campaigns.runs.messages.outcome.DEVICE_STATUSES",
+        "MessagePriority": ["high", "normal"],
         "MessageState": "campaigns.runs.messages.outcome.STATES",
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
+        "AutomationState": "campaigns.triggers.automation.Automation.State",
         "CategoryKind": "notifications.people.consent.category.Category.Kind",
         "CauseCode": "campaigns.runs.reasons.Cause",
         "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",

@@ -16,6 +16,7 @@ from notifications.api.ground.problems import no_such_address
 from notifications.api.ground.rendering import AlwaysTheReference
 from notifications.api.reference import Reference
 
+admin.autodiscover()
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
     *overview.urls(), *operations.urls(), *projects.urls(), *downtime.urls(),

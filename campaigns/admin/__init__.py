@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from campaigns.admin.attribute.attribute import AttributePage
 from campaigns.admin.audience.audience import AudiencePage
+from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage
 from campaigns.admin.category.category import CategoryPage
 from campaigns.admin.run.run import RunPage
 from campaigns.admin.template.template import TemplatePage
 
 __all__ = [
-    "AttributePage", "AudiencePage", "CampaignPage", "CategoryPage", "RunPage", "TemplatePage",
+    "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage", "RunPage",
+    "TemplatePage",
 ]  # fmt: skip

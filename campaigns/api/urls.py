@@ -13,6 +13,7 @@ from campaigns.api import (
     steering,
     templates,
 )
+from campaigns.api.automations import automations
 from campaigns.api.messages import messages
 from campaigns.verbs import VERBS
 
@@ -21,6 +22,12 @@ urlpatterns = [
     path("audiences/estimate", audiences.AudienceEstimate.as_view()),
     path("audiences/<int:pk>", audiences.AudienceById.as_view(), name="api-audience"),
     path("audiences/<int:pk>/explain", audiences.AudienceExplain.as_view()),
+    path("automations", automations.Automations.as_view()),
+    path("automations/<int:pk>", automations.AutomationById.as_view(), name="api-automation"),
+    *(
+        path(f"automations/<int:pk>/{verb}", automations.door(verb).as_view())
+        for verb in automations.VERBS
+    ),
     path("deliveries", deliveries.DeliveriesOfOne.as_view()),
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),

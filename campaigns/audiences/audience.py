@@ -16,6 +16,7 @@ from campaigns.audiences.happened.naming import looked_up
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.settled.settling import launched, settled
 from campaigns.runs import series
+from campaigns.runs.messages.many import runs_unfolding
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
@@ -121,12 +122,14 @@ class Audience(OfProject):
         return [one for one in others if me in rules.named_in((one.filling or {}).get("rules"))]
 
     def _asked_by(self) -> list[Run]:
-        """Runs launched with this list in their rules, whatever the audience says now. Audiences
-        with rules are copied into the run, so no run refers to them."""
+        """Runs launched with this list in their rules, whatever the audience says now, and those of
+        messages to it that not all its people have yet. Audiences with rules are copied into the
+        run, so no run refers to them."""
         if self.kind != self.Kind.LIST:
             return []
         runs = series.going_on(self.project_id)
-        return [run for run in runs if self.pk in rules.lists_named(run.rules)]
+        asked = [run for run in runs if self.pk in rules.lists_named(run.rules)]
+        return [*asked, *runs_unfolding(self.pk)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Raises ProtectedError while anything needs it. No foreign key covers rules, and without

@@ -31,6 +31,16 @@ def parse_duration(text: str) -> timedelta | None:
     return timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n})
 
 
+def written(seconds: int) -> str:
+    """“P1DT2H”; nothing is “PT0S”."""
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, rest = divmod(rest, 60)
+    clock = "".join(f"{n}{unit}" for n, unit in ((hours, "H"), (minutes, "M"), (rest, "S")) if n)
+    text = (f"{days}D" if days else "") + (f"T{clock}" if clock else "")
+    return f"P{text}" if text else "PT0S"
+
+
 def duration_problem(value: Any) -> str:
     """What is wrong with it, as the end of a sentence; empty when it is in order."""
     if not isinstance(value, str):

@@ -4,21 +4,23 @@ takes what is due by itself, and the sweep looks after what was left behind.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import ExpressionWrapper, F, fields
+from django.db.models import ExpressionWrapper, F, QuerySet, fields
 from django.db.models.functions import Now
 
 from campaigns.engine import cancelling
 from campaigns.runs import sums
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, free_lapsed
-from campaigns.runs.messages import day
+from campaigns.runs.messages import day, many
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import Taken, take
 from campaigns.runs.run import Run
+from campaigns.sending.inbox import of_messages
 from notifications.postgres.outage import patiently
 
 MOST_TIMERS = 20
@@ -36,21 +38,49 @@ def due(*, seconds: float) -> Iterator[Taken]:
                 yield taken
 
 
-def _taken(run_id: int) -> Taken | None:
-    return patiently(lambda: take(run_id))
+def _taken(run_id: int, *, bulk: bool = False) -> Taken | None:
+    return patiently(lambda: take(run_id, of_messages.keep, bulk=bulk))
+
+
+def next_of_many() -> Taken | None:
+    """A chunk of what goes to thousands: of another project as often as not."""
+    runs = patiently(lambda: list(day.open_runs().values_list("pk", flat=True)))
+    random.shuffle(runs)
+    return next((taken for run_id in runs if (taken := _taken(run_id, bulk=True))), None)
+
+
+def many_wait() -> bool:
+    """Whether any of these are due, or to be tried again."""
+    due = Message.objects.filter(state=Message.State.WAITING, bulk=True, at__lte=Now())
+    return due.exists() or _open_chunks(bulk=True).exists()
+
+
+def unfold(*, seconds: float) -> bool:
+    """Give the members of long lists their messages, for a while. Whether there is more to do."""
+    ends_at = time.monotonic() + seconds
+    for run_id, number in many.unfolding():
+        while many.unfold(run_id, number):
+            if time.monotonic() >= ends_at:
+                return True
+    return False
 
 
 def due_soon() -> list[float]:
     """In how many seconds messages come due for which the next sweep would be late; 0 for what is
     due already."""
     waits = ExpressionWrapper(F("at") - Now(), output_field=fields.DurationField())
-    waiting = Message.objects.filter(state=Message.State.WAITING, at__lt=Now() + NEXT_SWEEP)
-    soon = waiting.order_by("at").values_list(waits, flat=True)[:MOST_TIMERS]
-    again = Chunk.objects.filter(
-        run__in=day.open_runs(), state__in=(Chunk.State.WAITING, Chunk.State.QUEUED)
+    waiting = Message.objects.filter(
+        state=Message.State.WAITING, bulk=False, at__lt=Now() + NEXT_SWEEP
     )
+    soon = waiting.order_by("at").values_list(waits, flat=True)[:MOST_TIMERS]
     return sorted({max(0.0, round(left.total_seconds(), 2)) for left in soon}) or (
-        [0.0] if again.exists() else []
+        [0.0] if _open_chunks(bulk=False).exists() else []
+    )
+
+
+def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
+    return Chunk.objects.filter(
+        run__in=day.open_runs(), bulk=bulk, state__in=(Chunk.State.WAITING, Chunk.State.QUEUED)
     )
 
 

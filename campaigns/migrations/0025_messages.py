@@ -12,8 +12,9 @@ CREATE TABLE campaigns_message (
     number bigint NOT NULL,
     contact_id bigint NOT NULL,
     device_id bigint,
-    content jsonb NOT NULL,
-    variables jsonb NOT NULL,
+    shares bigint,
+    content jsonb,
+    variables jsonb,
     category_kind varchar(13) NOT NULL,
     category varchar(50) NOT NULL,
     on_unknown varchar(6) NOT NULL,
@@ -24,10 +25,18 @@ CREATE TABLE campaigns_message (
     created_at timestamptz NOT NULL DEFAULT statement_timestamp(),
     first_seq integer,
     last_seq integer,
+    bulk boolean NOT NULL DEFAULT FALSE,
+    list_id bigint,
+    list_after bigint,
     PRIMARY KEY (run_id, number),
+    CONSTRAINT a_message_has_or_shares_a_text CHECK ((shares IS NULL) = (content IS NOT NULL)),
     CONSTRAINT a_message_state_we_know CHECK (state IN ('waiting', 'taken', 'cancelled'))
 ) PARTITION BY LIST (run_id);
-CREATE INDEX waiting_messages ON campaigns_message (at) WHERE state = 'waiting';
+CREATE INDEX waiting_messages ON campaigns_message (bulk, at) WHERE state = 'waiting';
+CREATE INDEX messages_of_person ON campaigns_message (contact_id, number);
+CREATE INDEX messages_that_share ON campaigns_message (shares, first_seq)
+    WHERE shares IS NOT NULL;
+CREATE INDEX unfolding_messages ON campaigns_message (number) WHERE list_after IS NOT NULL;
 """
 
 
@@ -59,8 +68,9 @@ class Migration(migrations.Migration):
                         ('number', models.BigIntegerField()),
                         ('contact_id', models.BigIntegerField()),
                         ('device_id', models.BigIntegerField(null=True)),
-                        ('content', models.JSONField()),
-                        ('variables', models.JSONField()),
+                        ('shares', models.BigIntegerField(null=True)),
+                        ('content', models.JSONField(null=True)),
+                        ('variables', models.JSONField(null=True)),
                         ('category_kind', models.CharField(blank=True, max_length=13)),
                         ('category', models.CharField(blank=True, max_length=50)),
                         ('on_unknown', models.CharField(choices=[('resend', 'Send again (a phone shows one)'), ('hold', 'Never send twice')], max_length=6)),
@@ -71,10 +81,13 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                         ('first_seq', models.IntegerField(null=True)),
                         ('last_seq', models.IntegerField(null=True)),
+                        ('bulk', models.BooleanField(db_default=False, default=False)),
+                        ('list_id', models.BigIntegerField(null=True)),
+                        ('list_after', models.BigIntegerField(null=True)),
                     ],
                     options={
-                        'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'taken', 'cancelled'])), name='a_message_state_we_know')],
-                        'indexes': [models.Index(condition=models.Q(('state', 'waiting')), fields=['at'], name='waiting_messages')],
+                        'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'taken', 'cancelled'])), name='a_message_state_we_know'), models.CheckConstraint(condition=models.Q(models.Q(('content__isnull', False), ('shares__isnull', True)), models.Q(('content__isnull', True), ('shares__isnull', False)), _connector='OR'), name='a_message_has_or_shares_a_text')],
+                        'indexes': [models.Index(condition=models.Q(('state', 'waiting')), fields=['bulk', 'at'], name='waiting_messages'), models.Index(fields=['contact_id', 'number'], name='messages_of_person'), models.Index(condition=models.Q(('shares__isnull', False)), fields=['shares', 'first_seq'], name='messages_that_share'), models.Index(condition=models.Q(('list_after__isnull', False)), fields=['number'], name='unfolding_messages')],
                     },
                 ),
             ],
@@ -87,6 +100,11 @@ class Migration(migrations.Migration):
             model_name='recipient',
             name='message',
             field=models.BigIntegerField(null=True),
+        ),
+        migrations.AddField(
+            model_name='chunk',
+            name='bulk',
+            field=models.BooleanField(db_default=False, default=False, help_text='Of messages to many: it goes by the queue of campaigns.'),
         ),
         migrations.AddField(
             model_name='run',

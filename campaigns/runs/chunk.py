@@ -64,6 +64,11 @@ class Chunk(models.Model):
     released = models.PositiveIntegerField(
         db_default=0, help_text=_("Sent to again by a person, though it may have arrived.")
     )
+    bulk = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Of messages to many: it goes by the queue of campaigns.",
+    )
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
 

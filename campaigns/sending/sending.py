@@ -43,6 +43,7 @@ START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
 MOST_REST = 5.0  # waited at the gate for one chunk; then this worker is free for others
+URGENT_REST = 0.5  # of single messages: other projects' wait for this worker
 BLOCKED_SECONDS = 30.0  # until messages are tried again whose project FCM refuses
 WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
 
@@ -65,6 +66,7 @@ class Sending:
     def __init__(self, granted: Claim) -> None:
         self.claim = granted
         self.run = granted.run
+        self.is_urgent = self.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
         self.rows = Rows(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
@@ -76,7 +78,7 @@ class Sending:
             self.run.project,
             reference=self.run.reference,
             rate=self.run.rate_per_second,
-            lane="urgent" if self.run.kind == Run.Kind.MESSAGES else "bulk",
+            lane="urgent" if self.is_urgent else "bulk",
         )
         self.heard = Heard()
         self.opens_at: datetime | None = None
@@ -160,7 +162,7 @@ class Sending:
         """Wait for the gate, but not so long that nobody else gets this worker."""
         time.sleep(seconds)
         self.rested += seconds
-        if self.rested > MOST_REST:
+        if self.rested > (URGENT_REST if self.is_urgent else MOST_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:

@@ -63,17 +63,19 @@ def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
         its_own = of_run(run)
         return defaultdict(lambda: its_own)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
-    return {number: of_message(message) for number, message in messages.items()}
+    # Who shares a text shares its terms, too: they are read once for all.
+    heads = {message.number: of_message(message) for message in messages.values()}
+    return {number: heads[message.number] for number, message in messages.items()}
 
 
 def of_message(message: Message) -> Terms:
     return Terms(
-        content=message.content,
+        content=message.content or {},
         collapse_id=message.collapse_id,
         analytics_label="",
         on_unknown=message.on_unknown,
         ttl_seconds=message.ttl_seconds,
         since=message.at,
         deadline=message.at + timedelta(seconds=message.ttl_seconds),
-        variables=message.variables,
+        variables=message.variables or {},
     )

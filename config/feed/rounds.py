@@ -22,10 +22,11 @@ from config.feed.stream import Stream, event
 from config.feed.streams import Streams
 from config.front.threads import Threads
 from notifications.api.ground.rendering import as_json
+from notifications.api.person.inbox import shown
 from notifications.inbox import following, online
 from notifications.inbox.following import News
 from notifications.inbox.position import Position
-from notifications.inbox.showing import shown_of
+from notifications.inbox.reading import items_numbered
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.contact import Contact
 from notifications.postgres.outage import DATABASE_TROUBLE
@@ -99,12 +100,12 @@ class Rounds:
             if not stream.is_new
             for number in stream.position.unseen(found[one].numbers)[-MOST_SENT:]
         }
-        shown = await self._read(lambda: _shown(wanted)) if wanted else {}
+        texts = await self._read(lambda: _shown(wanted)) if wanted else {}
         for one, news in found.items():
             for stream in theirs[one]:
-                self._put(stream, news, shown)
+                self._put(stream, news, texts)
 
-    def _put(self, stream: Stream, news: News, shown: dict[int, bytes]) -> None:
+    def _put(self, stream: Stream, news: News, texts: dict[int, bytes]) -> None:
         if stream.is_late:
             self.streams.cut += 1
             stream.cut_off()
@@ -122,8 +123,8 @@ class Rounds:
             stream.put(event("gap", b"{}", str(position)))
         for number in new[-MOST_SENT:]:
             position.see([number], now=now)
-            if number in shown:  # else it was erased meanwhile
-                stream.put(event("item", shown[number], str(position)))
+            if number in texts:  # else it was erased meanwhile
+                stream.put(event("item", texts[number], str(position)))
                 self.streams.sent += 1
         position.settle(now=now)
         self._put_counts(stream, news)
@@ -165,7 +166,7 @@ class Rounds:
 
 
 def begin_at(stream: Stream, news: News, *, now: float) -> None:
-    """Now. The newest few count as sent, and not all up to the newest: another may be on its way below it."""
+    """Now. The newest few count as sent, and not all below them: one may be on its way there."""
     *_, floor = 0, *news.numbers[:-NEWEST_KEPT]
     stream.position = Position(floor, news.numbers[-NEWEST_KEPT:], now=now)
     stream.is_new = False
@@ -182,7 +183,7 @@ def _read(deed: Callable[[], Said]) -> Said:
 
 
 def _shown(numbers: set[int]) -> dict[int, bytes]:
-    return {number: as_json(item) for number, item in shown_of(numbers).items()}
+    return {item.pk: as_json(shown(item)) for item in items_numbered(numbers)}
 
 
 def _standing(streams: list[Stream]) -> tuple[set[int], set[str]]:

@@ -23,6 +23,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
+from campaigns.triggers.automation import Automation
 from config.pages.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.furniture.keyset import row_id
@@ -65,6 +66,7 @@ def kinds(request: HttpRequest, term: str) -> Iterator[Kind]:
     asked = (
         _runs(request, term),
         _named(request, term, Campaign, _("Campaigns")),
+        _named(request, term, Automation, _("Automations")),
         _named(request, term, Audience, _("Audiences")),
         _named(request, term, Template, _("Templates")),
         _people(request, term),

@@ -72,6 +72,10 @@ task_default_priority = 6
 task_routes = {
     "campaigns.tasks.send_chunk": {"queue": "bulk"},
     "campaigns.tasks.send_messages": {"queue": "urgent"},
+    # What goes to thousands takes its turn with campaigns.
+    "campaigns.tasks.unfold_messages": {"queue": "bulk"},
+    "campaigns.tasks.send_to_many": {"queue": "bulk"},
+    "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
 }

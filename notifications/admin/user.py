@@ -15,8 +15,8 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django_otp.plugins.otp_static.models import StaticDevice
-from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.plugins.otp_static.admin import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDevice
 from unfold.forms import (
     AdminPasswordChangeForm,
     UnfoldReadOnlyPasswordHashWidget,
@@ -37,6 +37,7 @@ from notifications.values.moments import in_zone
 # Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
 admin.site.unregister([User, Group])
 # A person sees their own second factor, and an owner may make it forgotten: nobody reads secrets.
+# (Both come from the modules that register them, so these were imported before.)
 admin.site.unregister([StaticDevice, TOTPDevice])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 from unicodedata import category
 
@@ -101,6 +102,16 @@ def _validate_text(text: str) -> None:
         raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
 
+# What other rooms keep of people without a foreign key goes in the transaction that erases them, by
+# their numbers: each room adds its own at the start (see apps.py).
+ERASED: list[Callable[[Sequence[int]], None]] = []
+
+
+def forget_people(contact_ids: Sequence[int]) -> None:
+    for forget in ERASED:
+        forget(contact_ids)
+
+
 class Contact(OfProject):
     """Who is this person, in the words of the app that sent them?"""
 
@@ -183,4 +194,5 @@ class Contact(OfProject):
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
             hold(self.devices)
+            forget_people([self.pk])
             return super().delete(*args, **kwargs)

@@ -106,5 +106,12 @@ class ApiKey(OfProject):
         return None if expired or row.revoked_at is not None else row
 
 
+# Whether a key may be used in the moment of the statement, in SQL.
+CONFIRMED = """
+SELECT FROM notifications_apikey WHERE id = %(key)s AND revoked_at IS NULL
+    AND (expires_at IS NULL OR expires_at > statement_timestamp()) AND %(scope)s = ANY(scopes)
+"""
+
+
 def digest_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()

@@ -14,6 +14,7 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
+from campaigns.triggers.automation import Automation
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -101,6 +102,20 @@ def make_campaign(project: Project, *, template: Any = None, **values: Any) -> C
         template if isinstance(template, Template) else make_template(project, **(template or {}))
     )
     return Campaign.objects.create(project=project, **{**defaults, **values})
+
+
+def make_automation(project: Project, *, on: bool = True, **values: Any) -> Automation:
+    """“added_to_cart” is answered at once, and every time."""
+    defaults: dict[str, Any] = {
+        "name": f"Automation {next(numbers)}", "event_name": "added_to_cart", "once_in_seconds": 0
+    }  # fmt: skip
+    template = values.pop("template", None) or make_template(project, title="Still there?")
+    automation = Automation(project=project, template=template, **{**defaults, **values})
+    automation.full_clean()
+    automation.save()
+    if on:
+        control.turn_on(automation, by="user:alice")
+    return automation
 
 
 def make_scheduled_run(project: Project, at: datetime, **values: Any) -> Run:

@@ -43,7 +43,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """What rings on the doorbell, from now on; channels are one for all databases of a server."""
     monkeypatch.setattr(doorbell, "CHANNEL", f"inbox of {uuid4()}")
     doorbell._Away.until = 0.0
-    with redis.Redis.from_url(settings.GATE_URL).pubsub() as listening:
+    with redis.Redis.from_url(settings.GATE_URL).pubsub() as listening:  # type: ignore[no-untyped-call]
         listening.subscribe(doorbell.CHANNEL)
         assert listening.get_message(timeout=5.0)
 

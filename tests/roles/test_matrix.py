@@ -15,7 +15,6 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
 from config.middleware.security import CONTENT_POLICY
@@ -28,7 +27,7 @@ from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 from tests.api.caller import Caller
-from tests.given.builders import make_people, make_run
+from tests.given.builders import make_automation, make_people, make_run
 from tests.given.importing import upload
 from tests.roles.people import logged_in, somebody
 
@@ -114,7 +113,8 @@ def rows(project: Project) -> dict[str, int]:
     return {
         "campaigns_campaign": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
-        "campaigns_template": Template.objects.get().pk,
+        "campaigns_template": run.campaign.template_id,
+        "campaigns_automation": make_automation(project, on=False).pk,
         "campaigns_run": run.pk,
         "run": run.pk,
         "audience_size": run.campaign.audience_id,

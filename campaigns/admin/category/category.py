@@ -170,5 +170,6 @@ class CategoryPage(Page):
 
     def used_by(self, obj: Category) -> list[str]:
         users = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
+        users += [_("the automation “%(name)s”") % {"name": one} for one in obj.automations.all()]
         runs = [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:MOST_USERS]]
         return [*users, *runs][:MOST_USERS]

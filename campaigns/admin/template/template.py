@@ -86,8 +86,11 @@ class TemplatePage(Page):
         return said % {"count": f"{count:,}"} if count else "–"
 
     def used_by(self, obj: Template) -> list[str]:
-        said = _("the campaign “%(name)s”")
-        return [said % {"name": campaign} for campaign in obj.campaigns.all()[:10]]
+        said, automation = _("the campaign “%(name)s”"), _("the automation “%(name)s”")
+        return [
+            *(said % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
+            *(automation % {"name": one} for one in obj.automations.all()[:10]),
+        ]
 
     actions_detail = ("duplicate",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -13,29 +14,72 @@ from rest_framework import serializers
 
 from campaigns.api.templates import Languages, Options, Text, Texts
 from campaigns.runs.messages.day import LONGEST
+from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import JsonObject, StrictSerializer
+from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
 from notifications.api.named import ExternalId
+from notifications.api.reading import read_person
+from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
+from notifications.people.attributes import types_of
 from notifications.people.consent.category import Category
 from notifications.people.device import MAX_ADDRESS
+from notifications.people.registry import Person
+from notifications.people.retention import MOST_DAYS
 
 A_DAY = 86_400
 CHECKED = 1_000  # contents remembered as in order
-EITHER = "Give either contact or device."
+_own = threading.local()
+WHOM = ("contact", "contacts", "list", "device")
+OF_A_PERSON = ("attributes", "locale", "timezone", "devices")
+EITHER = "Give one of contact, contacts, list and device."
+MOST_OF_ARTICLE = 256 * 1024  # bytes
+NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
+ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
+OF_ONE_NEW = 'Only with to.contact and "create": true.'
+ONE_EACH = "In messages/bulk each message goes to one contact or device. Use POST messages."
+# What a word says to each platform. None: as it is without any, which is 10 for what is shown.
+PRIORITIES: dict[str, dict[str, dict[str, Any]]] = {
+    "high": {
+        "android": {"priority": "high"},
+        "ios": {"priority": None},
+        "web": {"urgency": "high"},
+    },
+    "normal": {
+        "android": {"priority": "normal"},
+        "ios": {"priority": 5},
+        "web": {"urgency": "normal"},
+    },
+}
 
 
 class ToSerializer(StrictSerializer):
-    """One person on all their devices, or one device."""
+    """One person on all their devices, one device, up to 1,000 people, or a static list."""
 
     contact = ExternalId(required=False, help_text="The person's external id.")
+    contacts = CountedList(
+        child=ExternalId(),
+        required=False,
+        allow_empty=False,
+        max_length=AT_ONCE,
+        help_text="External ids. One call, one text, each of them by themselves.",
+    )
+    list = serializers.IntegerField(
+        min_value=1, max_value=2**63 - 1, required=False, help_text="The id of a static list."
+    )
     device = serializers.CharField(
         required=False, max_length=MAX_ADDRESS, help_text="The address of one of their devices."
     )
+    attributes = JsonObject(required=False, help_text="Of the person, if they are created.")
+    locale = serializers.CharField(max_length=35, required=False, allow_blank=True)
+    timezone = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    devices = CountedList(
+        child=DeviceSerializer(), required=False, max_length=MAX_DEVICES, help_text="Likewise."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if len(attrs) != 1:
+        if sum(name in attrs for name in WHOM) != 1:
             raise serializers.ValidationError({"contact": EITHER})
         return attrs
 
@@ -65,6 +109,9 @@ class MessageSerializer(StrictSerializer):
     """A message to one person."""
 
     to = ToSerializer()
+    create = serializers.BooleanField(  # type: ignore[assignment]  # as Serializer.data
+        default=False, help_text="Create who is not known, with what `to` says of them."
+    )
     template = serializers.IntegerField(min_value=1, required=False)
     content = ContentSerializer(required=False)
     variables = JsonObject(
@@ -79,6 +126,12 @@ class MessageSerializer(StrictSerializer):
         required=False,
         help_text="A phone shows only the last message with the same value.",
     )
+    priority = serializers.ChoiceField(
+        choices=list(PRIORITIES),
+        required=False,
+        error_messages={"invalid_choice": "Use high or normal."},
+        help_text="high wakes the phone, normal may wait until it is in use.",
+    )
     options = Options(
         required=False, help_text='Per platform: {"android": {"channel_id": "orders"}}.'
     )
@@ -92,6 +145,37 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
+    inbox = serializers.BooleanField(
+        default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
+    )
+    article = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        max_length=MOST_OF_ARTICLE,
+        help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
+    )
+    inbox_days = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_DAYS,
+        required=False,
+        help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
+    )
+
+    def validate_article(self, article: str) -> str:
+        if (size := len(article.encode())) > MOST_OF_ARTICLE:
+            said = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+            raise serializers.ValidationError(said)
+        return article
+
+    @classmethod
+    def read(cls, body: Any, **context: Any) -> dict[str, Any]:
+        """As `given`, with fields that are made once for each thread: to make them costs more than
+        to use them."""
+        if not hasattr(_own, "serializer"):
+            _own.serializer = cls()
+        _own.serializer._context = context
+        read: dict[str, Any] = _own.serializer.run_validation(body)
+        return read
 
     def validate_at(self, at: Any) -> Any:
         if at > timezone.now() + timedelta(seconds=LONGEST):
@@ -109,8 +193,32 @@ class MessageSerializer(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("template" in attrs) == ("content" in attrs):
             raise serializers.ValidationError({"content": ONE_TEXT})
+        self._judge_whom(attrs)
         attrs["content"] = self._content(attrs)
+        attrs["into_inbox"] = _into_inbox(attrs)
         return attrs
+
+    def _judge_whom(self, attrs: dict[str, Any]) -> None:
+        to = attrs["to"]
+        creates = attrs["create"] and "contact" in to
+        said = [name for name in OF_A_PERSON if name in to]
+        if attrs["create"] and not {"contact", "contacts"} & set(to):
+            raise serializers.ValidationError({"create": ONLY_PEOPLE})
+        if said and not creates:
+            raise serializers.ValidationError({"to": dict.fromkeys(said, OF_ONE_NEW)})
+        many = {"contacts", "list"} & set(to)
+        if many and self.context.get("one_each"):
+            raise serializers.ValidationError({"to": dict.fromkeys(many, ONE_EACH)})
+        if creates:
+            attrs["person"] = self._person(to)
+
+    def _person(self, to: dict[str, Any]) -> Person:
+        row = {"external_id": to["contact"], **{n: to[n] for n in OF_A_PERSON if n in to}}
+        types = types_of(self.context["project"].pk) if "attributes" in row else {}
+        try:
+            return read_person(row, set, types, began=timezone.now())
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"to": error.detail}) from error
 
     def _content(self, attrs: dict[str, Any]) -> dict[str, Any]:
         said, of = attrs.get("content"), "content"
@@ -123,9 +231,10 @@ class MessageSerializer(StrictSerializer):
                     {"template": f"There is no template {pk} in this project."}
                 )
             said = template.frozen()
-            if not attrs.get("options"):
+            if not attrs.get("options") and "priority" not in attrs:
                 return said
-        own = said.get("options", {})
+            del said["template"]  # with options of its own it is another text
+        own = _merged(said.get("options", {}), PRIORITIES.get(attrs.get("priority", ""), {}))
         added = {name: {**own.get(name, {}), **value} if isinstance(value, dict) else value
                  for name, value in attrs.get("options", {}).items()}  # fmt: skip
         try:
@@ -134,6 +243,22 @@ class MessageSerializer(StrictSerializer):
             )
         except Invalid as error:
             raise serializers.ValidationError(_placed(error, of)) from error
+
+
+def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
+    names = {"article": "article", "inbox_days": "days"}
+    said = {name: attrs[field] for field, name in names.items() if field in attrs}
+    if said and not attrs["inbox"]:
+        field = next(field for field in names if field in attrs)
+        raise serializers.ValidationError({field: NOT_INTO_INBOX})
+    return said if attrs["inbox"] else None
+
+
+def _merged(options: dict[str, Any], words: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    told = {name: {**options.get(name, {}), **words[name]} for name in words}
+    said = {name: {key: value for key, value in values.items() if value is not None}
+            for name, values in told.items()}  # fmt: skip
+    return {name: values for name, values in {**options, **said}.items() if values}
 
 
 @lru_cache(maxsize=CHECKED)

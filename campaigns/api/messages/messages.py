@@ -1,91 +1,76 @@
-"""Messages: ring one person now, ask what became of it, or cancel it before it leaves."""
+"""Messages: ring one person now, or many, ask what became of it, or cancel it before it leaves."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import tasks
+from campaigns.api.messages import addressed, shown
 from campaigns.api.messages.asked import MessageSerializer
-from campaigns.runs.messages import outcome
-from campaigns.runs.messages.accepting import Accepted, Nobody, accept
-from campaigns.runs.messages.message import Message
-from notifications.api.contacts import RejectedRow
+from campaigns.api.messages.shown import (
+    AcceptedSerializer,
+    BulkTaken,
+    ListedMessage,
+    MessageStatus,
+)
+from campaigns.runs.messages import listing, many, outcome
+from campaigns.runs.messages.accepting import Accepted, Nobody
+from campaigns.runs.messages.listing import Wanted
+from campaigns.runs.messages.message import Message, known_by
+from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
 from notifications.api.ground.problems import Problem, flattened
-from notifications.api.ground.view import ApiView
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import NO_OBJECT, ApiView
+from notifications.api.named import contact_named
 from notifications.staff.access import Scope
 
 AT_ONCE = 1_000
-UNKNOWN = {
-    "to.contact": "There is no such person in this project; write them first.",
-    "to.device": "There is no such active device in this project; register it first.",
-}
-EXAMPLE = OpenApiExample(
-    "Ada's order is on its way",
-    {
-        "to": {"contact": "ada"},
-        "content": {"title": "On its way", "body": "Order {{ order }} left our house."},
-        "variables": {"order": "A-17"},
-        "deduplicate": {"key": "order-17-shipped"},
-    },
-    request_only=True,
-)
-
-
-class AcceptedSerializer(serializers.Serializer[Any]):
-    """A message that is kept, and will be sent."""
-
-    id = serializers.CharField()
-    state = serializers.ChoiceField(choices=outcome.STATES)
-    url = serializers.URLField(help_text="What became of it.")
-
-
-class MessageDevice(serializers.Serializer[Any]):
-    """What became of it on one device."""
-
-    device = serializers.CharField(
-        help_text="Its address; the end of it for a key that may not read people. Empty if removed."
-    )
-    platform = serializers.CharField()
-    status = serializers.ChoiceField(choices=outcome.DEVICE_STATUSES)
-    reason = serializers.CharField(help_text="A code; empty if accepted or waiting.")
-    detail = serializers.CharField()
-    message_id = serializers.CharField(help_text="The name FCM gave the message.")
-    resent = serializers.BooleanField(help_text="The phone may have received it twice.")
-    at = serializers.DateTimeField(allow_null=True)
-
-
-class MessageTotals(serializers.Serializer[Any]):
-    """How many devices."""
-
-    planned = serializers.IntegerField()
-    accepted = serializers.IntegerField()
-    rejected = serializers.IntegerField()
-    skipped = serializers.IntegerField()
-    unknown = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-
-
-class MessageStatus(serializers.Serializer[Any]):
-    """A message and what became of it."""
-
-    id = serializers.CharField()
-    state = serializers.ChoiceField(choices=outcome.STATES)
-    reason = serializers.CharField(help_text="no_device: the person has none that can receive.")
-    at = serializers.DateTimeField()
-    created_at = serializers.DateTimeField()
-    totals = MessageTotals()
-    devices = MessageDevice(many=True)
+STATES = ", ".join(outcome.STATES)
+KEY_ALONE = "A key names one message: leave the other filters out."
+EXAMPLES = [
+    OpenApiExample(
+        "Ada's order is on its way",
+        {
+            "to": {"contact": "ada"},
+            "content": {"title": "On its way", "body": "Order {{ order }} left our house."},
+            "variables": {"order": "A-17"},
+            "deduplicate": {"key": "order-17-shipped"},
+        },
+        request_only=True,
+    ),
+    OpenApiExample(
+        "A room of a chat",
+        {
+            "to": {"contacts": ["ada", "charles"]},
+            "create": True,
+            "content": {"title": "Grace", "body": "Lunch?"},
+            "collapse": "room-7",
+            "priority": "high",
+        },
+        request_only=True,
+    ),
+    OpenApiExample(
+        "Somebody who has just signed up",
+        {
+            "to": {"contact": "mary", "devices": [{"token": "live-mary", "platform": "ios"}]},
+            "create": True,
+            "content": {"title": "Welcome", "body": "Good to have you here."},
+        },
+        request_only=True,
+    ),
+]
 
 
 class BulkSerializer(StrictSerializer):
@@ -99,44 +84,80 @@ class BulkRowsSerializer(StrictSerializer):
     messages = CountedList(max_length=AT_ONCE)
 
 
-class AcceptedRow(serializers.Serializer[Any]):
-    """A message that was accepted."""
+class MessageFilters(serializers.Serializer[Any]):
+    contact = serializers.CharField(max_length=200, required=False, trim_whitespace=False)
+    since = serializers.DateTimeField(required=False)
+    state = serializers.ChoiceField(
+        choices=outcome.STATES,
+        required=False,
+        error_messages={"invalid_choice": f"Use one of {STATES}."},
+    )
+    key = serializers.CharField(max_length=200, required=False)
 
-    index = serializers.IntegerField(help_text="Its place in the call, from 0.")
-    id = serializers.CharField()
-
-
-class BulkTaken(serializers.Serializer[Any]):
-    """Which messages were accepted, and which rejected."""
-
-    accepted = AcceptedRow(many=True)
-    rejected = RejectedRow(many=True)
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "key" in attrs and len(attrs) > 1:
+            raise serializers.ValidationError({"key": KEY_ALONE})
+        return attrs
 
 
 class Messages(ApiView):
     place = ("api-message", "id")
+    confirms = frozenset({"POST"})
+
+    @takes(
+        *pages.PARAMETERS,
+        OpenApiParameter("contact", str, description="External id: messages to this person."),
+        OpenApiParameter("since", datetime, description="Accepted at or after this time."),
+        OpenApiParameter("state", str, enum=outcome.STATES),
+        OpenApiParameter("key", str, description="The one with this deduplication key."),
+    )
+    @extend_schema(operation_id="messages_list", responses=pages.schema_of(ListedMessage))
+    def get(self, request: Request) -> Response:
+        """Messages, newest first; of a call to many, each person's. Only a few of a page may match
+        `state`: go on until `next` is null."""
+        after, limit = pages.where(request)
+        query = {name: value for name, value in request.query_params.items()
+                 if name not in ("cursor", "limit")}  # fmt: skip
+        asked = self.given(MessageFilters, query)
+        whole = Scope.CONTACTS in self.key.scopes
+        if "key" in asked:
+            rows, last = self._with_key(asked["key"]), None
+        else:
+            found = listing.page_of(self.project.pk, self._wanted(asked), after=after, limit=limit)
+            rows, last = found.rows, found.last
+        return pages.page(request, shown.listed(rows, whole=whole), last=last)
 
     @extend_schema(
         request=MessageSerializer,
         responses={202: AcceptedSerializer, 200: AcceptedSerializer},
-        examples=[EXAMPLE],
+        examples=EXAMPLES,
     )
     @patient
     @idempotent
     def post(self, request: Request) -> Response:
-        """Send a message to one person. 202: it is stored and will be sent, whatever fails
-        meanwhile. 200: a call with the same deduplication key made it before."""
-        asked = self.given(MessageSerializer)
-        (answer,) = accept(self.project.pk, [asked])
-        if isinstance(answer, Nobody):
-            raise serializers.ValidationError({answer.field: UNKNOWN[answer.field]})
+        """Send a message to one person, or to many. 202: it is stored and will be sent, whatever
+        fails meanwhile. 200: a call with the same deduplication key made it before."""
+        asked = _read(self, request.data)
+        with addressed.as_the_key_may(self):
+            answer = addressed.accept_call(self, asked)
         tasks.ring_messages(asked.get("at"))
+        if "list" in asked["to"]:
+            tasks.ring_long_list()
         return Response(self._said(answer), status=200 if answer.again else 202)
+
+    def _wanted(self, asked: dict[str, Any]) -> Wanted:
+        whom = contact_named(self, asked["contact"]).pk if "contact" in asked else None
+        return Wanted(whom, asked.get("since"), asked.get("state", ""))
+
+    def _with_key(self, key: str) -> list[listing.Listed]:
+        name = known_by(self.project.pk, [key]).get(key, "")
+        message = outcome.find(self.project.pk, name)
+        return [listing.Listed(message, outcome.of_call_or_one(message))] if message else []
 
     def _said(self, answer: Accepted) -> dict[str, Any]:
         state = outcome.WAITING
         if answer.again:
-            state = outcome.state_of(_found(self, answer.id))
+            state = outcome.of_call_or_one(_found(self, answer.id)).state
         address = reverse("api-message", args=[answer.id])
         return {
             "id": answer.id,
@@ -147,27 +168,23 @@ class Messages(ApiView):
 
 class MessagesBulk(ApiView):
     rows_of = "messages"
+    confirms = frozenset({"POST"})
 
     @extend_schema(request=BulkSerializer, responses=BulkTaken)
     @patient
     @idempotent
     def post(self, request: Request) -> Response:
-        """Send up to 1,000 different messages. Invalid ones, and those to unknown people, are
-        rejected; the others are stored and will be sent. One whose deduplication key is known is
-        accepted with the id of the first."""
+        """Send up to 1,000 different messages, each to one person or device. Invalid ones, and
+        those to unknown people, are rejected; the others are stored and will be sent. One whose
+        deduplication key is known is accepted with the id of the first."""
         rows = self.given(BulkRowsSerializer)["messages"]
-        asked: dict[int, dict[str, Any]] = {}
-        rejected: list[dict[str, Any]] = []
-        for index, row in enumerate(rows):
-            try:
-                asked[index] = self.given(MessageSerializer, row)
-            except serializers.ValidationError as error:
-                rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
+        asked, rejected = self._read(rows)
         accepted = []
-        answers = accept(self.project.pk, list(asked.values())) if asked else []
+        with addressed.as_the_key_may(self):
+            answers = addressed.accept_each(self, list(asked.values())) if asked else []
         for index, answer in zip(asked, answers, strict=True):
             if isinstance(answer, Nobody):
-                refused = {"field": answer.field, "message": UNKNOWN[answer.field]}
+                refused = {"field": answer.field, "message": addressed.UNKNOWN[answer.field]}
                 rejected.append({"index": index, **refused})
             else:
                 accepted.append({"index": index, "id": answer.id})
@@ -179,27 +196,47 @@ class MessagesBulk(ApiView):
         in_order = sorted(rejected, key=lambda row: row["index"])
         return Response({"accepted": accepted, "rejected": in_order})
 
+    def _read(self, rows: list[Any]) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
+        asked: dict[int, dict[str, Any]] = {}
+        rejected: list[dict[str, Any]] = []
+        for index, row in enumerate(rows):
+            try:
+                asked[index] = _read(self, row, one_each=True)
+            except serializers.ValidationError as error:
+                rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
+        return asked, rejected
+
 
 class MessageById(ApiView):
-    @extend_schema(responses=MessageStatus)
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="messages_retrieve", responses=MessageStatus)
     def get(self, request: Request, pk: str) -> Response:
-        """A message, and what became of it on each device."""
+        """A message, and what became of it on each device. Of a call to many: the totals of all,
+        and the devices page by page."""
         return Response(_shown(self, _found(self, pk)))
 
 
 class MessageCancel(ApiView):
     @extend_schema(request=Nothing, responses=MessageStatus)
+    @patient
     @idempotent
     def post(self, request: Request, pk: str) -> Response:
-        """Cancel a message before it leaves. 409 once it has."""
+        """Cancel a message before it leaves; of a call to many, all that has not left. 409 if all
+        has."""
         self.given(Nothing)
         message = _found(self, pk)
-        if not message.cancel():
-            message = _found(self, pk)
-            if message.state != Message.State.CANCELLED:
+        if not many.cancel(message):
+            told = outcome.of_call_or_one(message)
+            if not told.people[Message.State.CANCELLED]:
                 left = "It has left already, or is about to."
                 raise Problem(HTTPStatus.CONFLICT, left, kind="already-left")
         return Response(_shown(self, _found(self, pk)))
+
+
+def _read(view: ApiView, body: Any, **context: Any) -> dict[str, Any]:
+    if body is None:
+        raise serializers.ValidationError(NO_OBJECT)
+    return MessageSerializer.read(body, project=view.project, **context)
 
 
 def _found(view: ApiView, name: str) -> Message:
@@ -210,19 +247,14 @@ def _found(view: ApiView, name: str) -> Message:
 
 
 def _shown(view: ApiView, message: Message) -> dict[str, Any]:
-    devices = outcome.devices_of(message)
-    if Scope.CONTACTS not in view.key.scopes:
-        devices = [{**one, "device": one["device"] and f"…{one['device'][-6:]}"} for one in devices]
-    statuses = [one["status"] for one in devices]
-    counts = {name: statuses.count(name) for name in outcome.DEVICE_STATUSES}
-    state = outcome.state_of(message, statuses)
-    nobody = state == outcome.FINISHED and not devices
+    after, limit = pages.where(view.request)
+    rows = outcome.devices_of(message, after=after or 0, most=limit + 1)
+    whole = Scope.CONTACTS in view.key.scopes
+    last = rows[limit - 1]["seq"] if len(rows) > limit else None
     return {
-        "id": message.id,
-        "state": state,
-        "reason": "no_device" if nobody else "",
-        "at": message.at,
-        "created_at": message.created_at,
-        "totals": {"planned": len(devices), **counts},
-        "devices": devices,
+        **shown.status(message, outcome.of_call_or_one(message)),
+        "devices": [shown.device(row, whole=whole) for row in rows[:limit]],
+        "next": pages.address_of_next(
+            view.request, last, path=reverse("api-message", args=[message.id])
+        ),
     }

@@ -57,15 +57,15 @@ def _problem(op: str, value: Any) -> str:
         said = _("unknown key “%(key)s”. Use %(known)s.")
         return said % {"key": str(min(extra))[:50], "known": ", ".join(KEYS)}
     return (
-        _name_problem("name", value["name"])
+        name_problem("name", value["name"])
         or _times_problem(value.get("at_least", 1))
         or _within_problem(value.get("within", "P1D"))
-        or _where_problem(value.get("where", []))
+        or where_problem(value.get("where", []))
         or _kept_problem(value.get(KEPT, {"project": 1}))
     )
 
 
-def _name_problem(key: str, name: Any) -> str:
+def name_problem(key: str, name: Any) -> str:
     try:
         validate_attribute_name(name if isinstance(name, str) else "")
     except ValidationError as error:
@@ -84,7 +84,7 @@ def _within_problem(within: Any) -> str:
     return f"“within” {problem}" if problem else ""
 
 
-def _where_problem(where: Any) -> str:
+def where_problem(where: Any) -> str:
     if not isinstance(where, list) or len(where) > MOST_CONDITIONS:
         said = _("“where” must be a list of at most %(most)s conditions on properties.")
         return said % {"most": MOST_CONDITIONS}
@@ -96,7 +96,7 @@ def _condition_problem(condition: Any) -> str:
         example = '{"property": "price", "op": "gte", "value": 10}'
         return _("“where” must hold conditions such as %(example)s.") % {"example": example}
     op, value = condition.get("op"), condition.get("value")
-    if problem := _name_problem("property", condition.get("property")):
+    if problem := name_problem("property", condition.get("property")):
         return problem
     if not isinstance(op, str):
         said = _("“op” is missing in “where”, or is not a text. Use one of %(allowed)s.")
@@ -180,10 +180,15 @@ def _happened(value: dict[str, Any]) -> Sql:
     params: list[Any] = [value[KEPT]["project"], value["name"]]
     if within := value.get("within"):
         sql, params = f"{sql} AND e.at >= {NOW} - %s", [*params, parse_duration(within)]
-    for condition in value.get("where", []):
-        found = _condition_sql(**{"value": None, **condition})
-        sql, params = f"{sql} AND COALESCE({found.sql}, FALSE)", [*params, *found.params]
-    return Sql(sql, params)
+    matches = matching(value.get("where", []))
+    return Sql(f"{sql} AND {matches.sql}", [*params, *matches.params])
+
+
+def matching(where: list[dict[str, Any]]) -> Sql:
+    """Whether an event `e` has all these properties."""
+    each = [_condition_sql(**{"value": None, **one}) for one in where]
+    sql = " AND ".join(["TRUE", *(f"COALESCE({one.sql}, FALSE)" for one in each)])
+    return Sql(sql, [param for one in each for param in one.params])
 
 
 def _condition_sql(property: str, op: str, value: Any) -> Sql:
@@ -225,7 +230,11 @@ def _words(op: str, value: Any, names: Names) -> str:
         count=f"{times:,}",
         span=in_words(parse_duration(within)) if within else "",
     )
-    conditions = [_condition(**{"value": None, **one}) for one in value.get("where", [])]
+    return with_conditions(clause, value.get("where", []))
+
+
+def with_conditions(clause: str, where: list[dict[str, Any]]) -> str:
+    conditions = [_condition(**{"value": None, **one}) for one in where]
     if not conditions:
         return clause
     joined = reduce(_("{} and {}").format, conditions)

@@ -1,18 +1,16 @@
-"""Accepting: messages become rows, in one transaction. From its commit on they will be sent."""
+"""Accepting: messages become rows, in one statement. From its commit on they will be sent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
-from django.utils import timezone
+import orjson
+from django.db import connection
 
 from campaigns.runs.messages.day import run_of_today
-from campaigns.runs.messages.message import NUMBERS, Message, first_of
-from notifications.people.contact import Contact
-from notifications.people.device import Device
+from campaigns.runs.messages.message import NUMBERS, id_of, known_by
+from notifications.staff.access import CONFIRMED, ApiKey, Scope
 
 
 @dataclass(frozen=True)
@@ -23,9 +21,6 @@ class Accepted:
     again: bool = False  # an earlier call with its key made it
 
 
-Place = tuple[int, int | None]  # the person, and the device if it is only one
-
-
 class Nobody(Exception):
     """The person or the device is not known, and this is where the call named them."""
 
@@ -34,79 +29,141 @@ class Nobody(Exception):
         self.field = field
 
 
-def accept(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
-    """Each by itself: whom nobody knows does not keep the others from it.
+class Revoked(Exception):
+    """The key may not send messages any more. Nothing was stored."""
 
-    If the process dies here: none of them is there, and nobody was told so.
+
+# People, keys and rows at once: each trip to PostgreSQL costs a call as much as the work does.
+# Keys in their order: two calls with the same ones must not wait for each other in a circle.
+ACCEPT = f"""
+WITH given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (place int, contact text, device text,
+        content jsonb, variables jsonb, kind text, category text, on_unknown text, ttl int,
+        collapse text, inbox jsonb, at timestamptz, key text, span int)
+), may AS (
+    {CONFIRMED}
+), day AS (
+    SELECT id FROM campaigns_run
+    WHERE EXISTS (SELECT FROM may) AND project_id = %(project)s AND kind = 'messages'
+        AND occurrence = to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+), named AS MATERIALIZED (
+    SELECT g.place, day.id AS run_id, nextval('{NUMBERS}') AS number,
+        COALESCE(c.id, d.contact_id) AS contact_id, d.id AS device_id, g.key, g.span
+    FROM given g CROSS JOIN day
+    LEFT JOIN LATERAL (
+        SELECT id FROM notifications_contact
+        WHERE project_id = %(project)s AND external_id = g.contact LIMIT 1
+    ) c ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT id, contact_id FROM notifications_device
+        WHERE project_id = %(project)s AND address = g.device AND retired_at IS NULL LIMIT 1
+    ) d ON g.device IS NOT NULL
+    WHERE c.id IS NOT NULL OR d.id IS NOT NULL
+), first AS (
+    INSERT INTO campaigns_deduplication AS known (project_id, key, message, until)
+    SELECT DISTINCT ON (key) %(project)s, key, run_id || '-' || number,
+        statement_timestamp() + span * interval '1 s'
+    FROM named WHERE key IS NOT NULL ORDER BY key, place
+    ON CONFLICT (project_id, key) DO UPDATE SET message = EXCLUDED.message, until = EXCLUDED.until
+        WHERE known.until <= statement_timestamp()
+    RETURNING message
+), kept AS (
+    SELECT * FROM named
+    WHERE key IS NULL OR run_id || '-' || number IN (SELECT message FROM first)
+), written AS (
+    INSERT INTO campaigns_message (run_id, number, contact_id, device_id, content, variables,
+        category_kind, category, on_unknown, ttl_seconds, collapse, inbox, state, at)
+    SELECT kept.run_id, kept.number, kept.contact_id, kept.device_id, g.content, g.variables,
+        g.kind, g.category, g.on_unknown, g.ttl, g.collapse, g.inbox, 'waiting',
+        COALESCE(g.at, statement_timestamp())
+    FROM kept JOIN given g USING (place)
+)
+SELECT EXISTS (SELECT FROM may), (SELECT id FROM day), named.place, named.number,
+    kept.place IS NOT NULL
+FROM (VALUES (1)) one LEFT JOIN named ON TRUE LEFT JOIN kept USING (place)
+"""
+
+
+def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+    """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
+    for a key that was in order when the call came.
+
+    If the process dies here: all of them are there or none is, and nobody was told so.
     """
-    people, devices = _people(project_id, asked), _devices(project_id, asked)
-    run_id = run_of_today(project_id)
-    with transaction.atomic():
-        numbers = iter(_numbers(len(asked)))
-        rows: list[Message] = []
-        answers: dict[int, Accepted | Nobody] = {}
-        # In the order of their keys: two calls with the same ones must not wait for each other.
-        for index in sorted(range(len(asked)), key=lambda place: _key(asked[place])):
-            to = asked[index]["to"]
-            found = people.get(to["contact"]) if "contact" in to else devices.get(to["device"])
-            if found is None:
-                answers[index] = Nobody(f"to.{next(iter(to))}")
-                continue
-            row = _row(run_id, next(numbers), found, asked[index])
-            answers[index] = first = _first(project_id, row, asked[index])
-            if not first.again:
-                rows.append(row)
-        Message.objects.bulk_create(rows)
-    return [answers[index] for index in range(len(asked))]
+    answers: dict[int, Accepted | Nobody] = {}
+    while left := {place: one for place, one in enumerate(asked) if place not in answers}:
+        answers |= _accepted(key, left)
+    return [answers[place] for place in range(len(asked))]
 
 
-def _people(project_id: int, asked: list[dict[str, Any]]) -> dict[str, Place]:
-    names = {one["to"]["contact"] for one in asked if "contact" in one["to"]}
-    found = Contact.objects.filter(project=project_id, external_id__in=names)
-    rows = found.values_list("external_id", "pk") if names else ()
-    return {name: (contact, None) for name, contact in rows}
-
-
-def _devices(project_id: int, asked: list[dict[str, Any]]) -> dict[str, Place]:
-    named = {one["to"]["device"] for one in asked if "device" in one["to"]}
-    found = Device.objects.filter(project=project_id, address__in=named, retired_at=None)
-    rows = found.values_list("address", "contact_id", "pk") if named else ()
-    return {address: (contact, device) for address, contact, device in rows}
-
-
-def _numbers(count: int) -> list[int]:
+def confirm(key: ApiKey) -> None:
+    """Raises Revoked."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT nextval('{NUMBERS}') FROM generate_series(1, %s)", [count])
-        return [number for (number,) in cursor.fetchall()]
+        cursor.execute(CONFIRMED, {"key": key.pk, "scope": Scope.MESSAGES.value})
+        if cursor.fetchone() is None:
+            raise Revoked
 
 
-def _key(one: dict[str, Any]) -> str:
-    key: str = one.get("deduplicate", {}).get("key", "")
-    return key
+def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accepted | Nobody]:
+    """Without those whose key was taken and is free again: they are asked for anew."""
+    run_id, numbers = _written(key, asked)
+    if run_id is None:
+        run_of_today(key.project_id)
+        return {}
+    keys = {place: asked[place]["deduplicate"]["key"]
+            for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
+    earlier = known_by(key.project_id, list(keys.values())) if keys else {}
+    answers: dict[int, Accepted | Nobody] = {}
+    for place, one in asked.items():
+        if place not in numbers:
+            answers[place] = Nobody(f"to.{'contact' if 'contact' in one['to'] else 'device'}")
+        elif place not in keys:
+            answers[place] = Accepted(id_of(run_id, numbers[place][0]))
+        elif keys[place] in earlier:
+            answers[place] = Accepted(earlier[keys[place]], again=True)
+    return answers
 
 
-def _first(project_id: int, row: Message, one: dict[str, Any]) -> Accepted:
-    if not (told := one.get("deduplicate")):
-        return Accepted(row.id)
-    first = first_of(project_id, told["key"], row.id, told["window_seconds"])
-    return Accepted(first, again=first != row.id)
+def _written(
+    key: ApiKey, asked: dict[int, dict[str, Any]]
+) -> tuple[int | None, dict[int, tuple[int, bool]]]:
+    """The run of today, if there is one yet; and of whoever is known the number, and whether the
+    message was written."""
+    rows = orjson.dumps([_row(place, one) for place, one in asked.items()]).decode()
+    with connection.cursor() as cursor:
+        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value}
+        cursor.execute(ACCEPT, {"project": key.project_id, "rows": rows, **asks})
+        found = cursor.fetchall()
+    may, run_id = found[0][:2]
+    if not may:
+        raise Revoked
+    known = (row[2:] for row in found if row[2] is not None)
+    return run_id, {place: (number, kept) for place, number, kept in known}
 
 
-def _row(run_id: int, number: int, found: Place, one: dict[str, Any]) -> Message:
+def _row(place: int, one: dict[str, Any]) -> dict[str, Any]:
+    to, told = one["to"], one.get("deduplicate", {})
+    return {
+        "place": place,
+        "contact": to.get("contact"),
+        "device": to.get("device"),
+        "key": told.get("key"),
+        "span": told.get("window_seconds"),
+        **columns_of(one),
+    }
+
+
+def columns_of(one: dict[str, Any]) -> dict[str, Any]:
+    """What is the same for everybody whom a call names."""
     category = one.get("category")
-    at: datetime = one.get("at") or timezone.now()
-    return Message(
-        run_id=run_id,
-        number=number,
-        contact_id=found[0],
-        device_id=found[1],
-        content=one["content"],
-        variables=one.get("variables", {}),
-        category_kind=category.kind if category else "",
-        category=category.slug if category else "",
-        on_unknown=one["on_unknown"],
-        ttl_seconds=one["ttl_seconds"],
-        collapse=one.get("collapse", ""),
-        state=Message.State.WAITING,
-        at=at,
-    )
+    return {
+        "content": one["content"],
+        "variables": one.get("variables", {}),
+        "kind": category.kind if category else "",
+        "category": category.slug if category else "",
+        "on_unknown": one["on_unknown"],
+        "ttl": one["ttl_seconds"],
+        "collapse": one.get("collapse", ""),
+        "inbox": one.get("into_inbox"),
+        "at": one.get("at"),
+    }

@@ -91,7 +91,8 @@ def close(run: Run, now: datetime) -> None:
         return
     with transaction.atomic():
         run = Run.every.select_for_update(no_key=True).get(pk=run.pk)
-        waiting = Message.objects.filter(run_id=run.pk, state=Message.State.WAITING)
+        ours = Message.objects.filter(run_id=run.pk)
+        waiting = ours.filter(state=Message.State.WAITING) | ours.filter(list_after__isnull=False)
         left = run.chunks.exclude(state=Chunk.State.CLOSED)
         if run.state == Run.State.OPEN and not waiting.exists() and not left.exists():
             Run.every.filter(pk=run.pk).update(

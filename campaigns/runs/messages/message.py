@@ -17,7 +17,10 @@ NUMBERS = "campaigns_message_number"
 
 
 class Message(models.Model):
-    """What is one person sent, from when on, and did it leave?"""
+    """What is one person sent, from when on, and did it leave?
+
+    A call to many is a row for each person. The first of them has the text, the others share it.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -30,28 +33,53 @@ class Message(models.Model):
     # No foreign keys, as with recipients: people and devices may go before it does.
     contact_id = models.BigIntegerField()
     device_id = models.BigIntegerField(null=True)  # only this one
-    content = models.JSONField()
-    variables = models.JSONField()
+    shares = models.BigIntegerField(null=True)  # the number of the row with its text and variables
+    content = models.JSONField(null=True)
+    variables = models.JSONField(null=True)
     category_kind = models.CharField(max_length=13, blank=True)
     category = models.CharField(max_length=50, blank=True)
     on_unknown = models.CharField(max_length=6, choices=Run.OnUnknown)
     ttl_seconds = models.PositiveIntegerField()
     collapse = models.CharField(max_length=64, blank=True)
+    # {"article": "…", "days": 30}, either may be missing. None: not into the inbox.
+    inbox = models.JSONField(null=True)
     state = models.CharField(max_length=9, choices=State)
     at = models.DateTimeField()
     created_at = models.DateTimeField(db_default=Now())
     first_seq = models.IntegerField(null=True)
     last_seq = models.IntegerField(null=True)
+    bulk = models.BooleanField(default=False, db_default=False)  # goes by the queue of campaigns
+    # Of the first row of a call to a long list: whose members with a higher id have no row yet.
+    list_id = models.BigIntegerField(null=True)
+    list_after = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(
                 condition=Q(state__in=["waiting", "taken", "cancelled"]),
                 name="a_message_state_we_know",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(shares__isnull=True, content__isnull=False)
+                | Q(shares__isnull=False, content__isnull=True),
+                name="a_message_has_or_shares_a_text",
+            ),
         ]
         indexes = [
-            models.Index(fields=["at"], condition=Q(state="waiting"), name="waiting_messages")
+            models.Index(
+                fields=["bulk", "at"], condition=Q(state="waiting"), name="waiting_messages"
+            ),
+            models.Index(fields=["contact_id", "number"], name="messages_of_person"),
+            models.Index(
+                fields=["shares", "first_seq"],
+                condition=Q(shares__isnull=False),
+                name="messages_that_share",
+            ),
+            models.Index(
+                fields=["number"],
+                condition=Q(list_after__isnull=False),
+                name="unfolding_messages",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -65,13 +93,6 @@ class Message(models.Model):
     def collapse_id(self) -> str:
         """The same for every copy to one phone, so that a second one replaces the first."""
         return self.collapse or f"carillon-{self.id}"
-
-    def cancel(self) -> bool:
-        """Whether it had not left. Of a cancel and a worker that takes it, one comes first."""
-        waiting = Message.objects.filter(
-            run_id=self.run_id, number=self.number, state=Message.State.WAITING
-        )
-        return bool(waiting.update(state=Message.State.CANCELLED))
 
 
 class Deduplication(models.Model):
@@ -96,6 +117,13 @@ def id_of(run_id: int, number: int) -> str:
     return f"{run_id}-{number}"
 
 
+def next_number() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT nextval('{NUMBERS}')")
+        number: int = cursor.fetchone()[0]
+    return number
+
+
 # A row whose time is over is taken over; one that is alive is left alone, and nothing is returned.
 # A call at the same moment waits here for the other one's commit.
 REMEMBER = """
@@ -115,9 +143,14 @@ def first_of(project_id: int, key: str, message: str, window: int) -> str:
             cursor.execute(REMEMBER, values | {"window": window})
             if cursor.fetchone():
                 return message
-        known = Deduplication.objects.filter(project=project_id, key=key)
-        if earlier := known.values_list("message", flat=True).first():
+        if earlier := known_by(project_id, [key]).get(key):
             return earlier
+
+
+def known_by(project_id: int, keys: list[str]) -> dict[str, str]:
+    """The ids of the messages that these keys stand for."""
+    known = Deduplication.objects.filter(project=project_id, key__in=keys)
+    return dict(known.values_list("key", "message"))
 
 
 def forget_keys(most: int = 1_000) -> None:
@@ -127,9 +160,14 @@ def forget_keys(most: int = 1_000) -> None:
 
 
 def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
-    """The messages whose recipients these are, by number."""
+    """The messages whose recipients these are, by number. Those that share a text are one."""
     ours = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
-    return {message.number: message for message in ours}
+    found = {message.number: message for message in ours}
+    lacking = {one.shares for one in found.values() if one.shares} - found.keys()
+    heads = found | {
+        one.number: one for one in Message.objects.filter(run_id=run_id, number__in=lacking)
+    }
+    return {number: heads[one.shares or number] for number, one in found.items()}
 
 
 def asks_of(run_id: int, seq: int) -> dict[str, Any]:

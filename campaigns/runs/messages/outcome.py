@@ -1,19 +1,22 @@
-"""What became of one message, on each of the person's devices."""
+"""What became of one message on each of the person's devices, and of all of a call to many."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Count
 
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages.many import of_call
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 
 WAITING, SENDING, FINISHED, CANCELLED = STATES = ["waiting", "sending", "finished", "cancelled"]
 DEVICE_STATUSES = [WAITING, *Delivery.Status.values]
+PEOPLE_STATES = Message.State.values
 AN_ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
 
@@ -28,31 +31,93 @@ def find(project_id: int, name: str) -> Message | None:
     return Message.objects.filter(run_id=run_id, number=number).first()
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How many people by what became of their message, and devices by what became of their own."""
+
+    people: dict[str, int]
+    devices: dict[str, int]
+    unfolding: bool = False  # a worker still adds people
+
+    @property
+    def state(self) -> str:
+        """A call to many is waiting until the first of it leaves."""
+        if self.people[Message.State.TAKEN]:
+            left = self.people[Message.State.WAITING] or self.devices[WAITING] or self.unfolding
+            return SENDING if left else FINISHED
+        return WAITING if self.people[Message.State.WAITING] else CANCELLED
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return {"planned": sum(self.devices.values()), **self.devices}
+
+
+# Of each message apart, or of all of a call.
+STATUSES = """
+SELECT {of}, COALESCE(x.status, 'waiting'), count(*)
+FROM campaigns_message m
+JOIN campaigns_recipient r ON r.run_id = m.run_id AND r.seq BETWEEN m.first_seq AND m.last_seq
+LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
+WHERE m.run_id = %(run)s AND r.run_id = %(run)s AND {which} GROUP BY 1, 2
+"""
+OF_CALL = STATUSES.format(of="0", which="(m.number = %(number)s OR m.shares = %(number)s)")
+OF_EACH = STATUSES.format(of="m.number", which="m.number = ANY(%(numbers)s)")
+
+
+def of_call_or_one(head: Message) -> Outcome:
+    counted = of_call(head).order_by().values_list("state").annotate(Count("number"))
+    people = dict.fromkeys(PEOPLE_STATES, 0) | dict(counted)
+    devices = _counted(OF_CALL, {"run": head.run_id, "number": head.number}).get(0, {})
+    return Outcome(people, _all_of(devices), head.list_after is not None)
+
+
+def of_each(run_id: int, messages: list[Message]) -> dict[int, Outcome]:
+    """By number: of each row by itself, whether or not it shares its text."""
+    devices = _counted(OF_EACH, {"run": run_id, "numbers": [one.number for one in messages]})
+    nobody = dict.fromkeys(PEOPLE_STATES, 0)
+    return {
+        one.number: Outcome(nobody | {one.state: 1}, _all_of(devices.get(one.number, {})))
+        for one in messages
+    }
+
+
+def _all_of(devices: dict[str, int]) -> dict[str, int]:
+    return {status: devices.get(status, 0) for status in DEVICE_STATUSES}
+
+
+def _counted(sql: str, values: dict[str, Any]) -> dict[int, dict[str, int]]:
+    found: dict[int, dict[str, int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        for number, status, count in cursor.fetchall():
+            found.setdefault(number, {})[status] = count
+    return found
+
+
+# So many messages have at least as many devices as are asked for.
 DEVICES = """
-SELECT COALESCE(d.address, '') AS device, r.platform, COALESCE(x.status, 'waiting') AS status,
-    COALESCE(x.reason, '') AS reason, COALESCE(x.detail, '') AS detail,
-    COALESCE(x.message_id, '') AS message_id, COALESCE(x.resent, FALSE) AS resent, x.at
-FROM campaigns_recipient r
+SELECT r.seq, COALESCE(c.external_id, '') AS contact, COALESCE(d.address, '') AS device, r.platform,
+    COALESCE(x.status, 'waiting') AS status, COALESCE(x.reason, '') AS reason,
+    COALESCE(x.detail, '') AS detail, COALESCE(x.message_id, '') AS message_id,
+    COALESCE(x.resent, FALSE) AS resent, x.at
+FROM (
+    SELECT first_seq, last_seq FROM campaigns_message
+    WHERE run_id = %(run)s AND (number = %(number)s OR shares = %(number)s)
+        AND last_seq > %(after)s ORDER BY first_seq LIMIT %(most)s
+) m
+JOIN campaigns_recipient r ON r.run_id = %(run)s
+    AND r.seq BETWEEN greatest(m.first_seq, %(after)s + 1) AND m.last_seq
 LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
 LEFT JOIN notifications_device d ON d.id = r.device_id AND d.contact_id = r.contact_id
-WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
-ORDER BY r.seq
+LEFT JOIN notifications_contact c ON c.id = r.contact_id
+ORDER BY r.seq LIMIT %(most)s
 """
 
 
-def devices_of(message: Message) -> list[dict[str, Any]]:
-    if message.first_seq is None:
-        return []
-    values = {"run": message.run_id, "first": message.first_seq, "last": message.last_seq}
+def devices_of(message: Message, *, after: int, most: int) -> list[dict[str, Any]]:
+    """In their order, those behind `after`; each with its place in it, `seq`."""
+    values = {"run": message.run_id, "number": message.number, "after": after, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(DEVICES, values)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
-def state_of(message: Message, statuses: Iterable[str] | None = None) -> str:
-    if message.state != Message.State.TAKEN:
-        return str(message.state)
-    if statuses is None:
-        statuses = [one["status"] for one in devices_of(message)]
-    return SENDING if WAITING in statuses else FINISHED

@@ -52,11 +52,16 @@ def where(request: Request) -> tuple[int | None, int]:
 
 def page(request: Request, items: list[dict[str, Any]], *, last: int | None) -> Response:
     """`last` is the key of the last item when there is more to come."""
-    url = None
-    if last is not None:
-        query = {**request.query_params.dict(), "cursor": _signer(request).sign(str(last))}
-        url = request.build_absolute_uri(f"{request.path}?{urlencode(query)}")
-    return Response({"results": items, "next": url})
+    return Response({"results": items, "next": address_of_next(request, last)})
+
+
+def address_of_next(request: Request, last: int | None, *, path: str = "") -> str | None:
+    """Of the page behind the item with this key. `path`: of the list, if it is not this one."""
+    if last is None:
+        return None
+    path = path or request.path
+    query = {**request.query_params.dict(), "cursor": _signer(path).sign(str(last))}
+    return request.build_absolute_uri(f"{path}?{urlencode(query)}")
 
 
 def schema_of(item: type[serializers.BaseSerializer[Any]]) -> Any:
@@ -71,7 +76,7 @@ def _cursor(request: Request) -> int | None:
     if given is None:
         return None
     try:
-        return int(_signer(request).unsign(given))
+        return int(_signer(request.path).unsign(given))
     except BadSignature as error:
         raise serializers.ValidationError(
             {"cursor": "This cursor does not belong to this list. Use `next` unchanged."}
@@ -87,5 +92,5 @@ def _limit(request: Request) -> int:
     return int(given)
 
 
-def _signer(request: Request) -> Signer:
-    return Signer(salt=f"cursor of {request.path}")
+def _signer(path: str) -> Signer:
+    return Signer(salt=f"cursor of {path}")

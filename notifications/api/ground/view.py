@@ -27,6 +27,7 @@ from notifications.requests import origin
 from notifications.staff import audit, changes
 from notifications.staff.access import ApiKey
 
+NO_OBJECT = "Must be an object."
 Row = TypeVar("Row", bound=OfProject)
 
 
@@ -39,6 +40,8 @@ class ApiView(APIView):
     place: tuple[str, str] | None = None
     tagged = False  # what is read here has a tag, too
     rows_of = ""  # the member of its body whose rows are judged one by one
+    # Methods whose own statement asks once more whether the key may be used (authentication.py).
+    confirms: ClassVar[frozenset[str]] = frozenset()
     deletes_named = False  # its DELETE has a body, which says what goes
     words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
     refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
@@ -85,7 +88,7 @@ class ApiView(APIView):
         """The body as the serializer understands it; raises with every field at fault."""
         data = self.request.data if body is empty else body
         if data is None:  # of which DRF says “No data provided”
-            raise ValidationError("Must be an object.")
+            raise ValidationError(NO_OBJECT)
         read = serializer(data=data, context={"project": self.project})
         read.is_valid(raise_exception=True)
         return dict(read.validated_data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -27,6 +27,8 @@ WHERE relid = %s::regclass AND last_analyze > statement_timestamp() - interval '
 """
 
 Ends = dict[int, datetime | None]
+# What others keep of events goes with them: see apps.py.
+WITH_THEM: list[Callable[[Ends], Iterator[int]]] = []
 
 
 def make_ahead(*, now: datetime) -> None:
@@ -73,6 +75,8 @@ def remove(ends: Ends) -> Iterator[int]:
         if last and month.begins < last:
             with suppress(OperationalError):  # a reader holds it for longer than we wait
                 yield from _remove_month(month, ends)
+    for remove_theirs in WITH_THEM:
+        yield from remove_theirs(ends)
 
 
 def _remove_month(month: Month, ends: Ends) -> Iterator[int]:

@@ -5,7 +5,7 @@ If the process dies here: nothing of the call is committed, or all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,6 +35,11 @@ class Event:
     name: str
     at: datetime
     properties: dict[str, Any] = field(default_factory=dict)
+
+
+Written = Sequence[tuple[int, Event]]  # each with its person
+# Whoever answers what people do is told in the transaction that writes it: see apps.py.
+LISTENERS: list[Callable[[int, Written], object]] = []
 
 
 def validate_properties(properties: Any) -> None:
@@ -86,9 +91,10 @@ def write(project_id: int, events: Sequence[Event]) -> set[str]:
         partitions.hold()
         partitions.make(of_all(event.at for event in events))
         known = _people(project_id, {event.contact for event in events})
-        _append(
-            (project_id, known[event.contact], event) for event in events if event.contact in known
-        )
+        written = [(known[event.contact], event) for event in events if event.contact in known]
+        _append(project_id, written)
+        for listener in LISTENERS:
+            listener(project_id, written)
     return {event.contact for event in events} - known.keys()
 
 
@@ -106,12 +112,12 @@ def _people(project_id: int, external_ids: Iterable[str]) -> dict[str, int]:
 COPY = f"COPY {TABLE} (project_id, contact_id, at, name, properties) FROM STDIN"
 
 
-def _append(rows: Iterable[tuple[int, int, Event]]) -> None:
+def _append(project_id: int, written: Written) -> None:
     """Rows in PostgreSQL's text format, in one piece: psycopg would look up the type of each value,
     and take three times as long."""
     text = "".join(
-        f"{project}\t{person}\t{event.at.isoformat()}\t{event.name}\t{_escaped(event)}\n"
-        for project, person, event in rows
+        f"{project_id}\t{person}\t{event.at.isoformat()}\t{event.name}\t{_escaped(event)}\n"
+        for person, event in written
     )
     if not text:
         return

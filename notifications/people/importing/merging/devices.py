@@ -30,7 +30,8 @@ UPDATE import_known k SET touched = TRUE WHERE NOT k.created AND NOT k.touched A
     SELECT FROM import_device i WHERE i.contact_id = k.id AND i.differs
 )
 """
-REGISTER = f"""
+# If all of them are new, as people are created: see people.py.
+REGISTER = """
 INSERT INTO notifications_device AS d
     (project_id, contact_id, kind, address, platform, app_version, registered_at,
      registered_from, last_seen_at, retired_reason, retired_by)
@@ -38,6 +39,9 @@ SELECT %(project)s, contact_id, %(kind)s, address, platform, COALESCE(app_versio
     %(now)s, 'import', COALESCE(seen_at, %(now)s), '', ''
 FROM import_device WHERE differs
 ORDER BY address
+"""
+REGISTER_KNOWN = f"""
+{REGISTER}
 ON CONFLICT (project_id, kind, address) DO UPDATE SET
     contact_id = EXCLUDED.contact_id,
     platform = EXCLUDED.platform,

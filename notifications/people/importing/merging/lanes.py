@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -46,13 +47,22 @@ def go_on(one: Import, ended: Ended, *, until: float) -> None:
 
 
 def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
-    """Do the next part. False: there is none. Somebody in it may have been erased meanwhile: then
-    it is not done, and `Parts` made later has it again."""
+    """Do the next part. False: there is none. Somebody in it may have been created or erased
+    meanwhile: then it is done again, and if that fails, `Parts` made later has it again."""
     span = patiently(lambda: parts.take(_rows(one)), seconds=0)
     if span is None:
         return False
-    with suppress(Collided):
-        patiently(lambda: _do(one, span, parts, in_two=in_two), seconds=0)
+    do = partial(_do, one, span, parts, in_two=in_two)
+    if not _without_collision(partial(do, alone=True)):
+        _without_collision(partial(do, alone=False))
+    return True
+
+
+def _without_collision(do: Callable[[], None]) -> bool:
+    try:
+        patiently(do, seconds=0)
+    except Collided:
+        return False
     return True
 
 
@@ -62,11 +72,11 @@ def _rows(one: Import) -> int:
     return PEOPLE_AT_ONCE if one.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
 
 
-def _do(one: Import, span: Span, parts: Parts, *, in_two: bool) -> None:
+def _do(one: Import, span: Span, parts: Parts, *, in_two: bool, alone: bool) -> None:
     """Check or merge these people, completely or not at all."""
     with ExitStack() as when_committed, transaction.atomic():
         staging.without_waiting_for_the_disk()
-        part = Part(one, columns.columns_of(one), span, now=clock.now(), in_two=in_two)
+        part = Part(one, columns.columns_of(one), span, now=clock.now(), in_two=in_two, alone=alone)
         checks = one.state == Import.State.CHECKING
         counted, kept = (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
         when_committed.enter_context(parts.committing)

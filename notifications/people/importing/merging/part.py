@@ -10,10 +10,10 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from notifications.people.consent.saying import Words, say_all
-from notifications.people.contact import Contact
+from notifications.people.contact import Contact, forget_people
 from notifications.people.device import Device, remove
 from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
@@ -21,6 +21,7 @@ from notifications.people.importing.merging.devices import (
     GONE,
     NOT_ALONE,
     REGISTER,
+    REGISTER_KNOWN,
     REGISTERED,
     RETURN,
     SHOWN,
@@ -40,6 +41,7 @@ from notifications.people.importing.merging.people import (
     RANGE,
     TEMPORARY,
     TURNED,
+    UNLESS_THERE,
     WORDS,
     WRITE,
 )
@@ -57,13 +59,16 @@ class Part:
     """Everybody in the file after one external id, up to another. Used inside a transaction.
 
     `in_two`: another backend merges another part of the same file at this moment.
+    `alone`: nobody creates these people or devices meanwhile, or it is a collision.
     """
 
     def __init__(
-        self, one: Import, columns: list[Column], span: Span, *, now: datetime, in_two: bool = False
-    ) -> None:
-        self._one, self._now, self._in_two = one, now, in_two
+        self, one: Import, columns: list[Column], span: Span, *, now: datetime,
+        in_two: bool = False, alone: bool = False,
+    ) -> None:  # fmt: skip
+        self._one, self._now, self._in_two, self._alone = one, now, in_two, alone
         self._returning = 0  # devices that were replaced, and receive again
+        self._changing = 0  # devices that are known, and will be another's or have other values
         low, high = span
         means = {column.meaning for column in columns}
         self._removes = one.mode == Import.Mode.REMOVE
@@ -91,7 +96,7 @@ class Part:
         """Raises Collided: then the transaction must be rolled back."""
         self._fold()
         if not self._removes:
-            self._do(CREATE)
+            self._create(CREATE.replace("{unless_there}", "" if self._alone else UNLESS_THERE))
         self._do(FIND, merged=MERGED[self._one.mode], held=HELD[self._one.mode])
         self._compare()
         counted = self._counted()
@@ -118,7 +123,8 @@ class Part:
             self._do(ANSWERS.replace("{words}", WORDS))
 
     def _counted(self) -> Counter[str]:
-        people, known, created, updated, moved, self._returning = self._ask(COUNT)[0]
+        people, known, created, updated, moved, *devices = self._ask(COUNT)[0]
+        self._returning, self._changing = devices
         if self._removes:
             return Counter(people=people, removed=known, unknown=people - known)
         new = people - known + created  # people who do not exist yet are created here
@@ -156,7 +162,7 @@ class Part:
             hold(Device.objects.filter(pk__in=gone))
         remove(gone, now=self._now)
         not_alone = [row[0] for row in self._ask(NOT_ALONE)]
-        self._do(REGISTER)
+        self._create(REGISTER if self._alone and not self._changing else REGISTER_KNOWN)
         if self._returning:
             self._do(RETURN)
         if not_alone:
@@ -167,6 +173,7 @@ class Part:
         """As the API does: with everything that belongs to them."""
         ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
         hold(Device.objects.filter(contact__in=ids))
+        forget_people(ids)
         Contact.objects.filter(pk__in=ids).delete()
         self._do("TRUNCATE import_known")
 
@@ -177,6 +184,13 @@ class Part:
         text = sql.replace("{merged}", merged).replace("{held}", held).replace("{}", "{{}}")
         with connection.cursor() as cursor:
             cursor.execute(self._filled(text), {**self._params, **params})
+
+    def _create(self, sql: str) -> None:
+        """Raises Collided if somebody else wrote one of these rows after it was looked for."""
+        try:
+            self._do(sql)
+        except IntegrityError as error:
+            raise Collided from error
 
     def _ask(self, sql: str, **params: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:

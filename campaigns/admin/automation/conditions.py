@@ -1,0 +1,117 @@
+"""Conditions on an event's properties, a line for each: property, comparison, value."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from unfold.widgets import INPUT_CLASSES, SELECT_CLASSES
+
+from campaigns.admin.audience.builder_kinds import CONDITIONS
+from campaigns.audiences.happened.event import MANY, MOST_CONDITIONS, where_problem
+
+PARTS = ("property", "op", "value")
+WITHOUT_VALUE = ("exists", "not_exists")
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
+TRUTHS = {"true": True, "false": False}
+
+Typed = dict[str, str]  # a line as it stands in the form
+
+
+class ConditionsInput(forms.Widget):
+    """As many lines as there are, and an empty one; the page's script shows the others."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Typed]:
+        lines = [
+            {part: data.get(f"{name}-{number}-{part}", "").strip() for part in PARTS}
+            for number in range(MOST_CONDITIONS)
+        ]
+        return [line for line in lines if line["property"] or line["value"]]
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        return False  # no line at all is an answer
+
+    def id_for_label(self, id_: str, index: str = "0") -> str:
+        return f"{id_}-{index}-property"
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        filled = value or []
+        empty = [{"op": "eq"}] * (MOST_CONDITIONS - len(filled))
+        lines = [
+            {"line": line, "number": number, "hidden": number > len(filled)}
+            for number, line in enumerate([*filled, *empty])
+        ]
+        return render_to_string(
+            "admin/campaigns/automation/conditions.html",
+            {
+                "name": name,
+                "id": (attrs or {}).get("id", name),
+                "lines": lines,
+                "comparisons": CONDITIONS.items(),
+                "input_class": " ".join(INPUT_CLASSES),
+                "select_class": " ".join(SELECT_CLASSES),
+            },
+        )
+
+
+class ConditionsField(forms.Field):
+    widget = ConditionsInput
+
+    def clean(self, value: list[Typed]) -> list[dict[str, Any]]:
+        conditions = [_condition(line) for line in value]
+        if problem := where_problem(conditions):
+            raise ValidationError(problem)
+        return conditions
+
+    def prepare_value(self, value: Any) -> list[Typed]:
+        """Of a row, or as it was typed."""
+        return [_typed(one) for one in value or [] if isinstance(one, dict)]
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        return data
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return self.prepare_value(initial) != self.prepare_value(data)
+
+
+def _condition(line: Typed) -> dict[str, Any]:
+    asked: dict[str, Any] = {"property": line["property"], "op": line["op"]}
+    if line["op"] in WITHOUT_VALUE:
+        return asked
+    if line["op"] in MANY:
+        return {**asked, "value": [_value(one.strip()) for one in line["value"].split(",")]}
+    return {**asked, "value": _value(line["value"])}
+
+
+def _value(text: str) -> Any:
+    """5 is a number, and “5” in quotes a text."""
+    if NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    return TRUTHS.get(text.lower(), text[1:-1] if quoted else text)
+
+
+def _typed(condition: dict[str, Any]) -> Typed:
+    value = condition.get("value", "")
+    said = ", ".join(map(_written, value)) if isinstance(value, list) else _written(value)
+    as_typed = isinstance(value, str) and set(condition) == set(PARTS)
+    return {
+        "property": str(condition.get("property", "")),
+        "op": str(condition.get("op", "eq")),
+        "value": value if as_typed and _value(value) == value else said,
+    }
+
+
+def _written(value: Any) -> str:
+    """So that it is read as what it is."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and _value(value) != value:
+        return f'"{value}"'
+    return "" if value is None else str(value)

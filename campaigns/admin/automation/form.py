@@ -1,0 +1,121 @@
+"""The form of an automation: who, what and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.admin.automation.conditions import ConditionsField
+from campaigns.texts.template import Template
+from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, MEANT, Automation
+from campaigns.triggers.words import sentence
+from notifications.admin.furniture.duration_field import DurationText
+from notifications.admin.furniture.unfolded import ModelForm
+from notifications.admin.furniture.widgets import LineInput
+from notifications.people.consent.category import Category
+from notifications.postgres import row_lock
+from notifications.staff import audit
+from notifications.values import seen
+from notifications.values.moments import short
+
+VALUES = gettext_lazy(
+    "All conditions must hold. A number is compared as a number; for a text of digits write it in "
+    'quotes: "5".'
+)
+
+
+def _event(label: Any, **more: Any) -> forms.CharField:
+    widget = LineInput(autocomplete="off", list="event-names", spellcheck="false")
+    return forms.CharField(label=label, max_length=64, widget=widget, **more)
+
+
+class AutomationForm(ModelForm):
+    event_name = _event(
+        gettext_lazy("Event"),
+        help_text=gettext_lazy("What somebody has to do, as your app calls it: added_to_cart."),
+    )
+    where = ConditionsField(label=gettext_lazy("Only if"), required=False, help_text=VALUES)
+    delay_seconds = DurationText(
+        label=gettext_lazy("How long after"),
+        least=0,
+        most=LONGEST_DELAY,
+        initial=0,
+        help_text=gettext_lazy("Like “15 min” or “2 days”, at most 28 days. 0 s: at once."),
+    )
+    once_in_seconds = DurationText(
+        label=gettext_lazy("At most once in"),
+        least=0,
+        most=LONGEST_WINDOW,
+        initial=A_DAY,
+        help_text=gettext_lazy("For each person. 0 s: after every event."),
+    )
+    unless_name = _event(
+        gettext_lazy("Unless this event came meanwhile"),
+        required=False,
+        help_text=gettext_lazy("Like bought: then nothing is sent. Empty: whatever comes."),
+    )
+    unless_where = ConditionsField(label=gettext_lazy("Only if"), required=False, help_text=VALUES)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    class Meta:
+        model = Automation
+        fields = ["project", "name", "event_name", "where", "template", "category",
+                  "delay_seconds", "once_in_seconds", "unless_name", "unless_where"]  # fmt: skip
+        labels = {"template": gettext_lazy("Template")}
+        help_texts = {
+            "name": gettext_lazy("Only you and your colleagues see it."),
+            "template": gettext_lazy(
+                "The properties of the event can be used in the text like attributes: {{ price }}. "
+                "The text is taken from the template as it is when a message is made."
+            ),
+            "category": gettext_lazy("What the message is about: it decides who may be sent it."),
+        }
+
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None:
+            row_lock.hold(kwargs.get("instance"))
+        super().__init__(data, *args, **kwargs)
+        self._offer_the_projects_own()
+        if self.instance.pk:
+            self.initial["seen"] = seen.carried(_shown(self.instance))
+
+    def _offer_the_projects_own(self) -> None:
+        asked = self.fields.get("project")
+        project_id = self.instance.project_id or (asked.initial if asked else None)
+        for name, model in (("template", Template), ("category", Category)):
+            rows = model._default_manager.filter(project=project_id).order_by("name")
+            if name in self.fields:
+                self.fields[name].queryset = rows  # type: ignore[attr-defined]
+        if "category" in self.fields:
+            field: Any = self.fields["category"]
+            field.empty_label = _("No category: goes to everyone who is subscribed")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        was, kept = seen.read(self.data.get("seen", "")), self.instance
+        if kept.pk and was and seen.changed(was, _shown(kept)):
+            self.data = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
+            self.data["seen"] = self.initial["seen"]  # type: ignore[index]
+            self.add_error(None, _others(kept))
+        return cleaned
+
+
+def _shown(automation: Automation) -> dict[str, Any]:
+    """What two people may both change."""
+    names = ("name", *MEANT)
+    return {"mark": seen.mark([getattr(automation, name) for name in names])}
+
+
+def _others(theirs: Automation) -> str:
+    said = _(
+        "{who} saved this automation on {when}, while you were editing. Theirs: {sentence} Yours "
+        "is below and not saved yet. Save again to keep yours."
+    )
+    return said.format(
+        who=audit.who_changed(theirs),
+        when=short(theirs.updated_at, theirs.project.timezone),
+        sentence=sentence(theirs),
+    )

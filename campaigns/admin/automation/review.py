@@ -1,0 +1,64 @@
+"""The review of an automation: its sentence, and what it would have done in the last days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.admin.automation.form import AutomationForm
+from campaigns.runs import reasons
+from campaigns.runs.ledger import Delivery
+from campaigns.triggers import counting, lately, words
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.trigger import NotSent
+from notifications.people.events import reading
+from notifications.people.project import Project
+from notifications.postgres.budget import Busy, one_of_few
+
+
+def of_form(posted: Any, project: Project) -> dict[str, Any]:
+    """What stands in the form now, saved or not."""
+    form = AutomationForm(posted, instance=Automation(project=project))
+    del form.fields["project"], form.fields["name"]
+    form.full_clean()
+    name = posted.get("event_name", "").strip()
+    properties = reading.properties(project.pk, name, now=timezone.now()) if name else []
+    unfinished = [str(form.fields[field].label) for field in form.errors if field in form.fields]
+    found = {} if form.errors else of_automation(form.instance)
+    return {**found, "unfinished": unfinished, "properties": properties}
+
+
+def of_automation(automation: Automation) -> dict[str, Any]:
+    try:
+        with one_of_few(automation.project_id):
+            look = lately.look(automation, now=timezone.now())
+    except Busy:
+        look = None
+    return {"automation": automation, "sentence": words.sentence(automation), "lately": look}
+
+
+def numbers(automation: Automation) -> dict[str, Any]:
+    """What it has done since it was first turned on."""
+    counted = counting.counts_of([automation.pk])
+    outcomes = counting.outcomes_of(automation.pk)
+    return {
+        "too_many": counted is None,
+        "counts": (counted or {}).get(automation.pk, counting.NOTHING),
+        "not_sent": _not_sent((counted or {}).get(automation.pk, counting.NOTHING)),
+        "outcomes": outcomes,
+        "ends": _ends(outcomes),
+        "why": [(reasons.in_words(code), n) for code, n in outcomes.reasons.items()]
+        if outcomes
+        else [],
+    }
+
+
+def _not_sent(counts: counting.Counts) -> list[tuple[str, int]]:
+    return [(str(NotSent(code).label), count) for code, count in counts.not_sent.items()]
+
+
+def _ends(outcomes: counting.Outcomes | None) -> list[tuple[str, int]]:
+    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+    found = outcomes.statuses.items() if outcomes else ()
+    return [(str(names[status]), count) for status, count in found if count]

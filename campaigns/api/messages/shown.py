@@ -1,0 +1,138 @@
+"""Messages as the API shows them: accepted, listed, and what became of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from campaigns.runs.messages import outcome
+from campaigns.runs.messages.listing import Listed
+from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.outcome import Outcome
+from notifications.api.contacts import RejectedRow
+from notifications.people.contact import Contact
+
+END_OF_ADDRESS = 6  # letters that a key sees which may not read people
+
+
+class AcceptedSerializer(serializers.Serializer[Any]):
+    """A message that is kept, and will be sent."""
+
+    id = serializers.CharField()
+    state = serializers.ChoiceField(choices=outcome.STATES)
+    url = serializers.URLField(help_text="What became of it.")
+
+
+class MessageDevice(serializers.Serializer[Any]):
+    """What became of it on one device."""
+
+    contact = serializers.CharField(
+        help_text="External id; empty if erased, and for a key that may not read people."
+    )
+    device = serializers.CharField(
+        help_text="Its address; the end of it for a key that may not read people. Empty if removed."
+    )
+    platform = serializers.CharField()
+    status = serializers.ChoiceField(choices=outcome.DEVICE_STATUSES)
+    reason = serializers.CharField(help_text="A code; empty if accepted or waiting.")
+    detail = serializers.CharField()
+    message_id = serializers.CharField(help_text="The name FCM gave the message.")
+    resent = serializers.BooleanField(help_text="The phone may have received it twice.")
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class MessageTotals(serializers.Serializer[Any]):
+    """How many devices."""
+
+    planned = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    unknown = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+
+
+class MessagePeople(serializers.Serializer[Any]):
+    """How many people the call is to. A long list grows until all of it is there."""
+
+    waiting = serializers.IntegerField(help_text="Nothing of theirs has left.")
+    taken = serializers.IntegerField(help_text="Their devices are in the totals.")
+    cancelled = serializers.IntegerField()
+
+
+class ListedMessage(serializers.Serializer[Any]):
+    """A message to one person, and what became of it."""
+
+    id = serializers.CharField()
+    contact = serializers.CharField(
+        help_text="External id; empty if erased, and for a key that may not read people."
+    )
+    state = serializers.ChoiceField(choices=outcome.STATES)
+    reason = serializers.CharField(help_text="no_device: the person has none that can receive.")
+    at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
+    totals = MessageTotals()
+
+
+class MessageStatus(serializers.Serializer[Any]):
+    """A message, or a call to many, and what became of it."""
+
+    id = serializers.CharField()
+    state = serializers.ChoiceField(choices=outcome.STATES)
+    reason = serializers.CharField(help_text="no_device: nobody has one that can receive.")
+    at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
+    people = MessagePeople()
+    totals = MessageTotals()
+    devices = MessageDevice(many=True)
+    next = serializers.URLField(allow_null=True, help_text="More devices; null: these are all.")
+
+
+class AcceptedRow(serializers.Serializer[Any]):
+    """A message that was accepted."""
+
+    index = serializers.IntegerField(help_text="Its place in the call, from 0.")
+    id = serializers.CharField()
+
+
+class BulkTaken(serializers.Serializer[Any]):
+    """Which messages were accepted, and which rejected."""
+
+    accepted = AcceptedRow(many=True)
+    rejected = RejectedRow(many=True)
+
+
+def status(message: Message, told: Outcome) -> dict[str, Any]:
+    return {**_what_became(message, told), "people": told.people}
+
+
+def device(row: dict[str, Any], *, whole: bool) -> dict[str, Any]:
+    """`whole`: for a key that may read people."""
+    shown = {name: row[name] for name in row if name != "seq"}
+    if whole:
+        return shown
+    address = row["device"] and f"…{row['device'][-END_OF_ADDRESS:]}"
+    return {**shown, "contact": "", "device": address}
+
+
+def listed(rows: list[Listed], *, whole: bool) -> list[dict[str, Any]]:
+    ids = {row.message.contact_id for row in rows}
+    found = Contact.objects.filter(pk__in=ids).values_list("pk", "external_id") if whole else ()
+    names = dict(found)
+    return [
+        {**_what_became(row.message, row.outcome), "contact": names.get(row.message.contact_id, "")}
+        for row in rows
+    ]
+
+
+def _what_became(message: Message, told: Outcome) -> dict[str, Any]:
+    nobody = told.state == outcome.FINISHED and not told.totals["planned"]
+    return {
+        "id": message.id,
+        "state": told.state,
+        "reason": "no_device" if nobody else "",
+        "at": message.at,
+        "created_at": message.created_at,
+        "totals": told.totals,
+    }

@@ -1,0 +1,95 @@
+"""Listing: a project's messages, newest first, day by day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from campaigns.runs.messages import outcome
+from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.outcome import Outcome
+from campaigns.runs.run import Run
+
+NUMBER_BITS = 48
+LOOKED_AT = 2_000  # rows for one page, most of which may be in another state
+AT_ONCE = 500
+A_NIGHT = timedelta(days=1)  # a call to a long list may still add rows when its day is over
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which messages. `state`: of outcome.STATES."""
+
+    contact_id: int | None = None
+    since: datetime | None = None
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class Listed:
+    message: Message
+    outcome: Outcome
+
+    @property
+    def place(self) -> int:
+        return (self.message.run_id << NUMBER_BITS) + self.message.number
+
+
+@dataclass(frozen=True)
+class Page:
+    """`last` is where the next page begins; None: that was all."""
+
+    rows: list[Listed]
+    last: int | None
+
+
+def page_of(project_id: int, wanted: Wanted, *, after: int | None, limit: int) -> Page:
+    """Shorter than asked for where too many rows would have to be looked at; it then goes on."""
+    found: list[Listed] = []
+    looked_at = 0
+    for rows in _parts(project_id, wanted, after):
+        for row in rows:
+            if not wanted.state or row.outcome.state == wanted.state:
+                found.append(row)
+            if len(found) > limit:
+                return Page(found[:limit], found[limit - 1].place)
+        looked_at += len(rows)
+        if looked_at >= LOOKED_AT:
+            return Page(found, rows[-1].place)
+    return Page(found, None)
+
+
+def _parts(project_id: int, wanted: Wanted, after: int | None) -> Iterator[list[Listed]]:
+    last_run, last = divmod(after, 1 << NUMBER_BITS) if after is not None else (None, None)
+    for run_id in _days(project_id, wanted, last_run):
+        below = last if run_id == last_run else None
+        while rows := _rows(run_id, wanted, below):
+            below = rows[-1].number
+            told = outcome.of_each(run_id, rows)
+            yield [Listed(one, told[one.number]) for one in rows]
+
+
+def _days(project_id: int, wanted: Wanted, last: int | None) -> list[int]:
+    days = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, forgotten_at=None)
+    if last is not None:
+        days = days.filter(pk__lte=last)
+    if wanted.since is not None:
+        first = (wanted.since - A_NIGHT).astimezone(UTC).date()
+        days = days.filter(occurrence__gte=first.isoformat())
+    return list(days.order_by("-pk").values_list("pk", flat=True))
+
+
+def _rows(run_id: int, wanted: Wanted, below: int | None) -> list[Message]:
+    rows = Message.objects.filter(run_id=run_id)
+    if below is not None:
+        rows = rows.filter(number__lt=below)
+    if wanted.contact_id is not None:
+        rows = rows.filter(contact_id=wanted.contact_id)
+    if wanted.since is not None:
+        rows = rows.filter(created_at__gte=wanted.since)
+    if wanted.state in (outcome.WAITING, outcome.CANCELLED):
+        rows = rows.filter(state=wanted.state)
+    elif wanted.state:
+        rows = rows.filter(state=Message.State.TAKEN)
+    return list(rows.defer("content", "variables").order_by("-number")[:AT_ONCE])

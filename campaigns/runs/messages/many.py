@@ -1,0 +1,119 @@
+"""To many: one text and a row for each person. A long list gets its rows from a worker, in parts.
+
+Its progress is in the first row, `list_after`: that call is done when it is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from campaigns.runs.messages.accepting import Accepted, columns_of
+from campaigns.runs.messages.day import run_of_today
+from campaigns.runs.messages.message import NUMBERS, Message, first_of, id_of, next_number
+from campaigns.runs.run import Run
+
+AT_ONCE = 1_000  # people whose rows the call itself writes
+PART = 5_000  # people of a long list in one transaction: about 0.1 s
+
+HEAD = """
+INSERT INTO campaigns_message (run_id, number, contact_id, content, variables, category_kind,
+    category, on_unknown, ttl_seconds, collapse, inbox, state, at, bulk, list_id,
+    list_after)
+SELECT %(run)s, %(number)s, %(contact)s, content, variables, kind, category, on_unknown, ttl,
+    collapse, inbox, 'waiting', COALESCE(at, statement_timestamp()), %(list)s::bigint IS NOT NULL,
+    %(list)s, CASE WHEN %(list)s::bigint IS NOT NULL THEN %(contact)s END
+FROM jsonb_to_record(%(row)s::jsonb) AS g (content jsonb, variables jsonb, kind text, category text,
+    on_unknown text, ttl int, collapse text, inbox jsonb, at timestamptz)
+"""
+# The row of each of them: without a text, it shares that of the first.
+REST = f"""
+INSERT INTO campaigns_message (run_id, number, contact_id, shares, category_kind, category,
+    on_unknown, ttl_seconds, collapse, state, at, bulk)
+SELECT h.run_id, nextval('{NUMBERS}'), people.id, h.number, h.category_kind, h.category,
+    h.on_unknown, h.ttl_seconds, h.collapse, 'waiting', h.at, h.bulk
+FROM unnest(%(people)s::bigint[]) AS people (id)
+JOIN campaigns_message h ON h.run_id = %(run)s AND h.number = %(number)s
+"""
+MEMBERS = """
+SELECT contact_id FROM campaigns_member WHERE audience_id = %(list)s AND contact_id > %(after)s
+ORDER BY contact_id LIMIT %(most)s
+"""
+
+
+def members(list_id: int, *, after: int = 0, most: int) -> list[int]:
+    """The next people of a list, by their numbers."""
+    with connection.cursor() as cursor:
+        cursor.execute(MEMBERS, {"list": list_id, "after": after, "most": most})
+        return [contact for (contact,) in cursor.fetchall()]
+
+
+def accept_many(
+    project_id: int, one: dict[str, Any], people: list[int], *, list_id: int | None = None
+) -> Accepted:
+    """Inside a transaction. `list_id`: whose other members a worker adds; `people` is then the
+    first of them."""
+    number, run_id = next_number(), run_of_today(project_id)
+    if told := one.get("deduplicate"):
+        ours = id_of(run_id, number)
+        first = first_of(project_id, told["key"], ours, told["window_seconds"])
+        if first != ours:
+            return Accepted(first, again=True)
+    values: dict[str, Any] = {"run": run_id, "number": number, "list": list_id}
+    row = orjson.dumps(columns_of(one)).decode()
+    with connection.cursor() as cursor:
+        cursor.execute(HEAD, values | {"contact": people[0], "row": row})
+        cursor.execute(REST, values | {"people": people[1:]})
+    return Accepted(id_of(run_id, number))
+
+
+def unfolding() -> list[tuple[int, int]]:
+    """The first rows of calls to long lists whose members do not all have a row yet."""
+    heads = Message.objects.filter(list_after__isnull=False).order_by("number")
+    return list(heads.values_list("run_id", "number")[:100])
+
+
+def runs_unfolding(list_id: int) -> list[Run]:
+    """Whose messages to this list not all its people have yet."""
+    heads = Message.objects.filter(list_after__isnull=False, list_id=list_id)
+    return list(Run.every.filter(pk__in=set(heads.values_list("run_id", flat=True))))
+
+
+def unfold(run_id: int, number: int) -> bool:
+    """Add a part of a long list. Whether there is more, and nobody else is at it.
+
+    If the process dies here: the part is not there, and the sweep has it done again.
+    """
+    with transaction.atomic():
+        free = Message.objects.select_for_update(skip_locked=True, no_key=True)
+        head = free.filter(run_id=run_id, number=number, list_after__isnull=False).first()
+        if head is None or head.list_id is None:
+            return False
+        people = members(head.list_id, after=head.list_after or 0, most=PART)
+        with connection.cursor() as cursor:
+            cursor.execute(REST, {"people": people, "run": run_id, "number": number})
+        more = len(people) == PART
+        Message.objects.filter(run_id=run_id, number=number).update(
+            list_after=people[-1] if more else None
+        )
+    return more
+
+
+def cancel(head: Message) -> bool:
+    """Whether anything of the call had not left. Of a cancel and a worker that takes a message,
+    one comes first."""
+    with transaction.atomic():
+        # Before the others: no worker adds people to a call that is being cancelled.
+        held = Message.objects.select_for_update(no_key=True).filter(pk=head.pk).first()
+        unfolded = held is None or held.list_after is None
+        Message.objects.filter(pk=head.pk, list_after__isnull=False).update(list_after=None)
+        waiting = of_call(head).filter(state=Message.State.WAITING)
+        return bool(waiting.update(state=Message.State.CANCELLED)) or not unfolded
+
+
+def of_call(head: Message) -> Any:
+    """All the rows of a call; of a row that shares its text, itself."""
+    rows = Message.objects.filter(run_id=head.run_id)
+    return rows.filter(number=head.number) | rows.filter(shares=head.number)

@@ -1,0 +1,116 @@
+"""Counting: what became of the events that an automation heard, and of the messages it sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.utils.translation import gettext_lazy
+
+from campaigns.runs.ledger import Delivery
+from campaigns.triggers.trigger import Trigger
+from notifications.postgres.budget import TooSlow, within
+
+COUNTING_SECONDS = 2.0
+NEWEST = 1_000  # messages whose outcomes are read
+NO_DEVICE, CANCELLED, WAITING = "no_device", "cancelled", "waiting"
+ENDS = {  # beside those of a delivery
+    WAITING: gettext_lazy("Waiting"),
+    NO_DEVICE: gettext_lazy("The person has no device"),
+    CANCELLED: gettext_lazy("Cancelled"),
+}
+
+# From the index alone: 1,000,000 triggers in about 0.1 s.
+COUNT = """
+SELECT automation_id, state, reason, count(*) FROM campaigns_trigger
+WHERE automation_id = ANY(%s) GROUP BY automation_id, state, reason
+"""
+# The runs are named three times, so that PostgreSQL reads the parts of these days and no other.
+OUTCOMES = """
+SELECT CASE WHEN m.state = 'cancelled' THEN 'cancelled' WHEN m.state = 'waiting' THEN 'waiting'
+        WHEN m.first_seq IS NULL THEN 'no_device' ELSE COALESCE(x.status, 'waiting') END AS status,
+    COALESCE(x.reason, '') AS reason, count(*)
+FROM unnest(%(runs)s::bigint[], %(numbers)s::bigint[]) AS t (run_id, number)
+JOIN campaigns_message m ON m.run_id = t.run_id AND m.number = t.number AND m.run_id = ANY(%(days)s)
+LEFT JOIN campaigns_recipient r ON r.run_id = m.run_id AND r.run_id = ANY(%(days)s)
+    AND r.seq BETWEEN m.first_seq AND m.last_seq
+LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.run_id = ANY(%(days)s) AND x.seq = r.seq
+GROUP BY 1, 2
+"""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Every event is waiting, sent, or not sent for a reason."""
+
+    waiting: int
+    sent: int
+    not_sent: dict[str, int]  # the most frequent reason first
+
+    @property
+    def events(self) -> int:
+        return self.waiting + self.sent + sum(self.not_sent.values())
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What became of the newest messages, device by device."""
+
+    messages: int
+    statuses: dict[str, int]
+    reasons: dict[str, int]
+
+
+NOTHING = Counts(0, 0, {})
+
+
+def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
+    """By automation; those without an event are missing. None: too many to count in time."""
+    found: dict[int, Counter[tuple[str, str]]] = {}
+    try:
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(COUNT, [list(automations)])
+            for automation, state, reason, count in cursor.fetchall():
+                found.setdefault(automation, Counter())[state, reason] = count
+    except TooSlow:
+        return None
+    return {automation: _counts(each) for automation, each in found.items()}
+
+
+def _counts(found: Counter[tuple[str, str]]) -> Counts:
+    return Counts(
+        waiting=found[Trigger.State.WAITING, ""],
+        sent=found[Trigger.State.SENT, ""],
+        not_sent={reason: count for (_, reason), count in found.most_common() if reason},
+    )
+
+
+def outcomes_of(automation_id: int) -> Outcomes | None:
+    """None: it takes too long. Of days whose messages were removed nothing is known."""
+    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+        return _outcomes(automation_id)
+    return None
+
+
+def _outcomes(automation_id: int) -> Outcomes:
+    sent = Trigger.objects.filter(automation=automation_id, state=Trigger.State.SENT, reason="")
+    newest = list(sent.order_by("-pk").values_list("run_id", "number")[:NEWEST])
+    runs: list[Any] = [run for run, _ in newest]
+    asked = {"runs": runs, "numbers": [number for _, number in newest], "days": list(set(runs))}
+    with connection.cursor() as cursor:
+        cursor.execute(OUTCOMES, asked)
+        rows = cursor.fetchall()
+    statuses, reasons = Counter[str](), Counter[str]()
+    for status, reason, count in rows:
+        statuses[status] += count
+        reasons[reason] += count if reason else 0
+    in_order = [*Delivery.Status.values, WAITING, NO_DEVICE, CANCELLED]
+    return Outcomes(
+        len(newest),
+        {status: statuses[status] for status in in_order},
+        {reason: count for reason, count in reasons.most_common() if reason},
+    )

@@ -1,0 +1,261 @@
+"""Deciding: what is due becomes a message, or a reason why not; some hundreds in one transaction.
+
+If the process dies here: none of them is decided, and no message of them is there. Any number of
+workers may decide at once: each takes what no other holds, and `LastSent` lets one of them send.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import ExpressionWrapper, F, fields
+from django.db.models.functions import Now
+
+from campaigns.audiences.happened.event import matching
+from campaigns.failpoints import hit
+from campaigns.runs.chunk import NEXT_SWEEP
+from campaigns.runs.messages.accepting import Nobody, accept
+from campaigns.runs.messages.day import run_of_today
+from campaigns.runs.run import Run
+from campaigns.triggers.automation import A_DAY, Automation
+from campaigns.triggers.trigger import NotSent, Trigger
+
+AT_ONCE = 500
+TTL_SECONDS = A_DAY  # what nobody could send for a day is skipped as expired
+MOST_TIMERS = 20
+Place = tuple[int, int]  # an automation and a person
+
+
+@dataclass(frozen=True)
+class Due:
+    """A trigger that this transaction holds."""
+
+    id: int
+    automation_id: int
+    contact_id: int
+    contact: str | None  # the external id
+    happened_at: datetime
+    due_at: datetime
+    created_at: datetime
+    properties: str
+
+    @property
+    def place(self) -> Place:
+        return self.automation_id, self.contact_id
+
+
+@dataclass(frozen=True)
+class Decided:
+    """How many were, and how many of them are sent."""
+
+    triggers: int
+    sent: int
+
+
+Answer = NotSent | tuple[int, int]  # or the message's run and number
+
+TAKE = """
+SELECT t.id, t.automation_id, t.contact_id, c.external_id, t.happened_at, t.due_at,
+    t.created_at, t.properties::text
+FROM campaigns_trigger t LEFT JOIN notifications_contact c ON c.id = t.contact_id
+WHERE t.state = 'waiting' AND t.due_at <= %s
+ORDER BY t.due_at, t.id LIMIT %s FOR UPDATE OF t SKIP LOCKED
+"""
+# They are not paused until we have committed: once a pause is answered, nothing more is sent.
+HOLD = "SELECT FROM campaigns_automation WHERE id = ANY(%s) ORDER BY id FOR SHARE"
+CAME = """
+SELECT t.id FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS t (id, contact_id, since)
+WHERE EXISTS (
+    SELECT FROM notifications_event e
+    WHERE e.project_id = %s AND e.name = %s AND e.contact_id = t.contact_id
+        AND e.at {after} t.since AND e.at >= %s AND e.at <= %s AND {matches}
+)
+"""
+# In one order, so that no two workers wait for each other. Who waited sees the other's time.
+MAY_SEND = """
+INSERT INTO campaigns_lastsent AS last (automation_id, contact_id, sent_at)
+SELECT given.automation, given.contact_id, %s
+FROM unnest(%s::bigint[], %s::bigint[]) AS given (automation, contact_id)
+ORDER BY given.contact_id, given.automation
+ON CONFLICT (contact_id, automation_id) DO UPDATE
+    SET sent_at = greatest(last.sent_at, EXCLUDED.sent_at)
+    WHERE last.sent_at <= EXCLUDED.sent_at - make_interval(secs => (
+        SELECT once_in_seconds FROM campaigns_automation WHERE id = last.automation_id
+    ))
+RETURNING automation_id, contact_id
+"""
+KEEP = """
+UPDATE campaigns_trigger t
+SET state = given.state, reason = given.reason, run_id = given.run_id, number = given.number,
+    decided_at = %s, properties = '{}'
+FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[])
+    AS given (id, state, reason, run_id, number)
+WHERE t.id = given.id
+"""
+
+
+def decide(now: datetime) -> Decided:
+    """Some of what is due."""
+    _open_days(now)
+    with transaction.atomic():
+        due = _take(now)
+        if not due:
+            return Decided(0, 0)
+        answers = _answers(due, _held(due), now)
+        _keep(answers, now)
+        hit("before_decided")
+    return Decided(len(due), sum(isinstance(answer, tuple) for answer in answers.values()))
+
+
+def due_soon() -> list[float]:
+    """In how many seconds triggers come due for which the next sweep would be late; 0 for what is
+    due already."""
+    waits = ExpressionWrapper(F("due_at") - Now(), output_field=fields.DurationField())
+    waiting = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lt=Now() + NEXT_SWEEP)
+    soon = waiting.order_by("due_at").values_list(waits, flat=True)[:MOST_TIMERS]
+    return sorted({max(0.0, round(left.total_seconds(), 2)) for left in soon})
+
+
+def _open_days(now: datetime) -> None:
+    """The first message of a day makes its tables: not in the transaction that holds triggers."""
+    due = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lte=now).order_by("due_at")
+    theirs = due.values_list("automation__project", flat=True)[:AT_ONCE]
+    for project_id in set(theirs):
+        run_of_today(project_id)
+
+
+def _take(now: datetime) -> list[Due]:
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, [now, AT_ONCE])
+        return [Due(*row) for row in cursor.fetchall()]
+
+
+def _held(due: list[Due]) -> dict[int, Automation]:
+    ids = {one.automation_id for one in due}
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, [list(ids)])
+    found = Automation.objects.select_related("template", "category")
+    return found.in_bulk(list(ids))
+
+
+def _answers(
+    due: list[Due], automations: dict[int, Automation], now: datetime
+) -> dict[int, Answer]:
+    """By the trigger's id."""
+    answers: dict[int, Answer] = {}
+    for one in due:
+        if reason := _ended(one, automations[one.automation_id]):
+            answers[one.id] = reason
+    left = [one for one in due if one.id not in answers]
+    for automation_id, theirs in _by_automation(left).items():
+        for came in _unless_came(automations[automation_id], theirs, now):
+            answers[came] = NotSent.UNLESS_CAME
+    left = [one for one in left if one.id not in answers]
+    may = _may_send(left, automations, now)
+    answers |= {one.id: NotSent.WITHIN_WINDOW for one in left if one.id not in may}
+    return answers | _sent([one for one in left if one.id in may], automations)
+
+
+def _ended(one: Due, automation: Automation) -> NotSent | None:
+    if automation.state == Automation.State.ARCHIVED:
+        return NotSent.ENDED
+    if automation.state != Automation.State.ON:
+        return NotSent.PAUSED
+    # It waited and came due in a pause: nothing is sent in a heap once that ends.
+    if automation.on_since and max(one.due_at, one.created_at) < automation.on_since:
+        return NotSent.PAUSED
+    return NotSent.PERSON_GONE if one.contact is None else None
+
+
+def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
+    found: dict[int, list[Due]] = defaultdict(list)
+    for one in due:
+        found[one.automation_id].append(one)
+    return found
+
+
+def _unless_came(automation: Automation, due: list[Due], now: datetime) -> list[int]:
+    """The triggers whose person did the other thing since. At the same moment counts: phones tell
+    times to the second. But an event is not another one of its own name."""
+    if not automation.unless_name:
+        return []
+    matches = matching(automation.unless_where)
+    own = automation.unless_name == automation.event_name
+    statement = CAME.format(after=">" if own else ">=", matches=matches.sql)
+    since = [one.happened_at for one in due]
+    rows: list[Any] = [[one.id for one in due], [one.contact_id for one in due], since]
+    asked: list[Any] = [automation.project_id, automation.unless_name, min(since), now]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*rows, *asked, *matches.params])
+        return [trigger for (trigger,) in cursor.fetchall()]
+
+
+def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
+    """Of those of one person within the window the first; without a window, all."""
+    first: dict[Place, int] = {}
+    for one in due:
+        first.setdefault(one.place, one.id)
+    free = _free(list(first), now) if first else set()
+    return {
+        one.id
+        for one in due
+        if not automations[one.automation_id].once_in_seconds
+        or (one.place in free and first[one.place] == one.id)
+    }
+
+
+def _free(places: list[Place], now: datetime) -> set[Place]:
+    """Where nothing was sent within the window; from now on something was."""
+    with connection.cursor() as cursor:
+        cursor.execute(MAY_SEND, [now, *map(list, zip(*places, strict=True))])
+        return set(cursor.fetchall())
+
+
+def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answer]:
+    answers: dict[int, Answer] = {}
+    by_project: dict[int, list[Due]] = defaultdict(list)
+    for one in due:
+        by_project[automations[one.automation_id].project_id].append(one)
+    for project_id, theirs in sorted(by_project.items()):
+        asked = [_asked(automations[one.automation_id], one) for one in theirs]
+        for one, answer in zip(theirs, accept(project_id, asked), strict=True):
+            answers[one.id] = (
+                NotSent.PERSON_GONE if isinstance(answer, Nobody) else _read(answer.id)
+            )
+    return answers
+
+
+def _asked(automation: Automation, one: Due) -> dict[str, Any]:
+    """As a program would ask for it: the event's properties win over the person's attributes."""
+    return {
+        "to": {"contact": one.contact},
+        "content": automation.template.frozen(),
+        "variables": json.loads(one.properties),
+        "category": automation.category,
+        "on_unknown": Run.OnUnknown.RESEND,
+        "ttl_seconds": TTL_SECONDS,
+        "at": one.due_at,
+    }
+
+
+def _read(message: str) -> tuple[int, int]:
+    run_id, number = message.split("-")
+    return int(run_id), int(number)
+
+
+def _keep(answers: dict[int, Answer], now: datetime) -> None:
+    rows = [(trigger, *_columns(answer)) for trigger, answer in answers.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(KEEP, [now, *map(list, zip(*rows, strict=True))])
+
+
+def _columns(answer: Answer) -> tuple[str, str, int | None, int | None]:
+    if isinstance(answer, tuple):
+        return Trigger.State.SENT, "", *answer
+    return Trigger.State.NOT_SENT, answer, None, None

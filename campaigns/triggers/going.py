@@ -1,0 +1,63 @@
+"""Going: what a person may be told of their triggers, and when the old ones are removed.
+
+Those of a person who is erased PostgreSQL removes itself (see the migration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from campaigns.triggers.trigger import Trigger
+from notifications.people.asked.known import section
+from notifications.people.contact import Contact
+
+AT_ONCE = 20_000  # rows in one transaction: about half a second
+
+OLD = """
+DELETE FROM campaigns_trigger WHERE id = ANY(ARRAY(
+    SELECT t.id FROM campaigns_trigger t
+    JOIN campaigns_automation a ON a.id = t.automation_id
+    JOIN unnest(%s::bigint[], %s::timestamptz[]) AS old (project_id, before)
+        ON a.project_id = old.project_id
+    WHERE t.decided_at < old.before AND t.happened_at < old.before
+    LIMIT %s
+))
+"""
+
+
+def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
+    """As long as the events they are of are kept. One that waits stays until it is decided.
+
+    If the process dies here: what was removed is gone, and the next tick removes the rest.
+    """
+    finite = [(pk, end) for pk, end in ends.items() if end]
+    given: list[Any] = [[pk for pk, _ in finite], [end for _, end in finite], AT_ONCE]
+    removed = AT_ONCE if finite else 0
+    while removed == AT_ONCE:
+        with connection.cursor() as cursor:
+            cursor.execute(OLD, given)
+            removed = cursor.rowcount
+        if removed:
+            yield removed
+
+
+@section("automations")
+def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+    """What automations made of the things a person did."""
+    theirs = Trigger.objects.filter(contact_id=contact.pk).select_related("automation")
+    return (
+        {
+            "automation": trigger.automation.name,
+            "event": trigger.automation.event_name,
+            "happened_at": trigger.happened_at,
+            "due_at": trigger.due_at,
+            "state": trigger.state,
+            "reason": trigger.reason,
+            "message": trigger.message,
+        }
+        for trigger in theirs.order_by("-pk").iterator(chunk_size=1_000)
+    )

@@ -1,0 +1,72 @@
+"""A project that nothing may leave of does not keep the messages of others waiting."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from campaigns import tasks
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
+from campaigns.sending import sending
+from notifications.keys.credentials import ServiceAccount
+from notifications.pace import gate
+from notifications.pace.heard import Heard
+from notifications.people.project import Project
+from tests.api.caller import Caller
+from tests.given.builders import make_contact, make_device, make_project
+from tests.servers.fcm import Fcm
+
+HELLO = {"title": "Hello", "body": "x"}
+
+
+@pytest.fixture
+def blocked(fcm: Fcm, project: Project) -> Project:
+    """Made first, so that its messages come first."""
+    other = make_project()
+    ServiceAccount.store(other, fcm.service_account)
+    Project.objects.filter(pk=other.pk).update(firebase_project_id="another-project")
+    other.refresh_from_db()
+    write(other)
+    write(project)
+    return other
+
+
+def write(project: Project) -> None:
+    make_device(make_contact(project, external_id="ada"), f"live-{project.pk}:APA91b")
+    body = {"to": {"contact": "ada"}, "content": HELLO}
+    assert Caller(project).post("messages", body).status_code == 202
+
+
+def reached(project: Project) -> bool:
+    run = Run.every.get(project=project)
+    return Delivery.objects.filter(run_id=run.pk, status="accepted").exists()
+
+
+def test_a_closed_gate_costs_the_other_project_less_than_a_second(
+    blocked: Project, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.Gate(blocked, reference="x").take(0, Heard(retry_after=3.0))
+    rested = []
+
+    def rest(seconds: float) -> None:
+        if not reached(project):
+            rested.append(seconds)
+
+    ours = SimpleNamespace(monotonic=time.monotonic, sleep=rest)
+    monkeypatch.setattr(sending, "time", ours)
+    monkeypatch.setattr(tasks, "SENDING_SECONDS", 1.0)
+    tasks.send_messages()
+
+    assert reached(project)
+    assert 0 < sum(rested) <= 1
+
+
+def test_a_refused_key_costs_the_other_project_nothing(blocked: Project, project: Project) -> None:
+    tasks.send_messages()
+    assert reached(project)
+    assert not reached(blocked)
+    waiting = Run.every.get(project=blocked).chunks.get()
+    assert waiting.not_before is not None
