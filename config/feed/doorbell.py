@@ -37,8 +37,10 @@ class Doorbell:
             await asyncio.sleep(AGAIN)
 
     async def _connected(self) -> None:
-        seconds = {"socket_timeout": QUIET, "socket_connect_timeout": QUIET}
-        async with Redis.from_url(settings.BROKER_URL, **seconds) as redis, redis.pubsub() as bell:
+        broker = Redis.from_url(
+            settings.BROKER_URL, socket_timeout=QUIET, socket_connect_timeout=QUIET
+        )
+        async with broker as redis, redis.pubsub() as bell:
             await bell.subscribe(CHANNEL)
             self.is_away = False
             self.streams.ring_all()  # nobody heard what was rung before

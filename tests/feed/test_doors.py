@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from django.core import signing
 from django.utils import timezone
 
-from notifications.api.person import stream as tickets
 from notifications.inbox import online
 from notifications.inbox.online import Online, online_since
 from notifications.keys import inbox_secret
@@ -46,11 +46,11 @@ def test_a_ticket_opens_the_persons_stream_and_nothing_else(
 def test_a_ticket_is_good_for_a_minute(
     feed: Feed, app: OwnApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = tickets.signing.time.time()
+    now = signing.time.time()
     with monkeypatch.context() as earlier:
-        earlier.setattr(tickets.signing.time, "time", lambda: now - 61)
+        earlier.setattr(signing.time, "time", lambda: now - 61)
         old = app("POST", "inbox/ticket").json()["ticket"]
-        earlier.setattr(tickets.signing.time, "time", lambda: now - 50)
+        earlier.setattr(signing.time, "time", lambda: now - 50)
         young = app("POST", "inbox/ticket").json()["ticket"]
     refused = feed.listen_by_ticket(old)
     assert (refused.status, refused.refusal()["type"]) == (401, "urn:carillon:ticket-expired")

@@ -65,8 +65,8 @@ class Feed:
         head = "\r\n".join([f"GET {STREAM}{query} HTTP/1.1", "Host: 127.0.0.1", *lines, "", ""])
         return Ear(self.call(head.encode(), room=room))
 
-    def listen_by_ticket(self, ticket: str, **headers: str) -> Ear:
-        return self.listen(query=f"?ticket={quote(ticket)}", **headers)
+    def listen_by_ticket(self, ticket: str) -> Ear:
+        return self.listen(query=f"?ticket={quote(ticket)}")
 
 
 @dataclass
