@@ -84,7 +84,7 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
         for mark in ("seen", "read", "archived")
     }
     token = "contacts/{external_id}/inbox-token"
-    assert keyless == they_only_ask | {"me/devices", token} | marks
+    assert keyless == they_only_ask | {"me/devices", "me/inbox/ticket", token} | marks
 
 
 @pytest.mark.parametrize("query", ["", "?script="])
