@@ -143,7 +143,10 @@ class Messages(ApiView):
         tasks.ring_messages(asked.get("at"))
         if "list" in asked["to"]:
             tasks.ring_long_list()
-        return Response(self._said(answer), status=200 if answer.again else 202)
+        said = self._said(answer)
+        if answer.again:
+            return Response(said)
+        return Response(said, status=202, headers={"Location": said["url"]})
 
     def _wanted(self, asked: dict[str, Any]) -> Wanted:
         whom = contact_named(self, asked["contact"]).pk if "contact" in asked else None

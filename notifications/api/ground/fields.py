@@ -54,14 +54,12 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses unknown fields by name: a misspelt one would otherwise be ignored silently."""
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
+        if isinstance(data, Mapping) and (unknown := data.keys() - self.fields.fields.keys()):
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
-            unknown = {
-                name[:80]: [f"Unknown field. Known: {known or 'none'}."]
-                for name in sorted(set(data) - set(self.fields))[:MOST_NAMED]
-            }
-            if unknown:
-                raise serializers.ValidationError(unknown)
+            said = [f"Unknown field. Known: {known or 'none'}."]
+            raise serializers.ValidationError(
+                {name[:80]: said for name in sorted(unknown)[:MOST_NAMED]}
+            )
         return super().to_internal_value(data)
 
 
