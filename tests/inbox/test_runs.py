@@ -10,7 +10,6 @@ from django.utils import timezone
 from campaigns.engine import engine
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from campaigns.sending import settling
 from campaigns.sending.inbox import of_runs
 from campaigns.sending.sending import send
 from notifications.inbox.item import InboxItem
@@ -114,7 +113,7 @@ def test_a_worker_that_dies_before_its_commit_leaves_no_item_and_the_next_stores
 
     keep = of_runs.keep
     with monkeypatch.context() as dying, pytest.raises(SystemExit):
-        dying.setattr(settling.of_runs, "keep", die)
+        dying.setattr(of_runs, "keep", die)
         sent(run)
     assert not InboxItem.objects.exists()
     assert not Delivery.objects.exists()
