@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from campaigns import tasks
 from notifications.inbox import doorbell
 from notifications.inbox.item import InboxItem
 from notifications.inbox.storing import New, store
@@ -22,7 +23,11 @@ from notifications.inbox.text import InboxText
 from notifications.people.consent.suppression import suppress
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.people.retention import Retention
+from notifications.staff.team import Role
+from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_contact, make_project
+from tests.roles.people import logged_in
 
 HELLO: dict[str, Any] = {"title": "Hello", "body": "Your order left.", "image": "", "link": "",
                          "data": {}}  # fmt: skip
@@ -175,3 +180,69 @@ def test_without_redis_the_rows_are_there_all_the_same(
     assert InboxItem.objects.filter(contact=ada).exists()
     assert "The doorbell of the inbox is silent" in caplog.text
     doorbell._Away.until = 0.0
+
+
+# --- Removing -------------------------------------------------------------------------------------
+
+
+def aged(person: Contact, reference: str, days: float, **other: Any) -> None:
+    store(person.project_id, [new(person, reference, content={"title": reference}, **other)])
+    at = timezone.now() - timedelta(days=days)
+    InboxItem.objects.filter(contact=person, reference=reference).update(created_at=at)
+    InboxText.objects.filter(content__title=reference).update(created_at=at)
+
+
+def left() -> list[str]:
+    titles = InboxText.objects.order_by("pk").values_list("content__title", flat=True)
+    assert InboxItem.objects.count() == len(titles)
+    return list(titles)
+
+
+def test_items_go_after_the_days_of_their_project_and_their_texts_with_them(
+    project: Project,
+) -> None:
+    usual, other = make_contact(project), make_contact(make_project())
+    Retention.objects.create(project=other.project, kind="inbox", days=10)
+    for person, name in ((usual, "usual"), (other, "other")):
+        for days in (1, 12, 92):
+            aged(person, f"{name} {days}", days)
+
+    tasks.tidy()
+
+    assert left() == ["usual 1", "usual 12", "other 1"]
+
+
+def test_an_item_whose_own_end_has_come_goes_and_no_other(project: Project) -> None:
+    ada, now = make_contact(project), timezone.now()
+    Retention.objects.create(project=project, kind="inbox", days=None)
+    aged(ada, "over", 1, expires_at=now - timedelta(seconds=1))
+    aged(ada, "lasts", 400, expires_at=now + timedelta(days=1))
+
+    tasks.tidy()
+
+    assert left() == ["lasts"]
+
+
+def test_a_text_that_two_left_to_each_other_goes_with_the_days(project: Project) -> None:
+    text = InboxText.objects.create(project=project, content={"title": "Nobody's"})
+    InboxText.objects.update(created_at=timezone.now() - timedelta(days=92))
+
+    tasks.tidy()
+
+    assert not InboxText.objects.filter(pk=text.pk).exists()
+
+
+def test_the_page_of_retention_tells_how_much_inboxes_hold_and_asks_before_it_removes(
+    project: Project,
+) -> None:
+    ada, operator = make_contact(project), Desk(logged_in(Role.OPERATOR))
+    for days in (1, 12):
+        aged(ada, f"{days}", days)
+
+    assert "Kept 90 days There is 2 items Removed next" in operator.open("retention", project.pk)
+    asked = text_of(operator.post("retention", project.pk, kind="inbox", days="10"))
+    assert "Within 10 minutes this removes 1 item. There is no way back." in asked
+    operator.post("retention", project.pk, kind="inbox", days="10", confirmed="yes")
+    tasks.tidy()
+
+    assert left() == ["1"]
