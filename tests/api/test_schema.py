@@ -222,9 +222,9 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
         "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus",
-        "DoubtCode", "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown",
-        "Operator", "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb",
-        "ScheduleKind",
+        "DoubtCode",
+        "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown", "Operator",
+        "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb", "ScheduleKind",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
