@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from django.utils import timezone
@@ -35,7 +36,7 @@ def test_a_ticket_opens_the_persons_stream_and_nothing_else(
     feed: Feed, ada: Contact, app: OwnApp
 ) -> None:
     made = app("POST", "inbox/ticket").json()
-    assert made["url"].endswith(f"/api/v1/me/inbox/stream?ticket={made['ticket']}")
+    assert made["url"].endswith(f"/api/v1/me/inbox/stream?ticket={quote(made['ticket'])}")
     ear = feed.listen_by_ticket(made["ticket"])
     ear.until("counts")
     send(ada)
