@@ -64,9 +64,9 @@ class Rounds:
     async def look_at_all(self) -> None:
         """For ever: what no bell told of, who is here, and who may not be here any more."""
         while True:
-            with suppress(*DATABASE_TROUBLE):  # the rounds say so
-                await self._note()
-                await self._end_what_has_ended()
+            for deed in (self._end_what_has_ended, self._note):
+                with suppress(*DATABASE_TROUBLE):  # the rounds say so
+                    await deed()
             self.streams.ring_all()
             await asyncio.sleep(ALL_EVERY)
 

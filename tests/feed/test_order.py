@@ -12,8 +12,9 @@ from django.db import connection, transaction
 from notifications.inbox.item import InboxItem
 from notifications.inbox.storing import store
 from notifications.people.contact import Contact
-from tests.api.own_app import OwnApp
+from tests.api.own_app import OwnApp, app_of
 from tests.feed.conftest import new_items, send
+from tests.given.builders import make_contact
 from tests.servers.feed import Ear, Feed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -99,11 +100,8 @@ def test_a_position_of_another_database_means_read_the_list(
 
 
 def test_ten_thousand_items_to_one_person_keep_nobody_waiting(
-    feed: Feed, ear: Ear, ada: Contact, ours: object
+    feed: Feed, ear: Ear, ada: Contact
 ) -> None:
-    from tests.api.own_app import app_of  # beside the others it would hide what is listened to
-    from tests.given.builders import make_contact
-
     bob = make_contact(ada.project, external_id="bob")
     theirs = feed.listen(app_of(ada.project, "bob").token)
     theirs.until("counts")
