@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.verbs import VERBS
+from notifications.inbox.marking import MARKS
 from notifications.staff.access import Scope
 from notifications.staff.team import Role
 
@@ -174,6 +175,8 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "devices/<path:address>": {"DELETE": Scope.CONTACTS},
     "export": {"GET": Scope.CONTACTS},
     "events": _PEOPLE,
+    "inbox": {"GET": Scope.MESSAGES},
+    "inbox/counts": {"GET": Scope.MESSAGES},
     "audiences": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "audiences/estimate": {"POST": Scope.AUDIENCES},
     "audiences/<int:pk>": dict.fromkeys(_ONE, Scope.AUDIENCES),
@@ -211,6 +214,13 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/devices": {"POST"},
     "me/devices/<path:address>": {"DELETE"},
     "me/preferences": {"GET", "HEAD", "PATCH"},
+    "me/inbox": {"GET", "HEAD"},
+    "me/inbox/counts": {"GET", "HEAD"},
+    "me/inbox/<int:pk>": {"GET", "HEAD"},
+    **{f"me/inbox/{mark}": {"POST"} for mark in MARKS},
+    **{f"me/inbox/<int:pk>/{mark}": {"POST", "DELETE"} for mark in MARKS},
+    "me/inbox/stream": {"GET", "HEAD"},
+    "me/inbox/ticket": {"POST"},
 }
 API = "api/v1/"
 

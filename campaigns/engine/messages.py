@@ -20,6 +20,7 @@ from campaigns.runs.messages import day, many
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import Taken, take
 from campaigns.runs.run import Run
+from campaigns.sending.inbox import of_messages
 from notifications.postgres.outage import patiently
 
 MOST_TIMERS = 20
@@ -38,7 +39,7 @@ def due(*, seconds: float) -> Iterator[Taken]:
 
 
 def _taken(run_id: int, *, bulk: bool = False) -> Taken | None:
-    return patiently(lambda: take(run_id, bulk=bulk))
+    return patiently(lambda: take(run_id, of_messages.keep, bulk=bulk))
 
 
 def next_of_many() -> Taken | None:

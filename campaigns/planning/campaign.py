@@ -92,6 +92,7 @@ class Campaign(OfProject):
         on_delete=models.PROTECT,
         related_name="campaigns",
     )
+    inbox = models.BooleanField(default=False, db_default=False)
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -44,6 +44,10 @@ SETTINGS = (
         "People who declined this category are skipped; people on the suppression list "
         "always are."
     ), step="who"),
+    Setting("inbox", Held.FROZEN, _("Also into the inbox"), _(
+        "People find it in your app's inbox as well, whether or not a phone was reached. "
+        "Suppressed people do not get it."
+    ), step="what"),
     Setting("schedule_kind", Held.TIMES, _("When")),
     Setting("repeat", Held.TIMES, _("How often"), _(
         "At the same local time, summer and winter. While one run is still going, the next one is "
@@ -99,8 +103,10 @@ def in_words(row: Any, name: str) -> str:
     value, choices = getattr(row, name), dict(row._meta.get_field(name).flatchoices)
     if value in choices:
         return str(choices[value])
-    if value is None:
+    if value is None or value is False:
         return ""
+    if value is True:
+        return gettext("Yes")
     if name.endswith("_seconds"):
         return moments.in_words(value)
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -90,6 +90,8 @@ class Run(OfProject):
     # Its kind at the launch: who edits the category does not reach a run. Empty: marketing.
     category_kind = models.CharField(max_length=13, blank=True, default="", db_default="")
 
+    inbox = models.BooleanField(default=False, db_default=False)
+
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)

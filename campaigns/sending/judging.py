@@ -59,6 +59,7 @@ class Judged:
 
     finals: list[Final] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
+    to_retry: list[Left] = field(default_factory=list)  # whose these are
     copies: int = 0  # requests that may have arrived
 
     def add(self, left: Left, outcome: Outcome, now: datetime) -> None:
@@ -68,6 +69,12 @@ class Judged:
             self.finals.append(judged)
         elif judged is not None:
             self.retries.append(judged)
+            self.to_retry.append(left)
+
+    @property
+    def people(self) -> list[Left]:
+        """All about whom something is written."""
+        return [*(final.left for final in self.finals), *self.to_retry]
 
 
 def may_be_sent_to(left: Left) -> bool:

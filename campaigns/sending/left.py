@@ -23,6 +23,7 @@ class Left:
     """A recipient without an outcome, and what is known of earlier tries."""
 
     seq: int
+    contact_id: int
     device_id: int
     reader: Reader
     terms: Terms
@@ -52,8 +53,8 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
 HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 
 TO_SEND = f"""
-SELECT r.seq, r.device_id, d.kind, d.address, d.platform, c.external_id, c.attributes, c.locale,
-    c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
+SELECT r.seq, r.contact_id, r.device_id, d.kind, d.address, d.platform, c.external_id,
+    c.attributes, c.locale, c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
     r.message, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
     {OUT} AS out
@@ -122,6 +123,7 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
     )
     return Left(
         seq=row.seq,
+        contact_id=row.contact_id,
         device_id=row.device_id,
         reader=reader,
         terms=its_terms,

@@ -20,6 +20,7 @@ from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
 from campaigns.runs.run import Run
+from campaigns.sending.inbox import of_runs
 from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left
 from notifications.gateway import Outcome
@@ -44,6 +45,8 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         moment = _add_up(claim, window, judged, now)
         _append(claim, judged.finals, moment)
         _reschedule(claim, judged)
+        if claim.run.inbox:
+            of_runs.keep(claim, judged.people)
 
 
 def _once(

@@ -12,7 +12,7 @@ from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns.runs.reasons import Reason
 from campaigns.texts import filling, liquid
-from campaigns.texts.content import Content, is_personal, on_platform
+from campaigns.texts.content import TEXTS, Content, in_language, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
@@ -87,6 +87,7 @@ class Renderer:
             "analytics_label": analytics_label,
         }
         self._sheets: dict[tuple[str, str], Sheet] = {}
+        self._words: dict[str, Words] = {}
 
     def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
         """The message FCM will take, or Unrenderable with the field at fault."""
@@ -103,6 +104,16 @@ class Renderer:
         sheet.check(message)
         return message
 
+    def words(self, reader: Reader) -> dict[str, Any]:
+        """What it says, for whatever shows it beside a phone: of any length. Or Unrenderable."""
+        words = self._words.get(reader.locale)
+        if words is None:
+            written = in_language(self._content, reader.locale)
+            words = self._words[reader.locale] = Words(written)
+        said = words.filled_for(reader)
+        words.hold_to_rules(said)
+        return said
+
     def _sheet(self, locale: str, platform: str) -> Sheet:
         sheet = self._sheets.get((locale, platform))
         if sheet is None:
@@ -117,44 +128,58 @@ RULED = {
 Fill = Callable[[Mapping[str, Any]], Any]
 
 
-class Sheet:
-    """The content in one language for one platform: what all share, and what each has their own.
+class Words:
+    """A text in one language: what all share, and what each has their own."""
 
-    The whole check costs a third of rendering, and its answer would nearly always be the same: the
-    first person's message is checked in full, and of the next ones what may differ from it.
-    """
-
-    def __init__(self, content: Content, locale: str, platform: str) -> None:
-        self._platform = platform
-        written = on_platform(content, locale, platform)
+    def __init__(self, written: Mapping[str, Any]) -> None:
         personal = {name: source for name, source in written.items() if is_personal(source)}
         self._fills = {name: _fill(source) for name, source in personal.items()}
         self._shared = {name: written[name] for name in written if name not in self._fills}
-        if "options" in self._shared:
-            self._shared["options"] = self._options(self._shared["options"])
         self._says_something = bool(written["title"] or written["body"])
         # Options are held to their rules as they are read. FCM has none for a title, a body or a
         # value of the data but their letters and size. That leaves what a phone fetches or opens.
         self._ruled = [(name, *RULED[name]) for name in RULED if name in self._fills]
-        self._in_order = False
 
     def filled_for(self, reader: Reader) -> dict[str, Any]:
         if not self._fills:
             return self._shared
         values = values_of(reader)
         own = {name: fill(values) for name, fill in self._fills.items()}
-        if "options" in own:
-            own["options"] = self._options(own["options"])
         return {**self._shared, **own}
 
-    def check(self, message: Push) -> None:
-        """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
-        if self._says_something and not (message.title.strip() or message.body.strip()):
+    def hold_to_rules(self, said: Mapping[str, Any]) -> None:
+        """Raise Unrenderable for an address of no use, and for a text that says nothing."""
+        if self._says_something and not (said["title"].strip() or said["body"].strip()):
             empty = gettext("title and body are empty for this person")
             raise Unrenderable(Reason.TEMPLATE_ERROR, empty)
         for name, field, rule in self._ruled:
-            if words := rule(getattr(message, name)):
+            if words := rule(said[name]):
                 raise _refusal(FieldProblem(field, words))
+
+
+class Sheet(Words):
+    """The content in one language for one platform, options and all.
+
+    The whole check costs a third of rendering, and its answer would nearly always be the same: the
+    first person's message is checked in full, and of the next ones what may differ from it.
+    """
+
+    def __init__(self, content: Content, locale: str, platform: str) -> None:
+        super().__init__(on_platform(content, locale, platform))
+        self._platform = platform
+        if "options" in self._shared:
+            self._shared["options"] = self._options(self._shared["options"])
+        self._in_order = False
+
+    def filled_for(self, reader: Reader) -> dict[str, Any]:
+        filled = super().filled_for(reader)
+        if "options" in self._fills:
+            filled["options"] = self._options(filled["options"])
+        return filled
+
+    def check(self, message: Push) -> None:
+        """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
+        self.hold_to_rules({name: getattr(message, name) for name in TEXTS})
         fcm = payload.as_fcm(message)
         judge = validation.problems_of_texts if self._in_order else validation.validate
         if found := judge(fcm):

@@ -13,7 +13,7 @@ from django.db import connection
 
 from campaigns.audiences.happened.event import matching
 from campaigns.audiences.happened.kind import Sql
-from campaigns.triggers.automation import LISTENING, Automation
+from campaigns.triggers.automation import Automation
 from notifications.people.events.writing import Event, Written
 from notifications.values import exact
 
@@ -21,6 +21,10 @@ from notifications.values import exact
 # anybody; a phone that was out of reach for a while may.
 TOO_OLD_SECONDS = 3_600
 
+LISTENING = """
+SELECT id FROM campaigns_automation
+WHERE project_id = %s AND event_name = ANY(%s) AND state IN ('on', 'paused')
+"""
 MAKE = """
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::jsonb[])
@@ -62,8 +66,10 @@ def make_triggers(project_id: int, written: Written) -> datetime | None:
 
 def _listening(project_id: int, names: set[str]) -> list[Automation]:
     """A paused one listens too: that it did not answer is a decision."""
-    there = Automation.objects.filter(project=project_id, state__in=LISTENING)
-    return list(there.filter(event_name__in=names)) if names else []
+    with connection.cursor() as cursor:  # for most calls all that automations cost
+        cursor.execute(LISTENING, [project_id, list(names)])
+        ids = [pk for (pk,) in cursor.fetchall()]
+    return list(Automation.objects.filter(pk__in=ids)) if ids else []
 
 
 def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> datetime | None:

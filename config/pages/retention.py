@@ -32,6 +32,7 @@ TITLES = {
     "ledger": gettext_lazy("Who was in old runs"),
     "events": gettext_lazy("Events"),
     "imports": gettext_lazy("Imported files and their refused rows"),
+    "inbox": gettext_lazy("Inboxes"),
 }
 ABOUT = {
     "ledger": gettext_lazy(
@@ -45,12 +46,17 @@ ABOUT = {
     "imports": gettext_lazy(
         "The files and their refused rows. The people imported from them stay."
     ),
+    "inbox": gettext_lazy(
+        "What people find in the inbox of your app. An item with an earlier end of its own goes "
+        "at that time."
+    ),
 }
 # What the trail calls the change of each.
 CALLED = {
     "ledger": gettext_noop("days runs are kept"),
     "events": gettext_noop("days events are kept"),
     "imports": gettext_noop("days imports are kept"),
+    "inbox": gettext_noop("days inboxes are kept"),
 }
 EVERY_MINUTES = 10  # beat's tick
 LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
@@ -125,6 +131,7 @@ def _amount(kind: str, count: int, *, exact: bool) -> str:
         "ledger": ngettext("%(count)s recipient", "%(count)s recipients", count),
         "events": ngettext("%(count)s event", "%(count)s events", count),
         "imports": ngettext("%(count)s import", "%(count)s imports", count),
+        "inbox": ngettext("%(count)s item", "%(count)s items", count),
     }[kind]
     amount = said % {"count": f"{count:,}"}
     return amount if exact else _("about %(amount)s") % {"amount": amount}

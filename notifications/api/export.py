@@ -39,6 +39,7 @@ EXAMPLE = OpenApiExample(
             "history": [],
         },
         "lists": [{"id": 6, "name": "Beta testers"}],
+        "inbox": [],
         "events": [],
         "deliveries": [],
         "messages": [],
@@ -60,7 +61,8 @@ class Export(ApiView):
     @extend_schema(responses=ExportSerializer, examples=[EXAMPLE])
     def get(self, request: Request) -> HttpResponseBase:
         """Everything stored about one person, in sections: contact, devices, consent, lists,
-        events, deliveries and others. It is streamed: a body that ends early is incomplete."""
+        inbox, events, deliveries and others. It is streamed: a body that ends early is
+        incomplete."""
         contact = contact_named(self, request.query_params.get("contact"))
         with refusing_when_busy():
             known = OneOfFew(self.project.pk, everything(contact))

@@ -14,8 +14,18 @@ from notifications.api.devices import DeviceByAddress, Devices
 from notifications.api.events import Events
 from notifications.api.export import Export
 from notifications.api.person.devices import PersonsDevice, PersonsDevices
+from notifications.api.person.inbox import (
+    Inbox,
+    InboxCountsOfOne,
+    PersonsInbox,
+    PersonsInboxCounts,
+    PersonsInboxItem,
+)
+from notifications.api.person.marks import PersonsMark, of_many
 from notifications.api.person.preferences import PersonsAnswers
+from notifications.api.person.stream import PersonsStream, PersonsTicket
 from notifications.api.person.token import ENDING, token_or_contact
+from notifications.inbox.marking import MARKS
 
 
 class Anything(StringConverter):
@@ -40,8 +50,17 @@ urlpatterns = [
     path("export", Export.as_view()),
     path("devices/<path:address>", DeviceByAddress.as_view()),
     path("events", Events.as_view()),
+    path("inbox", Inbox.as_view()),
+    path("inbox/counts", InboxCountsOfOne.as_view()),
     # With a person's inbox token.
     path("me/devices", PersonsDevices.as_view()),
     path("me/devices/<path:address>", PersonsDevice.as_view()),
     path("me/preferences", PersonsAnswers.as_view()),
+    path("me/inbox", PersonsInbox.as_view()),
+    path("me/inbox/counts", PersonsInboxCounts.as_view()),
+    path("me/inbox/<int:pk>", PersonsInboxItem.as_view()),
+    *(path(f"me/inbox/{mark}", of_many(mark).as_view()) for mark in MARKS),
+    *(path(f"me/inbox/<int:pk>/{mark}", PersonsMark.as_view(mark=mark)) for mark in MARKS),
+    path("me/inbox/stream", PersonsStream.as_view()),
+    path("me/inbox/ticket", PersonsTicket.as_view()),
 ]

@@ -29,6 +29,7 @@ OTHERWISE = {
     "rate_per_second": Otherwise("7", 7, "7"),
     "ttl_seconds": Otherwise("2 h", 7_200, "2 h"),
     "on_unknown": Otherwise("hold", "hold", "Never send twice"),
+    "inbox": Otherwise("on", True, "Yes"),
     "analytics_label": Otherwise("tea", "tea", "tea"),
 }
 

@@ -15,6 +15,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import taking
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
+from campaigns.sending.inbox import of_messages
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
@@ -170,7 +171,7 @@ def test_a_cancel_and_a_worker_at_once_decide_each_message_once(call: Caller, fc
 
     def take(run_id: int) -> None:
         try:
-            taking.take(run_id)
+            taking.take(run_id, of_messages.keep)
         finally:
             connections.close_all()
 

@@ -29,11 +29,11 @@ class Held:
     def __init__(self, told: Callable[[list[Any]], None] = lambda asked: None) -> None:
         self.go, self.sizes, self.told = threading.Event(), list[int](), told
 
-    def __call__(self, project_id: int, asked: list[dict[str, Any]], *, key: Any) -> Any:
+    def __call__(self, key: Any, asked: list[dict[str, Any]]) -> Any:
         self.go.wait(20)
         self.sizes.append(len(asked))
         self.told(asked)
-        return accept(project_id, asked, key=key)
+        return accept(key, asked)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def left(
     in_windows: int = 0,
 ) -> Left:
     of_run = terms.of_run(run())
-    return Left(1, 1, READER, of_run, tries, first, copies, "", released, in_windows)
+    return Left(1, 1, 1, READER, of_run, tries, first, copies, "", released, in_windows)
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:

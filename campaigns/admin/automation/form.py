@@ -37,7 +37,9 @@ class AutomationForm(ModelForm):
         gettext_lazy("Event"),
         help_text=gettext_lazy("What somebody has to do, as your app calls it: added_to_cart."),
     )
-    where = ConditionsField(label=gettext_lazy("Only if"), required=False, help_text=VALUES)
+    where = ConditionsField(
+        label=gettext_lazy("With these properties"), required=False, help_text=VALUES
+    )
     delay_seconds = DurationText(
         label=gettext_lazy("How long after"),
         least=0,
@@ -57,7 +59,9 @@ class AutomationForm(ModelForm):
         required=False,
         help_text=gettext_lazy("Like bought: then nothing is sent. Empty: whatever comes."),
     )
-    unless_where = ConditionsField(label=gettext_lazy("Only if"), required=False, help_text=VALUES)
+    unless_where = ConditionsField(
+        label=gettext_lazy("With these properties"), required=False, help_text=VALUES
+    )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:

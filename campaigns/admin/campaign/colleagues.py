@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.forms import Field
+from django.forms import BooleanField, Field
 from django.utils.translation import gettext as _
 
 from campaigns.admin import two_writers
@@ -15,6 +15,7 @@ from campaigns.texts.content import TEXTS
 from notifications.staff import audit
 from notifications.values import seen
 
+TICKED = "on"  # as browsers post it; of an empty box they post nothing
 GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 
@@ -63,9 +64,13 @@ def _posted(field: Field, value: Any) -> str:
     value = field.prepare_value(value)
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%dT%H:%M}"
+    if isinstance(field, BooleanField):
+        return TICKED if value else ""
     return "" if value is None else str(value)
 
 
 def _in_words(field: Field, value: str) -> str:
+    if isinstance(field, BooleanField):
+        return _("Yes") if value else ""
     choices: Any = getattr(field, "choices", None) or getattr(field.widget, "choices", ())
     return next((str(label) for key, label in choices if str(key) == value), value)

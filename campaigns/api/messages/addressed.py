@@ -56,7 +56,7 @@ def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | N
     if new:
         with transaction.atomic():
             create(view, [asked[place]["person"] for place in new])
-            again = accept(view.project.pk, [asked[place] for place in new], key=view.key)
+            again = accept(view.key, [asked[place] for place in new])
         answers = [*answers]
         for place, answer in zip(new, again, strict=True):
             answers[place] = answer

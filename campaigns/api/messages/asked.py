@@ -25,6 +25,7 @@ from notifications.people.attributes import types_of
 from notifications.people.consent.category import Category
 from notifications.people.device import MAX_ADDRESS
 from notifications.people.registry import Person
+from notifications.people.retention import MOST_DAYS
 
 A_DAY = 86_400
 CHECKED = 1_000  # contents remembered as in order
@@ -32,6 +33,8 @@ _own = threading.local()
 WHOM = ("contact", "contacts", "list", "device")
 OF_A_PERSON = ("attributes", "locale", "timezone", "devices")
 EITHER = "Give one of contact, contacts, list and device."
+MOST_OF_ARTICLE = 256 * 1024  # bytes
+NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
 ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
 OF_ONE_NEW = 'Only with to.contact and "create": true.'
@@ -142,6 +145,27 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
+    inbox = serializers.BooleanField(
+        default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
+    )
+    article = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        max_length=MOST_OF_ARTICLE,
+        help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
+    )
+    inbox_days = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_DAYS,
+        required=False,
+        help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
+    )
+
+    def validate_article(self, article: str) -> str:
+        if (size := len(article.encode())) > MOST_OF_ARTICLE:
+            said = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+            raise serializers.ValidationError(said)
+        return article
 
     @classmethod
     def read(cls, body: Any, **context: Any) -> dict[str, Any]:
@@ -171,6 +195,7 @@ class MessageSerializer(StrictSerializer):
             raise serializers.ValidationError({"content": ONE_TEXT})
         self._judge_whom(attrs)
         attrs["content"] = self._content(attrs)
+        attrs["into_inbox"] = _into_inbox(attrs)
         return attrs
 
     def _judge_whom(self, attrs: dict[str, Any]) -> None:
@@ -218,6 +243,15 @@ class MessageSerializer(StrictSerializer):
             )
         except Invalid as error:
             raise serializers.ValidationError(_placed(error, of)) from error
+
+
+def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
+    names = {"article": "article", "inbox_days": "days"}
+    said = {name: attrs[field] for field, name in names.items() if field in attrs}
+    if said and not attrs["inbox"]:
+        field = next(field for field in names if field in attrs)
+        raise serializers.ValidationError({field: NOT_INTO_INBOX})
+    return said if attrs["inbox"] else None
 
 
 def _merged(options: dict[str, Any], words: dict[str, dict[str, Any]]) -> dict[str, Any]:

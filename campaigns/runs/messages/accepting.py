@@ -39,9 +39,9 @@ ACCEPT = f"""
 WITH given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (place int, contact text, device text,
         content jsonb, variables jsonb, kind text, category text, on_unknown text, ttl int,
-        collapse text, at timestamptz, key text, span int)
+        collapse text, inbox jsonb, at timestamptz, key text, span int)
 ), may AS (
-    SELECT WHERE %(key)s::bigint IS NULL OR EXISTS ({CONFIRMED})
+    {CONFIRMED}
 ), day AS (
     SELECT id FROM campaigns_run
     WHERE EXISTS (SELECT FROM may) AND project_id = %(project)s AND kind = 'messages'
@@ -72,9 +72,9 @@ WITH given AS MATERIALIZED (
     WHERE key IS NULL OR run_id || '-' || number IN (SELECT message FROM first)
 ), written AS (
     INSERT INTO campaigns_message (run_id, number, contact_id, device_id, content, variables,
-        category_kind, category, on_unknown, ttl_seconds, collapse, state, at)
+        category_kind, category, on_unknown, ttl_seconds, collapse, inbox, state, at)
     SELECT kept.run_id, kept.number, kept.contact_id, kept.device_id, g.content, g.variables,
-        g.kind, g.category, g.on_unknown, g.ttl, g.collapse, 'waiting',
+        g.kind, g.category, g.on_unknown, g.ttl, g.collapse, g.inbox, 'waiting',
         COALESCE(g.at, statement_timestamp())
     FROM kept JOIN given g USING (place)
 )
@@ -84,18 +84,30 @@ FROM (VALUES (1)) one LEFT JOIN named ON TRUE LEFT JOIN kept USING (place)
 """
 
 
-def accept(
-    project_id: int, asked: list[dict[str, Any]], *, key: ApiKey | None = None
-) -> list[Accepted | Nobody]:
-    """Each by itself: whom nobody knows does not keep the others from it.
+# What we send by ourselves is no key's.
+OURS = ACCEPT.replace(CONFIRMED, "SELECT")
 
-    `key`: with which the call came. Raises Revoked, also if it was in order then.
+
+def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+    """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
+    for a key that was in order when the call came.
 
     If the process dies here: all of them are there or none is, and nobody was told so.
     """
+    return _all(key.project_id, key, asked)
+
+
+def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+    """As `accept`, without a caller."""
+    return _all(project_id, None, asked)
+
+
+def _all(
+    project_id: int, key: ApiKey | None, asked: list[dict[str, Any]]
+) -> list[Accepted | Nobody]:
     answers: dict[int, Accepted | Nobody] = {}
     while left := {place: one for place, one in enumerate(asked) if place not in answers}:
-        answers |= _accepted(project_id, left, key)
+        answers |= _accepted(project_id, key, left)
     return [answers[place] for place in range(len(asked))]
 
 
@@ -108,10 +120,10 @@ def confirm(key: ApiKey) -> None:
 
 
 def _accepted(
-    project_id: int, asked: dict[int, dict[str, Any]], key: ApiKey | None
+    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
 ) -> dict[int, Accepted | Nobody]:
     """Without those whose key was taken and is free again: they are asked for anew."""
-    run_id, numbers = _written(project_id, asked, key)
+    run_id, numbers = _written(project_id, key, asked)
     if run_id is None:
         run_of_today(project_id)
         return {}
@@ -130,14 +142,15 @@ def _accepted(
 
 
 def _written(
-    project_id: int, asked: dict[int, dict[str, Any]], key: ApiKey | None
+    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
     """The run of today, if there is one yet; and of whoever is known the number, and whether the
     message was written."""
     rows = exact.dumps([_row(place, one) for place, one in asked.items()]).decode()
     with connection.cursor() as cursor:
-        asks: dict[str, Any] = {"key": key and key.pk, "scope": Scope.MESSAGES.value}
-        cursor.execute(ACCEPT, {"project": project_id, "rows": rows, **asks})
+        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value} if key else {}
+        asks |= {"project": project_id, "rows": rows}
+        cursor.execute(ACCEPT if key else OURS, asks)
         found = cursor.fetchall()
     may, run_id = found[0][:2]
     if not may:
@@ -169,5 +182,6 @@ def columns_of(one: dict[str, Any]) -> dict[str, Any]:
         "on_unknown": one["on_unknown"],
         "ttl": one["ttl_seconds"],
         "collapse": one.get("collapse", ""),
+        "inbox": one.get("into_inbox"),
         "at": one.get("at"),
     }

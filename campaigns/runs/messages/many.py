@@ -20,12 +20,13 @@ PART = 5_000  # people of a long list in one transaction: about 0.1 s
 
 HEAD = """
 INSERT INTO campaigns_message (run_id, number, contact_id, content, variables, category_kind,
-    category, on_unknown, ttl_seconds, collapse, state, at, bulk, list_id, list_after)
+    category, on_unknown, ttl_seconds, collapse, inbox, state, at, bulk, list_id,
+    list_after)
 SELECT %(run)s, %(number)s, %(contact)s, content, variables, kind, category, on_unknown, ttl,
-    collapse, 'waiting', COALESCE(at, statement_timestamp()), %(list)s::bigint IS NOT NULL,
+    collapse, inbox, 'waiting', COALESCE(at, statement_timestamp()), %(list)s::bigint IS NOT NULL,
     %(list)s, CASE WHEN %(list)s::bigint IS NOT NULL THEN %(contact)s END
 FROM jsonb_to_record(%(row)s::jsonb) AS g (content jsonb, variables jsonb, kind text, category text,
-    on_unknown text, ttl int, collapse text, at timestamptz)
+    on_unknown text, ttl int, collapse text, inbox jsonb, at timestamptz)
 """
 # The row of each of them: without a text, it shares that of the first.
 REST = f"""

@@ -41,6 +41,8 @@ class Message(models.Model):
     on_unknown = models.CharField(max_length=6, choices=Run.OnUnknown)
     ttl_seconds = models.PositiveIntegerField()
     collapse = models.CharField(max_length=64, blank=True)
+    # {"article": "…", "days": 30}, either may be missing. None: not into the inbox.
+    inbox = models.JSONField(null=True)
     state = models.CharField(max_length=9, choices=State)
     at = models.DateTimeField()
     created_at = models.DateTimeField(db_default=Now())

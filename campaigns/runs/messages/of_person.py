@@ -17,7 +17,8 @@ CLEAR = """
 UPDATE campaigns_message m SET
     state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END,
     content = CASE WHEN content IS NULL OR shared THEN content ELSE '{}' END,
-    variables = CASE WHEN content IS NULL OR shared THEN variables ELSE '{}' END
+    variables = CASE WHEN content IS NULL OR shared THEN variables ELSE '{}' END,
+    inbox = CASE WHEN content IS NULL OR shared THEN inbox END
 FROM (
     SELECT run_id, number, list_after IS NOT NULL OR EXISTS (
         SELECT FROM campaigns_message other
@@ -67,4 +68,5 @@ def _told(message: Message) -> dict[str, Any]:
         "category": message.category,
         "content": head.content,
         "variables": head.variables,
+        "inbox": head.inbox,
     }

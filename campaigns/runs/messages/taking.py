@@ -7,6 +7,7 @@ the queue of campaigns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -68,7 +69,8 @@ WITH due AS (
     UPDATE campaigns_message m
     SET state = 'taken', first_seq = ends.first_seq, last_seq = ends.last_seq,
         content = CASE WHEN gone THEN '{}' ELSE content END,
-        variables = CASE WHEN gone THEN '{}' ELSE variables END
+        variables = CASE WHEN gone THEN '{}' ELSE variables END,
+        inbox = CASE WHEN gone THEN NULL ELSE inbox END
     FROM due LEFT JOIN (
         SELECT number, min(seq) AS first_seq, max(seq) AS last_seq FROM found GROUP BY number
     ) ends USING (number)
@@ -103,16 +105,20 @@ RETURNING number
 """
 
 
-def take(run_id: int, *, bulk: bool = False) -> Taken | None:
-    """The next chunk of the day: of new messages, else of those to be tried again.
+Beside = Callable[[int, list[int]], None]
+
+
+def take(run_id: int, beside: Beside, *, bulk: bool = False) -> Taken | None:
+    """The next chunk of the day: of new messages, else of those to be tried again. `beside` is
+    called with the run and the numbers of new ones, in the transaction that takes them.
 
     If the process dies after the commit, the chunk stays queued, and is taken again when that is
     15 s ago.
     """
-    return _new(run_id, bulk) or _again(run_id, bulk)
+    return _new(run_id, beside, bulk) or _again(run_id, bulk)
 
 
-def _new(run_id: int, bulk: bool) -> Taken | None:
+def _new(run_id: int, beside: Beside, bulk: bool) -> Taken | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(LOCK, {"run": run_id})
@@ -126,7 +132,9 @@ def _new(run_id: int, bulk: bool) -> Taken | None:
                 return None
             values: dict[str, Any] = {"run": run_id, "numbers": numbers, "chunk": chunks + 1}
             cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk})
-            if cursor.fetchone()[0]:
+            recipients = cursor.fetchone()[0]
+            beside(run_id, numbers)
+            if recipients:
                 return Taken(run_id, chunks + 1, epoch)
         # Nobody of them has a device: they are done, and there may be more.
 

@@ -34,7 +34,7 @@ _waiting: dict[int, list[Call]] = {}  # by key; a key is there while somebody wr
 def accept_together(key: ApiKey, asked: list[dict[str, Any]]) -> Answers:
     """As `accept`. Inside a transaction alone: what is not committed may not be told to others."""
     if connection.in_atomic_block:
-        return accept(key.project_id, asked, key=key)
+        return accept(key, asked)
     call = Call(asked)
     with _lock:
         writes = key.pk not in _waiting
@@ -43,7 +43,7 @@ def accept_together(key: ApiKey, asked: list[dict[str, Any]]) -> Answers:
         call.turn.wait()
     if call.answers is None and not call.failed:
         _write(key, call)
-    return call.answers if call.answers is not None else accept(key.project_id, asked, key=key)
+    return call.answers if call.answers is not None else accept(key, asked)
 
 
 def _write(key: ApiKey, ours: Call) -> None:
@@ -51,8 +51,7 @@ def _write(key: ApiKey, ours: Call) -> None:
     with _lock:
         calls, _waiting[key.pk] = _waiting[key.pk], []
     try:
-        asked = [one for call in calls for one in call.asked]
-        answers = iter(accept(key.project_id, asked, key=key))
+        answers = iter(accept(key, [one for call in calls for one in call.asked]))
         for call in calls:
             call.answers = [next(answers) for _ in call.asked]
     except Exception:

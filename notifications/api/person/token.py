@@ -60,9 +60,9 @@ class InboxToken(ApiView):
     @extend_schema(request=InboxTokenAsked, responses=InboxTokenMade, examples=[AN_HOUR, MADE])
     @patient
     def post(self, request: Request, external_id: str) -> Response:
-        """Make an inbox token: with it the person's own app registers and logs out their devices
-        and reads and sets their preferences, and nothing else. It is not kept here, and a second
-        call makes another."""
+        """Make an inbox token: with it the person's own app registers and logs out their devices,
+        reads and sets their preferences and shows their inbox, and nothing else. It is not kept
+        here, and a second call makes another."""
         lasting = self.given(InboxTokenAsked)["expires_in"]
         person = found(rows_of(self.project, external_id))
         expires_at = timezone.now().replace(microsecond=0) + timedelta(seconds=lasting)

@@ -16,6 +16,8 @@ from django.utils import timezone, translation
 
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.trigger import NotSent, Trigger
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.staff import audit
@@ -23,6 +25,7 @@ from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk
 from tests.given.builders import (
     make_audience,
+    make_automation,
     make_campaign,
     make_contact,
     make_device,
@@ -132,6 +135,11 @@ def rows() -> dict[str, int]:
     lines = "id,이름,시간대\nu1,민준,Asia/Seoul\nu2,서연,없음\n"
     with translation.override("ko"):  # of whoever uploads it, and so of its reasons
         imported = bring_in(project, lines, name="단골.csv")
+    answers = {"template": of["template"], "unless_name": "bought", "delay_seconds": 3_600}
+    where = [{"property": "grade", "op": "eq", "value": "골드"}]
+    cart = make_automation(project, name="장바구니", where=where, **answers)
+    decided(cart, person.pk)
+    make_automation(project, on=False, name="초안", template=of["template"])
     key, _ = ApiKey.issue(project, "가게 서버")
     ApiKey.objects.filter(pk=key.pk).update(prefix="car_4-Qxrmhj")  # chance, and yet like a word
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
@@ -139,6 +147,7 @@ def rows() -> dict[str, int]:
         "campaigns_campaign": run.campaign_id,
         "campaigns_audience": of["audience"].pk,
         "campaigns_template": of["template"].pk,
+        "campaigns_automation": cart.pk,
         "campaigns_run": run.pk,
         "run": run.pk,
         "notifications_contact": device.contact_id,
@@ -150,6 +159,17 @@ def rows() -> dict[str, int]:
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
         "auth_user": User.objects.create_user("minsu", is_staff=True).pk,
     }
+
+
+def decided(automation: Automation, person: int) -> None:
+    """An event not answered for each reason there is, and one that waits."""
+    now = timezone.now()
+    kept = {"automation": automation, "contact_id": person, "happened_at": now, "due_at": now}
+    not_sent = [
+        Trigger(**kept, state="not_sent", reason=reason, decided_at=now)
+        for reason in NotSent.values
+    ]
+    Trigger.objects.bulk_create([*not_sent, Trigger(**kept, state="waiting")])
 
 
 def test_no_page_holds_a_word_of_english(korean: Client, rows: dict[str, int]) -> None:
@@ -178,7 +198,10 @@ def test_panels_beside_a_form_are_korean_too(korean: Client, rows: dict[str, int
         ("audience_person", {**everyone, "person": "u999"}),
         ("template_preview", {"project": project, "title": "안녕 {{ 등급 }", "body": "혜택"}),
         ("template_variables", {"project": project}),
-    ]
+        ("automation_review", {"project": project, "event_name": "bought"}),
+        ("automation_review", {"project": project, "event_name": "bought", "delay_seconds": "1시간",
+         "once_in_seconds": "1일", "template": rows["campaigns_template"]}),
+    ]  # fmt: skip
     for page, posted in asked:
         reply = korean.post(reverse(f"admin:{page}"), posted)
         assert reply.status_code == 200
@@ -207,6 +230,27 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("campaigns_audience_add", {"kind": "list", "rules": "", "people": "u1", "mode": "add"}),
     ("campaigns_template_add", {"name": "환영", "title": "{{", "body": "{% wenn %}", "data": "["}),
     ("campaigns_template_add", {"name": "", "title": "", "options": '{"android": {"icon": 1}}'}),
+    (
+        "campaigns_automation_add",
+        {
+            "name": "",
+            "event_name": "a b",
+            "delay_seconds": "29일",
+            "where-0-property": "grade",
+            "where-0-op": "gt",
+            "where-0-value": "골드",
+        },
+    ),
+    (
+        "campaigns_automation_add",
+        {
+            "name": "카트",
+            "event_name": "bought",
+            "delay_seconds": "",
+            "unless_where-0-property": "grade",
+            "unless_where-0-op": "exists",
+        },
+    ),
     ("notifications_contact_add", {"external_id": "", "locale": "Korean!", "attributes": "[]"}),
     ("notifications_device_add", {"person": "u999", "address": "ö", "kind": "", "platform": ""}),
     ("notifications_project_add", {"name": "", "slug": "a b", "timezone": "Seoul"}),

@@ -1,0 +1,68 @@
+"""What messages leave in their people's inboxes, as they are taken."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+from psycopg.rows import namedtuple_row
+
+from campaigns.runs.messages.message import id_of
+from campaigns.sending.inbox.item import item_of
+from campaigns.texts.rendering import Reader, Renderer
+from notifications.inbox.storing import New, store
+from notifications.postgres import clock
+from notifications.values import exact
+
+# Whoever has no device, or wants no pushes of this category, gets it all the same. Of a call to
+# many, the first message has the text.
+THEIRS = """
+SELECT m.number, h.content::text, h.variables::text, m.category, h.inbox::text, c.project_id,
+    c.id AS contact_id, c.external_id, c.attributes::text, c.locale, c.timezone
+FROM campaigns_message m
+JOIN campaigns_message h ON h.run_id = m.run_id AND h.number = COALESCE(m.shares, m.number)
+JOIN notifications_contact c ON c.id = m.contact_id
+WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND h.inbox IS NOT NULL
+ORDER BY m.number
+"""
+
+
+def keep(run_id: int, numbers: list[int]) -> None:
+    """In the transaction that takes them: each is taken once, and so is its item stored."""
+    with connection.cursor() as cursor:
+        cursor.cursor.row_factory = namedtuple_row
+        cursor.execute(THEIRS, {"run": run_id, "numbers": numbers})
+        rows = cursor.fetchall()
+    if rows:
+        renderers: dict[str, Renderer] = {}
+        found = [_item(run_id, row, renderers) for row in rows]
+        store(rows[0].project_id, [item for item in found if item])
+
+
+def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
+    renderer = renderers.get(row.content)
+    if renderer is None:
+        renderer = Renderer(exact.loads(row.content), collapse_id="")
+        renderers[row.content] = renderer
+    said, days = exact.loads(row.inbox), None
+    reader = Reader(
+        reference="",
+        external_id=row.external_id,
+        attributes={**exact.loads(row.attributes), **exact.loads(row.variables)},
+        locale=row.locale,
+        timezone=row.timezone,
+        kind="",
+        address="",
+        platform="",
+    )
+    days = said.get("days")
+    return item_of(
+        renderer,
+        reader,
+        contact_id=row.contact_id,
+        reference=f"message {id_of(run_id, row.number)}",
+        article=said.get("article", ""),
+        category=row.category,
+        expires_at=clock.now() + timedelta(days=int(days)) if days else None,
+    )

@@ -1,0 +1,27 @@
+"""What a run leaves in its people's inboxes, as their devices are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from campaigns.runs.claiming import Claim
+from campaigns.sending.inbox.item import item_of
+from campaigns.sending.left import Left
+from notifications.inbox.storing import store
+
+
+def keep(claim: Claim, people: Iterable[Left]) -> None:
+    """In the transaction that settles them. A person's second device, a second try and another
+    worker all come here again: the reference makes it one item.
+    """
+    found = [
+        item_of(
+            left.terms.renderer,
+            left.reader,
+            contact_id=left.contact_id,
+            reference=f"run {claim.run.pk}",
+            category=claim.asks["category"],
+        )
+        for left in people
+    ]
+    store(claim.run.project_id, [item for item in found if item])

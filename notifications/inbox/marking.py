@@ -1,0 +1,53 @@
+"""Marking: what a person did with their items, and took back. An item that is read was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Now
+
+from notifications.inbox.doorbell import ring_after_commit
+from notifications.inbox.item import InboxItem
+from notifications.people.contact import Contact
+
+SEEN, READ, ARCHIVED = MARKS = ("seen", "read", "archived")
+SET: dict[str, dict[str, Any]] = {
+    SEEN: {"seen_at": Now()},
+    READ: {"read_at": Now(), "seen_at": Coalesce(F("seen_at"), Now())},
+    ARCHIVED: {"archived_at": Now()},
+}
+TAKEN_BACK: dict[str, dict[str, Any]] = {
+    SEEN: {"seen_at": None, "read_at": None},
+    READ: {"read_at": None},
+    ARCHIVED: {"archived_at": None},
+}
+
+
+def mark(contact: Contact, name: str, items: Q) -> int:
+    """How many were not marked so before; the first time stays."""
+    return _change(contact, items & Q(**{f"{name}_at__isnull": True}), SET[name])
+
+
+def take_back(contact: Contact, name: str, items: Q) -> int:
+    return _change(contact, items & Q(**{f"{name}_at__isnull": False}), TAKEN_BACK[name])
+
+
+def these(numbers: Sequence[int]) -> Q:
+    return Q(pk__in=numbers)
+
+
+def up_to(number: int) -> Q:
+    """Everything the person had before them: what arrives meanwhile is not marked."""
+    return Q(pk__lte=number)
+
+
+def _change(contact: Contact, items: Q, values: dict[str, Any]) -> int:
+    """In the order of their numbers: two tabs of a person must not wait for each other."""
+    mine = InboxItem.objects.filter(items, contact=contact).order_by("pk")
+    held = mine.select_for_update(no_key=True).values("pk")
+    changed = InboxItem.objects.filter(pk__in=held).update(**values)
+    if changed:
+        ring_after_commit([contact.pk])
+    return changed

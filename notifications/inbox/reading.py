@@ -1,0 +1,62 @@
+"""Reading: what a person's inbox shows, and how much of it is new."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from notifications.inbox.item import InboxItem
+from notifications.people.asked.known import section
+from notifications.people.contact import Contact
+
+
+class Counts(NamedTuple):
+    """Of what is neither archived nor expired."""
+
+    unseen: int
+    unread: int
+
+
+def items_of(contact: Contact) -> QuerySet[InboxItem]:
+    """All that has not expired, the archived too, without its long texts."""
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=Now())
+    # Without the project, PostgreSQL can only go by the person's own indexes.
+    return _briefly(InboxItem.objects.filter(lasting, contact=contact))
+
+
+def items_numbered(numbers: Collection[int]) -> QuerySet[InboxItem]:
+    """Those that are still there, whoever's they are, without their long texts."""
+    return _briefly(InboxItem.objects.filter(pk__in=numbers))
+
+
+def _briefly(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
+    told = items.select_related("text").defer("text__article")
+    return told.annotate(has_article=~Q(text__article=""))
+
+
+# Answered by the index inbox_unread alone.
+COUNTS = """
+SELECT count(*) FILTER (WHERE seen_at IS NULL), count(*) FROM notifications_inboxitem
+WHERE contact_id = %s AND read_at IS NULL AND archived_at IS NULL
+    AND (expires_at IS NULL OR expires_at > statement_timestamp())
+"""
+
+
+def counts_of(contact: Contact) -> Counts:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, [contact.pk])
+        return Counts(*cursor.fetchone())
+
+
+@section("inbox")
+def _kept(contact: Contact) -> Iterator[dict[str, Any]]:
+    """What is there, expired or not, until it is removed."""
+    told = ("category", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
+    mine = InboxItem.objects.filter(contact=contact).select_related("text").order_by("pk")
+    for item in mine.iterator(chunk_size=100):
+        said = {**item.text.content, "article": item.text.article}
+        yield {**said, **{name: getattr(item, name) for name in told}}

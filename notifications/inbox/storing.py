@@ -1,0 +1,104 @@
+"""Storing: items for many people at once, each of them once however often they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from notifications.inbox.doorbell import ring_after_commit
+from notifications.people.consent import standing
+from notifications.values import exact
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """An item to be stored. Of one person and one reference, there is never a second."""
+
+    contact_id: int
+    reference: str
+    content: dict[str, Any]  # title, body, image, link, data
+    article: str = ""
+    category: str = ""
+    expires_at: datetime | None = None
+
+
+# Held until the commit: who is erased meanwhile is erased after it, and with these items.
+MAY = f"""
+SELECT c.id FROM notifications_contact c {standing.JOIN}
+WHERE c.project_id = %s AND c.id = ANY(%s) AND suppressed.id IS NULL
+ORDER BY c.external_id FOR KEY SHARE OF c
+"""
+
+# In the order of the people: two who store for the same ones must not wait for each other.
+ITEMS = """
+INSERT INTO notifications_inboxitem
+    (project_id, contact_id, text_id, category, reference, expires_at)
+SELECT %s, contact, text, category, reference, expires_at FROM unnest(
+    %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::timestamptz[]
+) AS given (contact, text, category, reference, expires_at)
+ORDER BY contact, reference
+ON CONFLICT (contact_id, reference) DO NOTHING
+RETURNING contact_id, text_id
+"""
+
+TEXTS = """
+INSERT INTO notifications_inboxtext (id, project_id, content, article)
+SELECT id, %s, content::jsonb, article
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS given (id, content, article)
+"""
+
+
+def store(project_id: int, items: Sequence[New]) -> int:
+    """How many are new. Suppressed people get none, nor does who was erased.
+
+    In the transaction of whoever stores: if the process dies before its commit, nothing is there.
+    """
+    if not items:
+        return 0
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(MAY, [project_id, list({item.contact_id for item in items})])
+        people = {person for (person,) in cursor.fetchall()}
+        ours = [item for item in items if item.contact_id in people]
+        texts = _numbered(ours)
+        # The texts come second, and only those of new items: their key is checked at the commit.
+        cursor.execute(ITEMS, [project_id, *_columns(ours, texts)])
+        stored = cursor.fetchall()
+        used = {text for _, text in stored}
+        rows = [(number, *said) for said, number in texts.items() if number in used]
+        if rows:
+            cursor.execute(TEXTS, [project_id, *map(list, zip(*rows, strict=True))])
+        ring_after_commit(contact for contact, _ in stored)
+    return len(stored)
+
+
+Said = tuple[str, str]  # content and article
+
+
+def _said(item: New) -> Said:
+    return exact.dumps(item.content).decode(), item.article
+
+
+def _numbered(items: Iterable[New]) -> dict[Said, int]:
+    """A number for each different text."""
+    said = list(dict.fromkeys(map(_said, items)))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('notifications_inboxtext', 'id'))"
+            " FROM generate_series(1, %s)",
+            [len(said)],
+        )
+        return dict(zip(said, (number for (number,) in cursor.fetchall()), strict=True))
+
+
+def _columns(items: Sequence[New], texts: dict[Said, int]) -> list[list[Any]]:
+    return [
+        [item.contact_id for item in items],
+        [texts[_said(item)] for item in items],
+        [item.category for item in items],
+        [item.reference for item in items],
+        [item.expires_at for item in items],
+    ]
