@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -215,6 +216,17 @@ def test_a_form_that_is_saved_does_not_turn_off_what_somebody_turned_on_meanwhil
     read_before.save()
     automation.refresh_from_db()
     assert (automation.state, automation.name) == ("on", "Mine")
+
+
+def test_a_form_from_before_it_was_turned_on_does_not_change_what_it_does(
+    project: Project,
+) -> None:
+    automation = make_automation(project, on=False)
+    read_before = Automation.objects.get(pk=automation.pk)
+    control.turn_on(automation, by="user:alice")
+    read_before.delay_seconds = 60
+    with pytest.raises(ValidationError, match="It is on"):
+        read_before.full_clean()
 
 
 def test_an_editor_defines_what_only_a_sender_turns_on(

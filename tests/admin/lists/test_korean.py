@@ -135,7 +135,11 @@ def rows() -> dict[str, int]:
     lines = "id,이름,시간대\nu1,민준,Asia/Seoul\nu2,서연,없음\n"
     with translation.override("ko"):  # of whoever uploads it, and so of its reasons
         imported = bring_in(project, lines, name="단골.csv")
-    answers = {"template": of["template"], "unless_name": "bought", "delay_seconds": 3_600}
+    answers: dict[str, Any] = {
+        "template": of["template"],
+        "unless_name": "bought",
+        "delay_seconds": 3_600,
+    }
     where = [{"property": "grade", "op": "eq", "value": "골드"}]
     cart = make_automation(project, name="장바구니", where=where, **answers)
     decided(cart, person.pk)
