@@ -15,6 +15,7 @@ KINDS = {
     "postgres": "postgresql",
     "valkey-server": "valkey",
     "granian": "web",
+    "config.feed": "feed",
     "config beat": "beat",
     "config.flower": "flower",
     "emulator": "emulator",

@@ -65,7 +65,8 @@ class Stack:
         self._started.close()
 
     def _launch(self, env: dict[str, str]) -> None:
-        ports = dict(zip(("PORT", "FLOWER_PORT", "EMULATOR_PORT"), _free_ports(3), strict=True))
+        names = ("PORT", "FEED_PORT", "FLOWER_PORT", "EMULATOR_PORT")
+        ports = dict(zip(names, _free_ports(len(names)), strict=True))
         self.url = f"http://127.0.0.1:{ports['PORT']}"
         self.launcher = subprocess.Popen(
             [sys.executable, "-m", "config.stack", "run", "--state", str(self.state)],

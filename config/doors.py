@@ -219,6 +219,8 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/inbox/<int:pk>": {"GET", "HEAD"},
     **{f"me/inbox/{mark}": {"POST"} for mark in MARKS},
     **{f"me/inbox/<int:pk>/{mark}": {"POST", "DELETE"} for mark in MARKS},
+    "me/inbox/stream": {"GET", "HEAD"},
+    "me/inbox/ticket": {"POST"},
 }
 API = "api/v1/"
 

@@ -274,6 +274,12 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
+# --- The live inbox ------------------------------------------------------------------------------
+FEED_PORT = env_int("FEED_PORT", 8001, least=1)
+# Where apps find it, if neither at the web's own address nor at that port.
+FEED_URL = env_text("FEED_URL", "").rstrip("/")
+FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, of one process
+
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)

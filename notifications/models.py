@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from notifications.inbox.item import InboxItem as InboxItem
+from notifications.inbox.online import Feed as Feed
+from notifications.inbox.online import Online as Online
 from notifications.inbox.text import InboxText as InboxText
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.keys.inbox_secret import InboxSecret as InboxSecret

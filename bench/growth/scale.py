@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
+from bench.live import feed
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -23,6 +24,7 @@ PARTS: dict[str, Part] = {
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES
     ),
+    "feed": lambda folder, wanted: feed.measure(folder),
     "soak": lambda folder, wanted: soak.measure(
         folder, minutes=wanted.minutes, messages=wanted.messages or soak.MESSAGES
     ),

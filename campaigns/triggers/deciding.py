@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from campaigns.audiences.happened.event import matching
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import NEXT_SWEEP
-from campaigns.runs.messages.accepting import Nobody, accept
+from campaigns.runs.messages.accepting import Nobody, accept_ours
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import A_DAY, Automation
@@ -224,7 +224,7 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
         by_project[automations[one.automation_id].project_id].append(one)
     for project_id, theirs in sorted(by_project.items()):
         asked = [_asked(automations[one.automation_id], one) for one in theirs]
-        for one, answer in zip(theirs, accept(project_id, asked), strict=True):
+        for one, answer in zip(theirs, accept_ours(project_id, asked), strict=True):
             answers[one.id] = (
                 NotSent.PERSON_GONE if isinstance(answer, Nobody) else _read(answer.id)
             )

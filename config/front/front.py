@@ -24,6 +24,8 @@ from notifications.requests.request_id import name_of
 log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
 PROBES = ("/healthz", "/readyz", "/metrics")
+# Programs that send wherever something happens do not slow down by themselves: they are told to.
+SENDING = ("/api/v1/messages", "/api/v1/messages/bulk")
 BODY = "http.response.body"
 # What the server below holds of a long answer for a caller who reads none of it.
 BELOW = 512 * 1024
@@ -76,6 +78,9 @@ class Front:
 
     async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
         answer = Answer(self.product, environ)
+        if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in SENDING:
+            within = self.limits.sender_seconds
+            return answer, await threads.admit_sender(answer.begin, within=within)
         return answer, await threads.admit(answer.begin)
 
 

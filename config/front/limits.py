@@ -15,12 +15,14 @@ class Limits:
     `threads`: each has a connection to PostgreSQL. `waiting`: whole requests beyond these.
     `places`: callers who keep us waiting, of the 4,096 connections that `command.py` takes.
     `memory`: unfinished bodies and answers, all together; it takes 16 of the largest bodies.
+    `sender_seconds`: while a request waits so long for a thread, no other that sends is let in.
     `reader_seconds`: for each 64 kB of an answer.
     """
 
     threads: int = 8
     waiting: int = 2_000
     places: int = 2_000
+    sender_seconds: float = 5
     body_seconds: float = 30
     body_bytes: int = 8 * MEGABYTE
     pages_bytes: int = MEGABYTE

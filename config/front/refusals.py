@@ -32,6 +32,7 @@ class Refused(Exception):
 
     status: HTTPStatus
     retry_after = 0
+    kind = ""
 
     def said(self) -> str:
         raise NotImplementedError
@@ -74,6 +75,20 @@ class Busy(Refused):
 
     def said(self) -> str:
         return gettext("Too many requests are waiting. Nothing was changed. Try again in a moment.")
+
+
+class Flooded(Refused):
+    """More messages come than PostgreSQL takes. Nothing was done for this call."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retry_after = 5
+    kind = "flooded"
+
+    def said(self) -> str:
+        return gettext(
+            "More messages arrive than can be stored. Nothing of this call was stored. Try again "
+            "in %(seconds)s seconds, and send up to 1,000 in one call to messages/bulk."
+        ) % {"seconds": self.retry_after}
 
 
 class NoText(Refused):
@@ -134,7 +149,8 @@ def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
     if not isinstance(refused, Failed):
         _note(refused, request)
     if request.path.startswith(FOR_PROGRAMS):
-        problem = problems.Problem(refused.status, refused.said(), retry_after=refused.retry_after)
+        said, after = refused.said(), refused.retry_after
+        problem = problems.Problem(refused.status, said, kind=refused.kind, retry_after=after)
         return problems.outside(problem)
     response = HttpResponse(
         f"{refused.said()}\n", status=refused.status, content_type="text/plain; charset=utf-8"

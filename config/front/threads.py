@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from config.front.refusals import Busy
+from config.front.refusals import Busy, Flooded, Refused
 
 Said = TypeVar("Said")
 
@@ -18,17 +19,39 @@ class Threads:
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=name)
         self.most = None if waiting is None else count + waiting
         self.inside = 0
+        # When those came that no thread has begun with, the first one first.
+        self.came: dict[object, float] = {}
 
     async def admit(self, work: Callable[[], Said]) -> Said:
         """A new request. Raises Busy."""
-        if self.most is not None and self.inside >= self.most:
-            raise Busy
+        self._refuse_at_most(Busy)
         return await self.run(work)
+
+    async def admit_sender(self, work: Callable[[], Said], *, within: float) -> Said:
+        """A new request that has messages kept. Raises Flooded, also while somebody waits for
+        longer than `within` seconds: so would this one, and more would come than can be kept."""
+        self._refuse_at_most(Flooded)
+        first = next(iter(self.came.values()), None)
+        if first is not None and time.monotonic() - first > within:
+            raise Flooded
+        return await self.run(work)
+
+    def _refuse_at_most(self, refusal: type[Refused]) -> None:
+        if self.most is not None and self.inside >= self.most:
+            raise refusal
 
     async def run(self, work: Callable[[], Said]) -> Said:
         """More work of one that was admitted."""
         self.inside += 1
+        place = object()
+        self.came[place] = time.monotonic()
+
+        def begin() -> Said:
+            self.came.pop(place, None)
+            return work()
+
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.executor, work)
+            return await asyncio.get_running_loop().run_in_executor(self.executor, begin)
         finally:
+            self.came.pop(place, None)
             self.inside -= 1

@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, QuerySet, Sum
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from campaigns.results.repairs import repairs, stalled
@@ -20,6 +20,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
 from config.workers.celery_settings import QUEUES
+from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)
 REASONS = """
@@ -47,6 +48,7 @@ class Metrics(Collector):
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
+        yield from _feeds()
         yield _queues()
 
     def _oldest_lease(self) -> Metric:
@@ -102,6 +104,23 @@ class Metrics(Collector):
             "Since beat's last tick; grows when beat or the control worker is gone.",
             value=age.total_seconds() if age is not None else float("inf"),
         )
+
+
+def _feeds() -> Iterator[Metric]:
+    """As each feed said within the last half minute."""
+    streams = GaugeMetricFamily(
+        "carillon_feed_streams", "Streams of the live inbox that are open.", labels=["feed"]
+    )
+    sent = CounterMetricFamily(
+        "carillon_feed_items_sent", "Items sent to streams since the feed started.", labels=["feed"]
+    )
+    cut = CounterMetricFamily(
+        "carillon_feed_streams_cut", "Streams closed because nobody read them.", labels=["feed"]
+    )
+    for feed in feeds():
+        for family, value in ((streams, feed.streams), (sent, feed.sent), (cut, feed.cut)):
+            family.add_metric([feed.name], value)
+    return iter((streams, sent, cut))
 
 
 def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> Metric:

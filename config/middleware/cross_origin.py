@@ -14,12 +14,13 @@ from django.utils.cache import patch_vary_headers
 
 from notifications.people.browsers.origins import is_one
 from notifications.people.project import Project
+from notifications.requests.origin import is_beside
 
 PLACE = "/api/v1/me/"
 ANSWER = {"Access-Control-Expose-Headers": "Retry-After, X-Request-ID"}
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
-    "Access-Control-Allow-Headers": "authorization, content-type, x-request-id",
+    "Access-Control-Allow-Headers": "authorization, content-type, last-event-id, x-request-id",
     "Access-Control-Max-Age": "7200",  # the longest a browser takes
 }
 
@@ -32,7 +33,7 @@ class CrossOrigin:
         if not request.path.startswith(PLACE):
             return self.get_response(request)
         origin, asks = request.headers.get("Origin", ""), _is_preflight(request)
-        welcome = is_one(origin) and Project.any_allows(origin)
+        welcome = is_one(origin) and (is_beside(request, origin) or Project.any_allows(origin))
         response = HttpResponse(status=204) if asks else self.get_response(request)
         patch_vary_headers(response, ["Origin"])
         if welcome:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from config.stack import StackError
 
-PUBLIC = {"PORT": 8000, "FLOWER_PORT": 5555, "EMULATOR_PORT": 9099}
+PUBLIC = {"PORT": 8000, "FEED_PORT": 8001, "FLOWER_PORT": 5555, "EMULATOR_PORT": 9099}
 ON_DEMAND = ("METRICS_PORT",)
 # Below 32768, where Linux begins to hand out source ports: a server that restarts must not find
 # its port used by one of our own two thousand outgoing connections.

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Mapping
 
+from config.feed import command as feed
 from config.front import command as front
 from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
 from config.stack.state import State
@@ -20,6 +21,7 @@ WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 def processes(state: State, env: Mapping[str, str]) -> list[Service]:
     return [
         _web(env),
+        _feed(env),
         _worker("bulk", env["WORKERS"], env),
         _worker("urgent", "2", env),
         _worker("control", "1", env),
@@ -36,6 +38,11 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 def _web(env: Mapping[str, str]) -> Service:
     argv = front.command(port=env["PORT"])
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
+
+
+def _feed(env: Mapping[str, str]) -> Service:
+    port = env["FEED_PORT"]
+    return Service("feed", feed.command(port=port), env, http(f"http://127.0.0.1:{port}/healthz"))
 
 
 def _metrics(env: Mapping[str, str]) -> Service:

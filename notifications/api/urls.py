@@ -23,6 +23,7 @@ from notifications.api.person.inbox import (
 )
 from notifications.api.person.marks import PersonsMark, of_many
 from notifications.api.person.preferences import PersonsAnswers
+from notifications.api.person.stream import PersonsStream, PersonsTicket
 from notifications.api.person.token import ENDING, token_or_contact
 from notifications.inbox.marking import MARKS
 
@@ -60,4 +61,6 @@ urlpatterns = [
     path("me/inbox/<int:pk>", PersonsInboxItem.as_view()),
     *(path(f"me/inbox/{mark}", of_many(mark).as_view()) for mark in MARKS),
     *(path(f"me/inbox/<int:pk>/{mark}", PersonsMark.as_view(mark=mark)) for mark in MARKS),
+    path("me/inbox/stream", PersonsStream.as_view()),
+    path("me/inbox/ticket", PersonsTicket.as_view()),
 ]

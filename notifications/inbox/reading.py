@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -25,12 +25,17 @@ def items_of(contact: Contact) -> QuerySet[InboxItem]:
     """All that has not expired, the archived too, without its long texts."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=Now())
     # Without the project, PostgreSQL can only go by the person's own indexes.
-    return (
-        InboxItem.objects.filter(lasting, contact=contact)
-        .select_related("text")
-        .defer("text__article")
-        .annotate(has_article=~Q(text__article=""))
-    )
+    return _briefly(InboxItem.objects.filter(lasting, contact=contact))
+
+
+def items_numbered(numbers: Collection[int]) -> QuerySet[InboxItem]:
+    """Those that are still there, whoever's they are, without their long texts."""
+    return _briefly(InboxItem.objects.filter(pk__in=numbers))
+
+
+def _briefly(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
+    told = items.select_related("text").defer("text__article")
+    return told.annotate(has_article=~Q(text__article=""))
 
 
 # Answered by the index inbox_unread alone.

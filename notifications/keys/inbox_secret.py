@@ -7,6 +7,7 @@ that a customer's backend has time to take the new one; or until somebody ends i
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import models, transaction
@@ -49,6 +50,12 @@ class InboxSecret(OfProject):
         """If it is good at this moment."""
         good = Q(ends_at=None) | Q(ends_at__gt=now)
         return cls.objects.select_related("project").filter(good, name=name).first()
+
+    @classmethod
+    def good(cls, names: Collection[str], *, now: datetime) -> set[str]:
+        """Which of these are good at this moment."""
+        good = Q(ends_at=None) | Q(ends_at__gt=now)
+        return set(cls.objects.filter(good, name__in=names).values_list("name", flat=True))
 
     @classmethod
     def in_force(cls, project: Project) -> InboxSecret | None:

@@ -53,6 +53,7 @@ class Whose:
     project: Project
     external_id: str
     expires_at: datetime
+    secret: str  # its name
 
 
 def make(secret: InboxSecret, external_id: str, *, expires_at: datetime) -> str:
@@ -75,7 +76,7 @@ def read(token: str, *, now: datetime) -> Whose:
     secret = InboxSecret.called(parts["secret"], now=now)
     if secret is None or not _is_signed(token, secret):
         raise NotValid
-    return Whose(secret.project, _person(parts["person"]), expires_at)
+    return Whose(secret.project, _person(parts["person"]), expires_at, secret.name)
 
 
 def _is_signed(token: str, secret: InboxSecret) -> bool:

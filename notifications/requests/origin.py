@@ -5,12 +5,15 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable
 from contextvars import ContextVar
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 # Of the WSGI environment, where no header gets to: it came by the port for one's own network.
 INSIDE = "carillon.inside"
+# And here: it came to the feed, which keeps a stream open.
+FEED = "carillon.feed"
 
 _address: ContextVar[str | None] = ContextVar("address", default=None)
 _program: ContextVar[str] = ContextVar("program", default="carillon")
@@ -42,6 +45,13 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
     except ValueError:
         return None
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)  # ::ffff:192.0.2.1 is 192.0.2.1
+
+
+def is_beside(request: HttpRequest, page: str) -> bool:
+    """With `make run` its pages stand at another port than its feed; served, one proxy has both."""
+    if settings.SERVED or FEED not in request.META:
+        return False
+    return urlsplit(page).hostname == urlsplit(f"//{request.get_host()}").hostname
 
 
 def _without_port(found: str) -> str:

@@ -84,7 +84,7 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
         for mark in ("seen", "read", "archived")
     }
     token = "contacts/{external_id}/inbox-token"
-    assert keyless == they_only_ask | {"me/devices", token} | marks
+    assert keyless == they_only_ask | {"me/devices", "me/inbox/ticket", token} | marks
 
 
 @pytest.mark.parametrize("query", ["", "?script="])
@@ -221,9 +221,9 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
         "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus",
-        "DoubtCode", "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown",
-        "Operator", "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb",
-        "ScheduleKind",
+        "DoubtCode",
+        "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown", "Operator",
+        "PaceLimit", "Platform", "Reason", "Repeat", "RunState", "RunVerb", "ScheduleKind",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}

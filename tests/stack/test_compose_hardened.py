@@ -33,6 +33,7 @@ KEYS = {"secret_key", "credentials_key"}
 SERVERS = {"database_url", "redis_url"}
 HELD = {
     "web": KEYS | SERVERS | {"metrics_token"},
+    "feed": KEYS | SERVERS,
     "metrics": SERVERS,
     "worker": KEYS | SERVERS,
     "urgent": KEYS | SERVERS,
@@ -165,7 +166,11 @@ class Contained:
         return self.log.read_text()
 
 
-STARTED = {"worker": " ready.", "urgent": " ready.", "control": " ready.", "beat": "beat: Starting"}
+STARTED = {
+    **dict.fromkeys(("worker", "urgent", "control"), " ready."),
+    "beat": "beat: Starting",
+    "feed": "the feed listens",
+}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -176,6 +181,9 @@ def test_a_process_starts_with_what_its_container_holds(
     process = Contained(name, recipe, tmp_path)
     command = [part.replace("${PROCESSES:-4}", "1") for part in SERVICES[name]["command"]]
     command = [part.replace("/tmp/schedule", str(tmp_path / "schedule")) for part in command]
+    if name == "feed":
+        (port,) = free_ports(1)
+        command = [part.replace("8001", str(port)) for part in command[2:]]
     said = process.says(STARTED[name], "-m", *command, *(("-l", "INFO") if name == "beat" else ()))
     assert STARTED[name] in said, said
 

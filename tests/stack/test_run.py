@@ -22,7 +22,7 @@ from tests.stack.conftest import bare_environment, launcher
 class RunningStack:
     def __init__(self, state: Path, **environ: str) -> None:
         self.state = state
-        names = ("PORT", "FLOWER_PORT", "EMULATOR_PORT", "METRICS_PORT")
+        names = ("PORT", "FEED_PORT", "FLOWER_PORT", "EMULATOR_PORT", "METRICS_PORT")
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.screen: list[str] = []
         ports = {name: str(port) for name, port in self.ports.items()}
@@ -67,6 +67,7 @@ def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: Runni
     assert stack.status("PORT", "/admin/login/") == 200
     assert stack.status("FLOWER_PORT", "/healthcheck") == 200
     assert stack.status("METRICS_PORT", "/metrics") == 200
+    assert stack.status("FEED_PORT", "/healthz") == 200
     assert (stack.state / "env").stat().st_mode & 0o777 == 0o600
     assert set(stack.ports) | {"DATABASE_URL", "REDIS_URL", "WORKERS"} <= values.keys()
 

@@ -1,4 +1,4 @@
-"""`manage.py healthy`: is this worker, or this beat, at work? For Kubernetes, Compose and systemd.
+"""`manage.py healthy`: is this worker, beat or feed at work? For Kubernetes, Compose, systemd.
 
 It is asked of the process alone. What its neighbours lack, `/readyz` says: a restart of the process
 would not heal them, so a Redis that is away or full leaves a worker healthy.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
+import urllib.request
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,19 @@ class Command(BaseCommand):
         processes = parser.add_subparsers(dest="process", required=True)
         worker = processes.add_parser("worker", help="a worker on this machine")
         worker.add_argument("--node", default="bulk", help="its -n, or what stands before its @")
+        feed = processes.add_parser("feed", help="a feed on this machine")
+        feed.add_argument("--port", type=int, default=settings.FEED_PORT, help="its --port")
         beat = processes.add_parser("beat", help="a beat that shares this file system")
         beat.add_argument("--schedule", type=Path, default=Path("celerybeat-schedule"),
                           help="the file that its -s names")  # fmt: skip
 
     def handle(self, *, process: str, **options: Any) -> None:
-        said = _worker(options["node"]) if process == "worker" else _beat(options["schedule"])
-        self.stdout.write(said)
+        asked = {
+            "worker": lambda: _worker(options["node"]),
+            "feed": lambda: _feed(options["port"]),
+            "beat": lambda: _beat(options["schedule"]),
+        }
+        self.stdout.write(asked[process]())
 
 
 def _worker(node: str) -> str:
@@ -49,6 +56,14 @@ def _worker(node: str) -> str:
     if not answers:
         raise CommandError(f"{name} did not answer within {ANSWER_WITHIN:.0f} s.")
     return f"{name} answers."
+
+
+def _feed(port: int) -> str:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=ANSWER_WITHIN):
+            return f"The feed at port {port} answers."
+    except OSError as error:
+        raise CommandError(f"The feed at port {port} does not answer: {error}") from error
 
 
 def _beat(schedule: Path) -> str:

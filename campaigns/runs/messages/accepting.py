@@ -84,15 +84,30 @@ FROM (VALUES (1)) one LEFT JOIN named ON TRUE LEFT JOIN kept USING (place)
 """
 
 
+# What we send by ourselves is no key's.
+OURS = ACCEPT.replace(CONFIRMED, "SELECT")
+
+
 def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
     """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
     for a key that was in order when the call came.
 
     If the process dies here: all of them are there or none is, and nobody was told so.
     """
+    return _all(key.project_id, key, asked)
+
+
+def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+    """As `accept`, without a caller."""
+    return _all(project_id, None, asked)
+
+
+def _all(
+    project_id: int, key: ApiKey | None, asked: list[dict[str, Any]]
+) -> list[Accepted | Nobody]:
     answers: dict[int, Accepted | Nobody] = {}
     while left := {place: one for place, one in enumerate(asked) if place not in answers}:
-        answers |= _accepted(key, left)
+        answers |= _accepted(project_id, key, left)
     return [answers[place] for place in range(len(asked))]
 
 
@@ -104,15 +119,17 @@ def confirm(key: ApiKey) -> None:
             raise Revoked
 
 
-def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accepted | Nobody]:
+def _accepted(
+    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
+) -> dict[int, Accepted | Nobody]:
     """Without those whose key was taken and is free again: they are asked for anew."""
-    run_id, numbers = _written(key, asked)
+    run_id, numbers = _written(project_id, key, asked)
     if run_id is None:
-        run_of_today(key.project_id)
+        run_of_today(project_id)
         return {}
     keys = {place: asked[place]["deduplicate"]["key"]
             for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
-    earlier = known_by(key.project_id, list(keys.values())) if keys else {}
+    earlier = known_by(project_id, list(keys.values())) if keys else {}
     answers: dict[int, Accepted | Nobody] = {}
     for place, one in asked.items():
         if place not in numbers:
@@ -125,14 +142,15 @@ def _accepted(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, Accept
 
 
 def _written(
-    key: ApiKey, asked: dict[int, dict[str, Any]]
+    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
     """The run of today, if there is one yet; and of whoever is known the number, and whether the
     message was written."""
     rows = orjson.dumps([_row(place, one) for place, one in asked.items()]).decode()
     with connection.cursor() as cursor:
-        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value}
-        cursor.execute(ACCEPT, {"project": key.project_id, "rows": rows, **asks})
+        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value} if key else {}
+        asks |= {"project": project_id, "rows": rows}
+        cursor.execute(ACCEPT if key else OURS, asks)
         found = cursor.fetchall()
     may, run_id = found[0][:2]
     if not may:

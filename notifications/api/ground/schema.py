@@ -28,6 +28,7 @@ REFUSALS = {
     HTTPStatus.PRECONDITION_FAILED: "Its ETag is not the one If-Match or If-None-Match asks for.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large; send it in parts.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
+    HTTPStatus.MISDIRECTED_REQUEST: "Another process answers this; `detail` says which.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "It cannot be done at the moment; `type` says why.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many calls with this key or address. Nothing was done.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Busy, or the database is restarting. Nothing was changed.",

@@ -16,6 +16,7 @@ from notifications.api.person.authentication import InboxTokenAuthentication
 from notifications.keys.inbox_token import Whose
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.requests.origin import is_beside
 
 # Anybody may have an app, and to read JSON costs us much more than to send it.
 MOST_BYTES = 64 * 1024
@@ -48,7 +49,9 @@ class PersonsView(ApiView):
         """The browser asked before which pages may, but by then nobody knew the project."""
         origin = request.headers.get("Origin")
         ours = f"{request.scheme}://{request.get_host()}"
-        if origin is not None and origin not in (*self.project.allowed_origins, ours):
+        if origin is None or is_beside(request, origin):
+            return
+        if origin not in (*self.project.allowed_origins, ours):
             raise Problem(HTTPStatus.FORBIDDEN, FOREIGN, kind="foreign-origin")
 
     @property

@@ -99,7 +99,7 @@ def test_without_one_of_the_two_it_does_not_start(missing: str) -> None:
 
 def test_make_run_gives_it_no_key_and_no_database(tmp_path: Path) -> None:
     secrets = secret_values(tmp_path / "secrets", {})
-    names = ("REDIS_URL", "DATABASE_URL", "WORKERS", "PORT", "FLOWER_PORT")
+    names = ("REDIS_URL", "DATABASE_URL", "WORKERS", "PORT", "FEED_PORT", "FLOWER_PORT")
     env = {**secrets, **dict.fromkeys(names, "1")}
     (flower,) = [each for each in processes(State(tmp_path), env) if each.name == "flower"]
     assert not {"SECRET_KEY", "CREDENTIALS_KEY", "DATABASE_URL", "ADMIN_PASSWORD"} & set(flower.env)

@@ -1,0 +1,70 @@
+"""The doorbell, heard: whose inbox has changed. Without it the rows are looked at later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+
+from django.conf import settings
+from redis import RedisError
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+
+from config.feed.streams import Streams
+from notifications.inbox.doorbell import CHANNEL
+
+AGAIN = 1.0  # seconds after Redis was away
+QUIET = 5.0  # seconds without a ring, after which we ask whether anybody is there
+
+log = logging.getLogger(__name__)
+
+
+class Doorbell:
+    def __init__(self, streams: Streams) -> None:
+        self.streams = streams
+        self.is_away = False
+
+    async def listen(self) -> None:
+        """For ever."""
+        while True:
+            try:
+                await self._connected()
+            except (RedisError, OSError) as error:
+                if not self.is_away:
+                    log.warning("the doorbell is silent; rows are looked at without it: %s", error)
+                self.is_away = True
+            await asyncio.sleep(AGAIN)
+
+    async def _connected(self) -> None:
+        broker = Redis.from_url(
+            settings.BROKER_URL, socket_timeout=QUIET, socket_connect_timeout=QUIET
+        )
+        async with broker as redis, redis.pubsub() as bell:
+            await bell.subscribe(CHANNEL)
+            self.is_away = False
+            self.streams.ring_all()  # nobody heard what was rung before
+            await self._hear(bell)
+
+    async def _hear(self, bell: PubSub) -> None:
+        asked = False
+        while True:
+            heard = await bell.get_message(timeout=QUIET)
+            if heard is not None:
+                asked = False
+                if heard["type"] == "message":
+                    self.streams.ring(_people(heard["data"]))
+            elif asked:
+                raise RedisError("it hangs")
+            else:
+                asked = True
+                await bell.ping()
+
+
+def _people(said: bytes) -> list[int]:
+    """Anybody who gets into Redis can write there."""
+    try:
+        named = json.loads(said)
+    except (ValueError, RecursionError):
+        return []
+    return [one for one in named if type(one) is int] if isinstance(named, list) else []

@@ -1,0 +1,193 @@
+"""Rounds: whose bell was rung, what is new with them, and to which stream it goes.
+
+One reader for all streams. A round asks for many people at once, so that a message to a thousand
+costs a few queries, and for each of them for a bounded number of items: ten thousand to one person
+do not keep the others waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from config.feed.stream import Stream, event
+from config.feed.streams import Streams
+from config.front.threads import Threads
+from notifications.api.ground.rendering import as_json
+from notifications.api.person.inbox import shown
+from notifications.inbox import following, online
+from notifications.inbox.following import News
+from notifications.inbox.position import Position
+from notifications.inbox.reading import items_numbered
+from notifications.keys.inbox_secret import InboxSecret
+from notifications.people.contact import Contact
+from notifications.postgres.outage import DATABASE_TROUBLE
+
+TOGETHER = 0.05  # seconds: rings of the same moment are one round
+PEOPLE = 100  # of one part of a round
+NEWEST_KEPT = 50  # of those there were before a stream began
+MOST_SENT = 200  # items at once; who has missed more reads the list
+ALL_EVERY = 10.0  # seconds: without a ring
+BEAT_EVERY = 20.0
+AGAIN = 1.0  # seconds after PostgreSQL was away
+
+log = logging.getLogger(__name__)
+Said = TypeVar("Said")
+
+
+class Rounds:
+    def __init__(self, streams: Streams, port: int) -> None:
+        self.streams = streams
+        self.name = f"{socket.gethostname()}:{port}"
+        self.rows = Threads("rows", 1)
+        self.is_away = False
+
+    async def go(self) -> None:
+        """For ever."""
+        while True:
+            await asyncio.sleep(TOGETHER)
+            try:
+                await self._look()
+                self.is_away = False
+            except DATABASE_TROUBLE as error:
+                self._note_outage(error)
+                await asyncio.sleep(AGAIN)
+
+    async def look_at_all(self) -> None:
+        """For ever: what no bell told of, who is here, and who may not be here any more."""
+        while True:
+            with suppress(*DATABASE_TROUBLE):  # the rounds say so
+                await self._note()
+                await self._end_what_has_ended()
+            self.streams.ring_all()
+            await asyncio.sleep(ALL_EVERY)
+
+    async def beat(self) -> None:
+        """For ever."""
+        while True:
+            await asyncio.sleep(BEAT_EVERY)
+            for stream in self.streams:
+                stream.beat()
+
+    async def _look(self) -> None:
+        for _ in range(0, len(self.streams.rung), PEOPLE):
+            people = self.streams.rung_first(PEOPLE)
+            try:
+                await self._tell(people)
+            except DATABASE_TROUBLE:
+                self.streams.ring(people)
+                raise
+
+    async def _tell(self, people: list[int]) -> None:
+        """Who comes in meanwhile has rung his own bell."""
+        theirs = {one: list(self.streams.of[one]) for one in people if one in self.streams.of}
+        floors = {one: min(each.position.floor for each in theirs[one]) for one in theirs}
+        if not floors:
+            return
+        found = await self._read(lambda: following.news_of(floors))
+        wanted = {
+            number
+            for one, streams in theirs.items()
+            for stream in streams
+            if not stream.is_new
+            for number in stream.position.unseen(found[one].numbers)[-MOST_SENT:]
+        }
+        texts = await self._read(lambda: _shown(wanted)) if wanted else {}
+        for one, news in found.items():
+            for stream in theirs[one]:
+                self._put(stream, news, texts)
+
+    def _put(self, stream: Stream, news: News, texts: dict[int, bytes]) -> None:
+        if stream.is_late:
+            self.streams.cut += 1
+            stream.cut_off()
+            return
+        now = time.monotonic()
+        if stream.position.floor > news.newest:
+            self._begin_anew(stream, now)
+            return
+        if stream.is_new:
+            begin_at(stream, news, now=now)
+        position = stream.position
+        new = position.unseen(news.numbers)
+        if len(new) > MOST_SENT or position.may_have_passed_one(now=now):
+            position.see(new[:-MOST_SENT], now=now)
+            stream.put(event("gap", b"{}", str(position)))
+        for number in new[-MOST_SENT:]:
+            position.see([number], now=now)
+            if number in texts:  # else it was erased meanwhile
+                stream.put(event("item", texts[number], str(position)))
+                self.streams.sent += 1
+        position.settle(now=now)
+        self._put_counts(stream, news)
+
+    def _begin_anew(self, stream: Stream, now: float) -> None:
+        """Its position lies ahead of all there is: it is of another database."""
+        stream.put(event("gap", b"{}"))
+        stream.position, stream.is_new = Position(now=now), True
+        self.streams.ring([stream.contact])
+
+    def _put_counts(self, stream: Stream, news: News) -> None:
+        counts = as_json({"unseen": news.unseen, "unread": news.unread})
+        if counts != stream.counts:
+            stream.counts = counts
+            stream.put(event("counts", counts, str(stream.position)))
+
+    async def _note(self) -> None:
+        people, streams = list(self.streams.of), self.streams
+        sums = {"streams": streams.count, "sent": streams.sent, "cut": streams.cut}
+        await self._read(lambda: online.note(self.name, people, **sums))
+        await self._read(online.forget)
+
+    async def _end_what_has_ended(self) -> None:
+        asked = list(self.streams)
+        there, good = await self._read(lambda: _standing(asked))
+        now = timezone.now()
+        for stream in asked:
+            is_good = stream.contact in there and stream.secret in good
+            if not is_good or stream.expires_at <= now:
+                stream.end()
+
+    async def _read(self, deed: Callable[[], Said]) -> Said:
+        return await self.rows.run(lambda: _read(deed))
+
+    def _note_outage(self, error: Exception) -> None:
+        if not self.is_away:
+            log.warning("streams wait while PostgreSQL is in trouble: %s", error)
+        self.is_away = True
+
+
+def begin_at(stream: Stream, news: News, *, now: float) -> None:
+    """Now. The newest few count as sent, and not all below them: one may be on its way there."""
+    *_, floor = 0, *news.numbers[:-NEWEST_KEPT]
+    stream.position = Position(floor, news.numbers[-NEWEST_KEPT:], now=now)
+    stream.is_new = False
+
+
+def _read(deed: Callable[[], Said]) -> Said:
+    """With a connection that works, or a new one the next time."""
+    close_old_connections()
+    try:
+        return deed()
+    except DATABASE_TROUBLE:
+        connection.close()
+        raise
+
+
+def _shown(numbers: set[int]) -> dict[int, bytes]:
+    return {item.pk: as_json(shown(item)) for item in items_numbered(numbers)}
+
+
+def _standing(streams: list[Stream]) -> tuple[set[int], set[str]]:
+    """Which of their people are still there, and which secrets still good."""
+    people = Contact.objects.filter(pk__in={each.contact for each in streams})
+    secrets = InboxSecret.good({each.secret for each in streams}, now=timezone.now())
+    return set(people.values_list("pk", flat=True)), secrets

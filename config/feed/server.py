@@ -1,0 +1,206 @@
+"""The server: connections come in, become streams, and end within seconds of a SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+from django.conf import settings
+from django.http import HttpResponse
+
+from config.feed.asking import Answered, Opening, ask, environ_for
+from config.feed.doorbell import Doorbell
+from config.feed.rounds import Rounds
+from config.feed.stream import Stream
+from config.feed.streams import Streams
+from config.front.refusals import Failed, Refused, answer
+from config.front.sockets import give_up_readers_after
+from config.front.threads import Threads
+from notifications.inbox.position import Position
+
+STREAM = "/api/v1/me/inbox/stream"
+OPENING_THREADS = 4  # each has a connection to PostgreSQL
+OPENING_WAIT = 2_000
+HALF_OPEN_SECONDS = 10  # a head has to be here by then
+OTHERS = 1_000  # connections beside the streams; who comes later is closed
+READ_WITHIN = 30.0  # seconds, whatever waits
+IN_THE_KERNEL = 128 * 1024  # bytes for one reader
+FAREWELL = 4.0  # seconds for all streams to be told
+OF_A_STREAM = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx would collect what is meant for now
+}
+
+log = logging.getLogger(__name__)
+
+
+class Door(web.RequestHandler):
+    """A connection: closed at once if there are too many."""
+
+    __slots__ = ()
+    most = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert self._manager is not None
+        if len(self._manager.connections) >= self.most:
+            transport.abort()  # type: ignore[attr-defined]
+            return
+        super().connection_made(transport)
+
+
+class Server:
+    def __init__(self) -> None:
+        self.streams = Streams(settings.FEED_STREAMS)
+        self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
+        self.stopping = asyncio.Event()
+
+    async def serve(self, host: str, port: int) -> None:
+        """Until SIGTERM, or until a part of it fails: then whoever started us starts another."""
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, self.stopping.set)
+        manager = web.Server(self._answered, handler_cancellation=True)
+        door, sock = self._door(manager, loop), listening(host, port)
+        listener = await loop.create_server(door, sock=sock, backlog=4_096)
+        give_up_readers_after(READ_WITHIN)
+        rounds = Rounds(self.streams, port)
+        parts = [
+            asyncio.create_task(part)
+            for part in (
+                rounds.go(),
+                rounds.look_at_all(),
+                rounds.beat(),
+                Doorbell(self.streams).listen(),
+            )
+        ]
+        log.info("the feed listens on %s:%d", host, port)
+        stop = asyncio.create_task(self.stopping.wait())
+        every: list[asyncio.Task[Any]] = [stop, *parts]
+        done, _ = await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
+        listener.close()
+        await self._say_farewell()
+        await manager.shutdown(1)
+        for part in parts:
+            part.cancel()
+        for part in done:
+            part.result()  # raises what ended it
+
+    def _door(
+        self, manager: web.Server, loop: asyncio.AbstractEventLoop
+    ) -> Callable[[], asyncio.Protocol]:
+        Door.most = self.streams.most + OTHERS
+        quiet = logging.getLogger("config.feed.http")
+        quiet.setLevel(logging.CRITICAL)  # what strangers send is no news
+        return lambda: Door(
+            manager,
+            loop=loop,
+            keepalive_timeout=HALF_OPEN_SECONDS,
+            access_log=None,  # type: ignore[arg-type]
+            logger=quiet,
+            lingering_time=0,
+        )
+
+    async def _say_farewell(self) -> None:
+        for stream in self.streams:
+            stream.end()
+        until = time.monotonic() + FAREWELL
+        while self.streams.count and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.raw_path.partition("?")[0]
+        if path == "/healthz":
+            return web.Response(text="ok\n")
+        if path != STREAM:
+            return web.Response(status=404, text=f"Only {STREAM} and /healthz are here.\n")
+        environ = environ_for(request)
+        try:
+            return await self._opened(request, environ)
+        except Refused as refused:
+            return _as_response(answer(refused, environ))
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("a stream failed")
+            return _as_response(answer(Failed(), environ))
+
+    async def _opened(
+        self, request: web.BaseRequest, environ: dict[str, Any]
+    ) -> web.StreamResponse:
+        self.streams.refuse_if_full()
+        self.streams.entering += 1
+        try:
+            said: Answered = await self.threads.admit(lambda: ask(environ))
+            if request.method != "GET" or said.status != HTTPStatus.OK:
+                return said.as_response()
+            stream = stream_of(Opening.of(said.body))
+            self.streams.add(stream)
+        finally:
+            self.streams.entering -= 1
+        try:
+            return await self._streamed(request, stream, said.headers_of_a_stream())
+        finally:
+            self.streams.remove(stream)
+
+    async def _streamed(
+        self, request: web.BaseRequest, stream: Stream, headers: Mapping[str, str]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={**headers, **OF_A_STREAM})
+        response.force_close()
+        await response.prepare(request)
+        assert request.transport is not None
+        stream.cut_off = request.transport.abort
+        self.streams.ring([stream.contact])
+        while said := await stream.taken():
+            if not await _taken(response, said):
+                self.streams.cut += 1
+                stream.cut_off()
+                break
+        return response
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Raises SystemExit in words."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        sock = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SystemExit(
+            f"carillon: the feed cannot listen on {host}:{port}: {error.strerror}. Stop the other "
+            "program, or choose another port with FEED_PORT."
+        ) from error
+    # Or the kernel would keep megabytes for each reader who is slow.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, IN_THE_KERNEL)
+    return sock
+
+
+def stream_of(opening: Opening) -> Stream:
+    now = time.monotonic()
+    position = Position.read(opening.position or "0", now=now)
+    is_new = not opening.position
+    return Stream(opening.contact, opening.secret, opening.expires_at, position, is_new=is_new)
+
+
+async def _taken(response: web.StreamResponse, said: bytes) -> bool:
+    """Whether the caller takes it: what waits meanwhile is bounded, and so is how long."""
+    try:
+        async with asyncio.timeout(READ_WITHIN):
+            await response.write(said)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _as_response(said: HttpResponse) -> web.Response:
+    response = web.Response(status=said.status_code, body=said.content)
+    for name, value in said.headers.items():
+        response.headers[name] = value
+    return response

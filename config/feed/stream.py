@@ -1,0 +1,77 @@
+"""One open stream: what waits to be written to it, and when it is to end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from datetime import datetime
+
+from notifications.inbox.position import Position
+
+MOST_WAITING = 256 * 1024  # bytes, when more comes; who takes less is cut off, and comes back
+HEARTBEAT = b": still here\n\n"
+RETRY_MS = (1_000, 5_000)  # after a restart they come back one after the other
+
+
+class Stream:
+    """Bytes are put in at any time; one writer takes them out."""
+
+    __slots__ = (
+        *("contact", "secret", "expires_at", "position", "is_new", "counts"),
+        *("bell", "waiting", "size", "ended", "cut_off"),
+    )
+
+    def __init__(
+        self, contact: int, secret: str, expires_at: datetime, position: Position, *, is_new: bool
+    ) -> None:
+        """`is_new`: what is there already it hears nothing of."""
+        self.contact, self.secret, self.expires_at = contact, secret, expires_at
+        self.position, self.is_new = position, is_new
+        self.counts = b""  # as they were told
+        self.bell = asyncio.Event()
+        self.waiting: list[bytes] = []
+        self.size = 0
+        self.ended = False
+        self.cut_off: Callable[[], None] = self.end  # the connection's, once there is one
+        self.put(retry())
+
+    @property
+    def is_late(self) -> bool:
+        """Its reader has not taken what it was sent."""
+        return self.size > MOST_WAITING
+
+    def put(self, event: bytes) -> None:
+        if self.ended:
+            return
+        self.waiting.append(event)
+        self.size += len(event)
+        self.bell.set()
+
+    def beat(self) -> None:
+        """Whoever has something to read hears from us anyway."""
+        if not self.waiting:
+            self.put(HEARTBEAT)
+
+    def end(self) -> None:
+        """After what waits."""
+        self.put(retry())
+        self.ended = True
+        self.bell.set()
+
+    async def taken(self) -> bytes:
+        """The next bytes; none: it is over."""
+        if not self.waiting and not self.ended:
+            self.bell.clear()
+            await self.bell.wait()
+        said, self.waiting, self.size = b"".join(self.waiting), [], 0
+        return said
+
+
+def retry() -> bytes:
+    return b"retry: %d\n\n" % random.randint(*RETRY_MS)
+
+
+def event(kind: str, data: bytes, position: str = "") -> bytes:
+    named = f"id: {position}\n" if position else ""
+    return f"{named}event: {kind}\ndata: ".encode() + data + b"\n\n"

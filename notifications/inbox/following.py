@@ -1,0 +1,58 @@
+"""Following: what is new in many people's inboxes, asked in one question for all of them.
+
+For who shows it at this moment. It waits for nobody's locks, and may be asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+MOST_LOOKED_AT = 1_000  # items of one person
+NEWEST = "SELECT coalesce(max(id), 0) FROM notifications_inboxitem"
+NUMBERS = """
+SELECT asked.contact, item.id
+FROM unnest(%s::bigint[], %s::bigint[]) AS asked (contact, floor),
+LATERAL (
+    SELECT id FROM notifications_inboxitem
+    WHERE contact_id = asked.contact AND id > asked.floor
+        AND archived_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+    ORDER BY id DESC LIMIT %s
+) AS item
+ORDER BY item.id
+"""
+BADGES = """
+SELECT asked.contact, count(*) FILTER (WHERE item.seen_at IS NULL), count(*)
+FROM unnest(%s::bigint[]) AS asked (contact) JOIN notifications_inboxitem item
+    ON item.contact_id = asked.contact AND item.read_at IS NULL AND item.archived_at IS NULL
+    AND (item.expires_at IS NULL OR item.expires_at > now())
+GROUP BY asked.contact
+"""
+
+
+@dataclass
+class News:
+    """Of one person: the numbers of items above where they were, in their order, and the badge."""
+
+    numbers: list[int] = field(default_factory=list)
+    newest: int = 0  # of anybody's
+    unseen: int = 0
+    unread: int = 0
+
+
+def news_of(floors: Mapping[int, int]) -> dict[int, News]:
+    """Of each of these people, above each one's floor."""
+    people = list(floors)
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST)
+        (newest,) = cursor.fetchone()
+        found = {person: News(newest=newest) for person in people}
+        cursor.execute(NUMBERS, [people, list(floors.values()), MOST_LOOKED_AT])
+        for person, number in cursor.fetchall():
+            found[person].numbers.append(number)
+        cursor.execute(BADGES, [people])
+        for person, unseen, unread in cursor.fetchall():
+            found[person].unseen, found[person].unread = unseen, unread
+    return found

@@ -1,0 +1,69 @@
+"""How far a stream has come in a person's inbox, and the text that says so: an event's `id`.
+
+Of two items that are stored at the same moment, the one with the lower number may be committed
+last; who asks only for higher numbers than the last would never see it. So a position is a floor,
+below which nothing comes any more, and those above it that were sent: `1041.3.7` is all up to 1041,
+1044 and 1048. A number becomes part of the floor a minute after it was seen, when no transaction
+that stores an item can still be open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FORM = re.compile(r"[0-9]{1,18}(\.[0-9]{1,12}){0,40}")
+SETTLED_AFTER = 60.0  # seconds; PostgreSQL ends a transaction that is idle for half of that
+MOST_NAMED = 40  # in the text; what is left out comes twice after a reconnect, and is never lost
+MOST_KEPT = 500  # in memory, by one person's stream in a burst
+
+
+class Position:
+    __slots__ = ("floor", "rushed_at", "seen", "settled")
+
+    def __init__(self, floor: int = 0, seen: Iterable[int] = (), *, now: float) -> None:
+        """`now` is any clock that only goes forward."""
+        # The second one lies below the first after a burst, while more may come from between.
+        self.floor = self.settled = floor
+        self.seen = dict.fromkeys(seen, now)
+        self.rushed_at: float | None = None
+
+    @classmethod
+    def read(cls, text: str, *, now: float) -> Position:
+        """Raises ValueError for what we never said."""
+        if not FORM.fullmatch(text):
+            raise ValueError("not a position")
+        floor, *above = map(int, text.split("."))
+        return cls(floor, [floor + offset for offset in above], now=now)
+
+    def __str__(self) -> str:
+        newest = sorted(self.seen)[-MOST_NAMED:]
+        return ".".join(map(str, [self.settled, *(number - self.settled for number in newest)]))
+
+    def unseen(self, numbers: Iterable[int]) -> list[int]:
+        """Which of these were not sent, in their order."""
+        return sorted(n for n in numbers if n > self.floor and n not in self.seen)
+
+    def see(self, numbers: Iterable[int], *, now: float) -> None:
+        self.seen.update(dict.fromkeys(numbers, now))
+
+    def settle(self, *, now: float) -> None:
+        """Raise the floor past what is old, or too much to be remembered."""
+        old = [number for number, at in self.seen.items() if at <= now - SETTLED_AFTER]
+        if old:
+            self._raise_to(max(old))
+            self.settled = self.floor
+        if len(self.seen) > MOST_KEPT:
+            self._raise_to(sorted(self.seen)[-MOST_KEPT - 1])
+            self.rushed_at = now
+
+    def may_have_passed_one(self, *, now: float) -> bool:
+        """Said once, a minute after a burst: what came late from below its floor was not seen."""
+        passed = self.rushed_at is not None and self.rushed_at <= now - SETTLED_AFTER
+        if passed:
+            self.rushed_at = None
+        return passed
+
+    def _raise_to(self, number: int) -> None:
+        self.floor = max(self.floor, number)
+        self.seen = {each: at for each, at in self.seen.items() if each > self.floor}
