@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
+from bench.messages import messages
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -20,6 +21,9 @@ PARTS: dict[str, Part] = {
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
+    "messages": lambda folder, wanted: messages.measure(
+        folder, wanted.messages or messages.CAMPAIGN
+    ),
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES
     ),
