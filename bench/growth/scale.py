@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
-from bench.messages import messages
+from bench.messages import messages, seeds
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -24,6 +24,7 @@ PARTS: dict[str, Part] = {
     "messages": lambda folder, wanted: messages.measure(
         folder, wanted.messages or messages.CAMPAIGN
     ),
+    "seeds": lambda folder, wanted: seeds.measure(folder),
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES
     ),
