@@ -72,7 +72,7 @@ class Part:
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with psycopg.connect(self._stack.superusers_url()) as connection:
-            return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+            return connection.execute(sql, values).fetchall()
 
 
 def ids_of(heard: Iterable[Heard]) -> dict[str, float]:

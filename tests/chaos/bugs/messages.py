@@ -16,8 +16,7 @@ NAP_SECONDS = 0.4
 def _marks_early() -> None:
     """Whoever dies in between leaves messages that everybody thinks were sent."""
     from campaigns.engine import messages
-
-    take = messages.take
+    from campaigns.runs.messages.taking import take
 
     def mark_and_take(run_id: int, **more: Any) -> Any:
         with connection.cursor() as cursor:
