@@ -52,7 +52,7 @@ class Part:
         ]
         return {
             "stored": len(rows), "rows": sum(statuses.values()) - statuses["nothing"],
-            "pushed": len(of_ours), "statuses": dict(statuses),
+            "pushed": len(of_ours), "became": dict(statuses),
             "lost": len(wanted - by_id.keys()) + statuses["nothing"],
             "twice": sum(len(times) > 1 for times in of_ours.values()),
             "agrees": accepted == of_ours.keys() and wanted == by_id.keys(), "lags": lags,
