@@ -132,7 +132,13 @@ def postgres_restarted(scene: Scene) -> None:
     _finish(scene, post)
 
 
-@fault("F76", "web killed while callers repeat their calls", workers=CREW, patience=PATIENCE)
+@fault(
+    "F76",
+    "web killed while callers repeat their calls",
+    people=1_000,
+    workers=CREW,
+    patience=PATIENCE,
+)
 def web_killed(scene: Scene) -> None:
     """Two bring each message at once, and again until they are answered."""
     post = Post(scene, times=2)
