@@ -29,7 +29,7 @@ def measure(stack: Stack, *, meanwhile: Callable[[], object] = lambda: None) -> 
         run = stack.api("GET", f"runs/{run['id']}")
     used = stack.cpu() - before
     time.sleep(1)  # the witness writes each 100 ms
-    received = arrivals(stack)
+    received = arrivals(stack, run["id"])
     return {**_story(run, clicked, received), **_costs(used, run["totals"]["accepted"])} | {
         "peak_mb": largest_mb(stack.launcher.pid, "workers")
     }
@@ -66,10 +66,12 @@ def _costs(used: Mapping[str, float], accepted: int) -> dict[str, float]:
     }
 
 
-def arrivals(stack: Stack) -> list[float]:
-    """When each message was accepted, as the emulator wrote it down."""
+def arrivals(stack: Stack, run: int | str = "") -> list[float]:
+    """When each message, or each of a run, was accepted, as the emulator wrote it down."""
+    ours = f"{run}:" if run else ""
     with stack.witness().open() as lines:
-        return sorted(json.loads(line)["at"] for line in lines)
+        records = map(json.loads, lines)
+        return sorted(each["at"] for each in records if str(each["id"]).startswith(ours))
 
 
 def busiest(received: list[float]) -> float:

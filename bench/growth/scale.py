@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
 from bench.live import feed
+from bench.messages import messages, seeds
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -21,6 +22,10 @@ PARTS: dict[str, Part] = {
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
+    "messages": lambda folder, wanted: messages.measure(
+        folder, wanted.messages or messages.CAMPAIGN
+    ),
+    "seeds": lambda folder, wanted: seeds.measure(folder),
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES
     ),

@@ -65,7 +65,7 @@ class Evidence:
 
 
 def gather(scene: Scene) -> Evidence:
-    run = Run.objects.get(pk=scene.run.pk)
+    run = Run.every.get(pk=scene.run.pk)
     found = query(
         "SELECT seq, status, resent, attempt, at FROM campaigns_delivery WHERE run_id = %s", run.pk
     )

@@ -82,7 +82,8 @@ class Scene:
 
         def tended() -> bool:
             # What the pool of a bulk worker had in flight is in doubt, however it came to its end.
-            self.killed += POOL * sum(name.startswith("bulk") for name in self.stage.tend())
+            ended = self.stage.tend()
+            self.killed += POOL * sum(name.startswith(("bulk", "urgent")) for name in ended)
             return self.ended()
 
         reached, since = -1.0, time.monotonic()
@@ -167,6 +168,7 @@ class Scene:
 def _nothing_unfinished() -> bool:
     try:
         Run.objects.filter(finished_at__isnull=True).delete()
+        Run.every.filter(state=Run.State.OPEN).update(state=Run.State.FINISHED)
     except DatabaseError:  # its snapshot was just committed, or a worker holds a row of it
         return False
     return True

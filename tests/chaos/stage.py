@@ -33,8 +33,8 @@ from tests.servers.fcm import Fcm
 from tests.servers.ports import free_ports
 
 POOL = 2  # children of a bulk worker
-QUEUES = {"bulk": str(POOL), "control": "1"}
-WORKERS = (*QUEUES, "beat")
+QUEUES = {"bulk": str(POOL), "urgent": str(POOL), "control": "1"}
+WORKERS = ("bulk", "control", "beat")
 # 25 connections to an FCM 50 ms away: 500 messages a second and child, so a fault finds a run under
 # way, and two cores are enough.
 CONNECTIONS, LATENCY_MS = "25", 50
@@ -45,7 +45,7 @@ class Stage:
 
     `postgres`, `valkey`: a Process each (kill, freeze, leave, start again).
     `fcm`: the emulator, scripted as in tests/servers/fcm.py.
-    `workers`: the running ones by name (bulk, control, beat, web), a Process each.
+    `workers`: the running ones by name (bulk, urgent, control, beat, web), a Process each.
     `environment`: what every process of the product gets.
     `random`: for what looks like chance, from --seed.
     """

@@ -10,6 +10,7 @@ from tests.chaos.bugs import (
     freezing,
     importing,
     kills,
+    messages,
     operators,
     postgres_faults,
     redis_faults,
@@ -19,5 +20,5 @@ from tests.chaos.bugs import (
 
 GROUPS = (
     *(kills, doorbells, clocks, redis_faults, postgres_faults),
-    *(fcm_faults, refusals, operators, freezing, slow_callers, consent, importing),
+    *(fcm_faults, refusals, operators, freezing, slow_callers, consent, importing, messages),
 )

@@ -17,6 +17,7 @@ from tests.chaos.faults import (
     kills,
     leaving,
     locks,
+    messages,
     operators,
     postgres_faults,
     redis_faults,
@@ -31,7 +32,7 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, slow_callers, crowds, freezing, consent, importing),
+    *(versions, slow_callers, crowds, freezing, consent, importing, messages),
 )
 
 

@@ -1,0 +1,53 @@
+"""What F73–F77 must notice."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import connection
+
+from tests.chaos.bug import bug, patch
+
+NAP_SECONDS = 0.4
+
+
+@bug("marks messages as taken before their recipients", fault="F73 F75 F77")
+def _marks_early() -> None:
+    """Whoever dies in between leaves messages that everybody thinks were sent."""
+    from campaigns.engine import messages
+    from campaigns.runs.messages.taking import take
+
+    def mark_and_take(run_id: int, **more: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE campaigns_message SET state = 'taken'"
+                " WHERE run_id = %s AND state = 'waiting' RETURNING number",
+                [run_id],
+            )
+            if numbers := [number for (number,) in cursor.fetchall()]:
+                time.sleep(NAP_SECONDS)
+            cursor.execute(
+                "UPDATE campaigns_message SET state = 'waiting' WHERE number = ANY(%s)", [numbers]
+            )
+        return take(run_id, **more)
+
+    patch(messages, "take", mark_and_take)
+
+
+@bug("no sweep looks after messages", fault="F74")
+def _no_sweep() -> None:
+    """Only the doorbell of the call says that there is something to send."""
+    from campaigns.engine import messages
+
+    patch(messages, "due_soon", list)
+
+
+@bug("a key is taken over by whoever comes", fault="F76")
+def _a_key_is_taken_over() -> None:
+    """Each call with it makes a message of its own."""
+    from campaigns.runs.messages import accepting
+
+    alive = "WHERE known.until <= statement_timestamp()"
+    assert alive in accepting.ACCEPT
+    patch(accepting, "ACCEPT", accepting.ACCEPT.replace(alive, ""))
