@@ -89,6 +89,10 @@ PAGES: dict[str, Door] = {
     ),
     **{verb.page: Door(verb.role, verb.role) for verb in VERBS},  # sender
     "campaigns_overview": LOOK,
+    "campaigns_messages": LOOK,
+    "campaigns_messages_numbers": LOOK,
+    "campaigns_message_one": LOOK,
+    "campaigns_message_cancel": Door(SENDER, SENDER),
     "campaign_who": LOOK,
     "campaign_what": LOOK,
     "campaign_when": LOOK,

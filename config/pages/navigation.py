@@ -99,7 +99,11 @@ def _send() -> list[dict[str, Any]]:
 
 
 def _results() -> list[dict[str, Any]]:
-    return [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished()]
+    return [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished(), _messages()]
+
+
+def _messages() -> dict[str, Any]:
+    return _item(_("Messages"), "chat", "campaigns_messages", "campaigns_message_")
 
 
 def _reach() -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from campaigns.runs.messages.many import accept_many
 from config import doors
 from config.entry import may
 from config.middleware.security import CONTENT_POLICY
@@ -98,8 +99,13 @@ def test_no_scope_stands_at_a_door_that_is_not_there() -> None:
 # --- Every page, every role ---------------------------------------------------------------------
 
 
+def make_message(project: Project, contact_id: int) -> str:
+    one = {"content": {"title": "Hello"}, "on_unknown": "resend", "ttl_seconds": 60}
+    return accept_many(project.pk, one, [contact_id]).id
+
+
 @pytest.fixture
-def rows(project: Project) -> dict[str, int]:
+def rows(project: Project) -> dict[str, int | str]:
     """One row of every kind, so that a page that may be seen is really drawn."""
     [device] = make_people(project, 1)
     run = make_run(project, advanced=False)
@@ -115,6 +121,7 @@ def rows(project: Project) -> dict[str, int]:
         "campaigns_audience": run.campaign.audience_id,
         "campaigns_template": run.campaign.template_id,
         "campaigns_automation": make_automation(project, on=False).pk,
+        "campaigns_message_": make_message(project, device.contact_id),
         "campaigns_run": run.pk,
         "run": run.pk,
         "audience_size": run.campaign.audience_id,
@@ -133,7 +140,7 @@ def rows(project: Project) -> dict[str, int]:
     }
 
 
-def address(page: URLPattern, rows: dict[str, int]) -> str | None:
+def address(page: URLPattern, rows: dict[str, int | str]) -> str | None:
     """Where this page is for the one row there is; None for what has no name."""
     if page.name is None:
         return None
@@ -162,7 +169,9 @@ def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[st
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_each_page_opens_for_its_roles_and_for_no_other(role: Role, rows: dict[str, int]) -> None:
+def test_each_page_opens_for_its_roles_and_for_no_other(
+    role: Role, rows: dict[str, int | str]
+) -> None:
     client = logged_in(role)
     wrong = [
         found

@@ -1,0 +1,107 @@
+"""The table of messages: the newest, or those that are looked for, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages import listing, outcome
+from campaigns.runs.messages.listing import Listed, Wanted
+from campaigns.runs.messages.message import Message, known_by
+from campaigns.runs.messages.outcome import Outcome
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+
+PAGE = 50
+LONGEST_SEARCH = 200
+STATES = {
+    outcome.WAITING: gettext_lazy("Waiting"),
+    outcome.SENDING: gettext_lazy("Being sent"),
+    outcome.FINISHED: gettext_lazy("Done"),
+    outcome.CANCELLED: gettext_lazy("Cancelled"),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message with its codes in words. `person` is empty once they are erased."""
+
+    message: Message
+    person: str
+    title: str
+    state: str
+    came_of_it: str
+
+
+def searched(text: str) -> str:
+    """PostgreSQL knows no text with a NUL in it."""
+    return text.replace("\0", "").strip()[:LONGEST_SEARCH]
+
+
+def found(project: Project, text: str, after: int | None) -> tuple[list[Line], int | None]:
+    """Those named so by id or key, then the person's. Also where the next page begins."""
+    first = _named(project, text) if text and after is None else []
+    person = _person(project, text) if text else None
+    if text and person is None:
+        return _lines(first), None
+    page = listing.page_of(project.pk, Wanted(person), after=after, limit=PAGE)
+    known = {row.message.id for row in first}
+    return _lines([*first, *(row for row in page.rows if row.message.id not in known)]), page.last
+
+
+def _named(project: Project, text: str) -> list[Listed]:
+    names = dict.fromkeys([text, known_by(project.pk, [text]).get(text, "")])
+    messages = [outcome.find(project.pk, name) for name in names]
+    return [Listed(one, outcome.of_call_or_one(one)) for one in messages if one is not None]
+
+
+def _person(project: Project, text: str) -> int | None:
+    people = Contact.objects.filter(project=project, external_id=text)
+    return people.values_list("pk", flat=True).first()
+
+
+def _lines(rows: list[Listed]) -> list[Line]:
+    titles = _titles([row.message for row in rows])
+    ids = {row.message.contact_id for row in rows}
+    people = dict(Contact.objects.filter(pk__in=ids).values_list("pk", "external_id"))
+    return [
+        Line(
+            row.message,
+            people.get(row.message.contact_id, ""),
+            titles.get(_head(row.message), ""),
+            str(STATES[row.outcome.state]),
+            in_a_word(row.outcome),
+        )
+        for row in rows
+    ]
+
+
+def in_a_word(told: Outcome) -> str:
+    """What came of it on the devices: “1 accepted, 2 rejected”."""
+    if told.state == outcome.FINISHED and not told.totals["planned"]:
+        return _("no device")
+    names: dict[str, Any] = {outcome.WAITING: _("Waiting"), **dict(Delivery.Status.choices)}
+    return ", ".join(
+        f"{count:,} {str(names[status]).lower()}" for status, count in told.devices.items() if count
+    )
+
+
+def _head(message: Message) -> tuple[int, int]:
+    """The row with its text."""
+    return message.run_id, message.shares or message.number
+
+
+def _titles(messages: list[Message]) -> dict[tuple[int, int], str]:
+    """As they were written. A text of an erased person is gone."""
+    titles: dict[tuple[int, int], str] = {}
+    heads = {_head(message) for message in messages}
+    for run_id in {run for run, _number in heads}:
+        numbers = [number for run, number in heads if run == run_id]
+        rows = Message.objects.filter(run_id=run_id, number__in=numbers)
+        for number, content in rows.values_list("number", "content"):
+            titles[run_id, number] = (content or {}).get("title") or ""
+    return titles

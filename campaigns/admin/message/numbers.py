@@ -1,0 +1,38 @@
+"""How a project's messages stand: what waits, and what the day has come to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min
+
+from campaigns.results.reports import in_plain_words, reasons_of
+from campaigns.runs.messages.day import open_runs
+from campaigns.runs.messages.message import Message
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Totals, totals_of
+from notifications.people.project import Project
+
+NOTHING = Totals(0, 0, 0, 0, 0)
+
+
+def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
+    """The day is that of UTC, as its run's is."""
+    day = now.astimezone(UTC).date().isoformat()
+    ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
+    today = ours.filter(occurrence=day).first()
+    return {
+        "totals": totals_of(today) if today else NOTHING,
+        "reasons": in_plain_words(reasons_of(today)) if today else [],
+        **_waiting(project, now),
+    }
+
+
+def _waiting(project: Project, now: datetime) -> dict[str, Any]:
+    """What could leave, of every day that is still open, and what is for later."""
+    days = list(open_runs().filter(project=project).values_list("pk", flat=True))
+    rows = Message.objects.filter(run_id__in=days, state=Message.State.WAITING)
+    due = rows.filter(at__lte=now).aggregate(count=Count("number"), oldest=Min("at"))
+    age: timedelta | None = now - due["oldest"] if due["oldest"] else None
+    return {"due": due["count"], "oldest": age, "later": rows.filter(at__gt=now).count()}

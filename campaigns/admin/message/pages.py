@@ -1,0 +1,170 @@
+"""Messages to one person: how they stand, the newest of them, and what became of each."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.admin import site
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from campaigns.admin.message.found import STATES, found, in_a_word, searched
+from campaigns.admin.message.numbers import numbers_of
+from campaigns.results.reason_steps import detail_in_words
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages import many, outcome
+from campaigns.runs.messages.message import Message
+from campaigns.runs.reasons import in_words
+from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done, is_page
+from notifications.admin.furniture.page import actor
+from notifications.people.contact import Contact
+from notifications.people.device import Device, shortened
+from notifications.staff import audit
+
+DEVICES = 100
+TEXTS = ("title", "body", "image", "link")
+
+
+def urls() -> list[URLPattern]:
+    view, place = site.admin_view, "campaigns/message/"
+    return [
+        path(place, view(messages_page), name="campaigns_messages"),
+        path(f"{place}numbers/", view(numbers), name="campaigns_messages_numbers"),
+        path(f"{place}<str:name>/", view(message_page), name="campaigns_message_one"),
+        path(f"{place}<str:name>/cancel/", view(cancel), name="campaigns_message_cancel"),
+    ]
+
+
+def messages_page(request: HttpRequest) -> HttpResponse:
+    context = {**site.each_context(request), "title": _("Messages"), **_numbers(request)}
+    if project := chosen(request):
+        text, after = searched(request.GET.get("q", "")), _whole(request.GET.get("after", ""), 18)
+        lines, last = found(project, text, after)
+        query = {"q": text} if text else {}
+        context |= {
+            "lines": lines,
+            "q": text,
+            "first_page": after is None,
+            "first_url": f"?{urlencode(query)}",
+            "older_url": f"?{urlencode({**query, 'after': last})}" if last is not None else "",
+            "address": request.build_absolute_uri("/api/v1/messages"),
+        }
+    return TemplateResponse(request, "admin/campaigns/message/list.html", context)
+
+
+def numbers(request: HttpRequest) -> HttpResponse:
+    """The numbers alone: what is read in the table below must not move under the eyes."""
+    return render(request, "admin/campaigns/message/numbers.html", _numbers(request))
+
+
+def _numbers(request: HttpRequest) -> dict[str, Any]:
+    project = chosen(request)
+    if project is None:
+        return {"zone": "UTC"}
+    return {"numbers": numbers_of(project, timezone.now()), "zone": project.timezone}
+
+
+def message_page(request: HttpRequest, name: str) -> HttpResponse:
+    message = _message(request, name)
+    told = outcome.of_call_or_one(message)
+    after = _whole(request.GET.get("after", ""), 9) or 0
+    rows = outcome.devices_of(message, after=after, most=DEVICES + 1)
+    context = {
+        **site.each_context(request),
+        "title": message.id,
+        "message": message,
+        "state": told.state,
+        "state_in_words": STATES[told.state],
+        "came_of_it": in_a_word(told),
+        "people": told.people,
+        "person": _person(message),
+        "texts": _texts(message),
+        "devices": [_device(row) for row in rows[:DEVICES]],
+        "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
+        "first_page": not after,
+        "zone": chosen(request).timezone,  # type: ignore[union-attr]  # the message is its
+        "may_cancel": _waits(message) and request.user.has_perm("campaigns.cancel_message"),
+    }
+    return TemplateResponse(request, "admin/campaigns/message/one.html", context)
+
+
+def cancel(request: HttpRequest, name: str) -> HttpResponse:
+    """Asked on GET; done on POST."""
+    message = _message(request, name)
+    page = reverse("admin:campaigns_message_one", args=[message.id])
+    if is_page(request):
+        return HttpResponseRedirect(page)
+    if request.method != "POST":
+        return _asked(request, message)
+    if not many.cancel(message):
+        return _too_late(request)
+    about = f"message {message.id}"
+    audit.record(actor(request), gettext_noop("cancelled"), about, project=chosen(request))
+    said = _("What had not left of message %(id)s is cancelled.") % {"id": message.id}
+    return done(request, said, to=page)
+
+
+def _asked(request: HttpRequest, message: Message) -> HttpResponse:
+    if not _waits(message):
+        return _too_late(request)
+    said = _("What has not left yet is not sent. It cannot be undone.")
+    asked = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": said}
+    context = {"dialog": asked, "form_submit_text": _("Cancel the message")}
+    return render(request, DRAWN, {**context, "form": FinalDialog(request)})  # type: ignore[arg-type]
+
+
+def _too_late(request: HttpRequest) -> HttpResponse:
+    said = {"title": _("Not done"), "description": _("It has left already, or is about to.")}
+    return render(request, DRAWN, {"form": Gone(request), "dialog": said})  # type: ignore[arg-type]
+
+
+def _message(request: HttpRequest, name: str) -> Message:
+    """Of the project one works in."""
+    project = chosen(request)
+    message = outcome.find(project.pk, name) if project else None
+    if message is None:
+        raise Http404
+    return message
+
+
+def _waits(message: Message) -> bool:
+    waiting = many.of_call(message).filter(state=Message.State.WAITING)
+    return message.list_after is not None or bool(waiting.exists())
+
+
+def _person(message: Message) -> Any:
+    return Contact.objects.filter(pk=message.contact_id).first()
+
+
+def _texts(message: Message) -> list[tuple[str, str]]:
+    """As it was written. Empty once the person is erased."""
+    head = message
+    if message.shares:
+        head = Message.objects.get(run_id=message.run_id, number=message.shares)
+    words = dict(zip(TEXTS, (_("Title"), _("Text"), _("Picture"), _("Link")), strict=True))
+    return [(words[part], text) for part in TEXTS if (text := (head.content or {}).get(part))]
+
+
+def _device(row: dict[str, Any]) -> dict[str, Any]:
+    """One device with its codes in words."""
+    waits = row["status"] == outcome.WAITING
+    platform = row["platform"]
+    return {
+        **row,
+        "device": shortened(row["device"]),
+        "platform": Device.Platform(platform).label if platform else "",
+        "word": _("Waiting") if waits else Delivery.Status(row["status"]).label,
+        "why": in_words(row["reason"]),
+        "detail": detail_in_words(row["reason"], row["detail"]),
+    }
+
+
+def _whole(text: str, digits: int) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None

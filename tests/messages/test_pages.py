@@ -1,0 +1,153 @@
+"""The pages of messages: how they stand, which there are, and what became of one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import tasks
+from campaigns.runs.messages.message import Message
+from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
+from notifications.staff.team import Role
+from tests.admin.desk import Desk, text_of
+from tests.api.caller import Caller
+from tests.given.builders import make_contact, make_device, make_project
+from tests.roles.people import logged_in
+from tests.servers.fcm import Fcm
+
+ADDRESS = "dead-1:APA91b-a-long-address-of-a-phone-that-is-gone"
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    return Desk(logged_in(Role.OWNER))
+
+
+@pytest.fixture
+def shop(db: None) -> Project:
+    return make_project(name="Shop", timezone="Asia/Seoul")
+
+
+def send(project: Project, title: str = "On its way", **other: Any) -> str:
+    body = {"to": {"contact": "ada"}, "content": {"title": title, "body": "It left."}, **other}
+    answer = Caller(project).post("messages", body)
+    assert answer.status_code == 202, answer.content
+    name: str = answer.json()["id"]
+    return name
+
+
+def ada(project: Project, *addresses: str) -> None:
+    person = make_contact(project, external_id="ada")
+    for address in addresses:
+        make_device(person, address)
+
+
+def test_an_empty_page_tells_how_to_send_the_first_message(desk: Desk, shop: Project) -> None:
+    page = desk.open("campaigns_messages")
+    assert "No messages yet" in page
+    assert "curl http://testserver/api/v1/messages" in page
+
+
+def test_a_waiting_message_is_counted_and_listed(desk: Desk, shop: Project) -> None:
+    ada(shop, ADDRESS)
+    name = send(shop)
+    send(shop, "Tomorrow", at=(timezone.now() + timedelta(days=1)).isoformat())
+
+    page = desk.open("campaigns_messages")
+    assert "1 message waits to leave" in page
+    assert "1 message is for a later time" in page
+    assert f"{name} ada On its way Waiting" in page
+    assert "1 message waits to leave" in desk.open("campaigns_messages_numbers")
+
+
+def test_what_became_of_a_message_is_said_in_words(desk: Desk, fcm: Fcm, project: Project) -> None:
+    ada(project, "live1:APA91b", ADDRESS)
+    name = send(project)
+    tasks.send_messages()
+
+    page = desk.open("campaigns_messages")
+    assert "No message waits to leave" in page
+    assert "Devices 2 Accepted 1 Rejected 1 Skipped 0 Unknown 0 Waiting 0" in page
+    assert "1 accepted, 1 rejected" in page
+    shown = desk.open("campaigns_message_one", name)
+    assert "Title On its way Text It left." in shown
+    assert "Rejected" in shown and "unregistered" not in shown
+
+
+def test_a_viewer_sees_no_whole_address_and_cannot_cancel(fcm: Fcm, project: Project) -> None:
+    ada(project, ADDRESS)
+    name = send(project)
+    viewer = Desk(logged_in(Role.VIEWER))
+    assert "Cancel the message" not in viewer.open("campaigns_message_one", name)
+    assert viewer.confirm("campaigns_message_cancel", name).status_code == 403
+    assert Message.objects.get().state == "waiting"
+    tasks.send_messages()
+    page = viewer.open("campaigns_message_one", name)
+    assert ADDRESS not in page and "dead-1:A…" in page
+
+
+def test_a_message_is_cancelled_once_one_has_confirmed_it(desk: Desk, shop: Project) -> None:
+    ada(shop, ADDRESS)
+    name = send(shop)
+    assert "Cancel the message" in desk.open("campaigns_message_one", name)
+    assert f"Cancel message {name}?" in desk.open("campaigns_message_cancel", name)
+    assert Message.objects.get().state == "waiting"
+
+    desk.confirm("campaigns_message_cancel", name)
+
+    assert Message.objects.get().state == "cancelled"
+    assert AuditEntry.objects.filter(action="cancelled").count() == 1
+    page = desk.open("campaigns_message_one", name)
+    assert "It was cancelled before it left." in page and "Cancel the message" not in page
+
+
+def test_what_has_left_is_not_cancelled(desk: Desk, fcm: Fcm, project: Project) -> None:
+    ada(project, "live1:APA91b")
+    name = send(project)
+    tasks.send_messages()
+    assert "It has left already" in text_of(desk.confirm("campaigns_message_cancel", name))
+    assert not AuditEntry.objects.filter(action="cancelled").exists()
+
+
+def test_a_message_is_found_by_id_person_and_key(desk: Desk, shop: Project) -> None:
+    ada(shop)
+    make_contact(shop, external_id="bob")
+    name = send(shop, "Mine", deduplicate={"key": "order 17"})
+    send(shop, "Theirs", to={"contact": "bob"})
+    for asked in (name, "ada", "order 17"):
+        page = desk.open("campaigns_messages", q=asked)
+        assert "Mine" in page and "Theirs" not in page, asked
+    for asked in ("nobody", "a\0b", "1-1", "9" * 300):
+        assert "No message has this id or key" in desk.open("campaigns_messages", q=asked)
+
+
+def test_older_messages_are_a_page_further(
+    desk: Desk, shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.admin.message.found.PAGE", 1)
+    ada(shop)
+    send(shop, "Older one")
+    name = send(shop, "Newer one")
+    run, number = map(int, name.split("-"))
+
+    first = desk.open("campaigns_messages")
+    assert "Newer one" in first and "Older one" not in first
+    after = (run << 48) + number
+    assert f"after={after}" in desk.client.get("/admin/campaigns/message/").content.decode()
+    second = desk.open("campaigns_messages", after=after)
+    assert "Older one" in second and "Newer one" not in second
+
+
+def test_another_projects_messages_are_not_shown(desk: Desk, shop: Project) -> None:
+    museum = make_project(name="Museum")
+    make_contact(museum, external_id="ada")
+    name = send(museum, "Of the museum")
+    assert "Of the museum" not in desk.open("campaigns_messages")
+    assert "Of the museum" not in desk.open("campaigns_messages", q=name)
+    for page in ("campaigns_message_one", "campaigns_message_cancel"):
+        assert desk.post(page, name).status_code == 404
+    assert Message.objects.get().state == "waiting"
