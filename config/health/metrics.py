@@ -75,7 +75,7 @@ class Metrics(Collector):
             "Doorbells lost and workers dead in the last day's runs; each was put right.",
             labels=["kind"],
         )
-        for kind, count in repairs(Run.objects.all(), self.now).items():
+        for kind, count in repairs(Run.every.all(), self.now).items():
             family.add_metric([kind], count)
         return family
 
