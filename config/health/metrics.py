@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
@@ -48,6 +49,7 @@ class Metrics(Collector):
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
+        yield from self._messages()
         yield from _feeds()
         yield _queues()
 
@@ -73,7 +75,7 @@ class Metrics(Collector):
             "Doorbells lost and workers dead in the last day's runs; each was put right.",
             labels=["kind"],
         )
-        for kind, count in repairs(Run.objects.all(), self.now).items():
+        for kind, count in repairs(Run.every.all(), self.now).items():
             family.add_metric([kind], count)
         return family
 
@@ -104,6 +106,26 @@ class Metrics(Collector):
             "Since beat's last tick; grows when beat or the control worker is gone.",
             value=age.total_seconds() if age is not None else float("inf"),
         )
+
+    def _messages(self) -> Iterator[Metric]:
+        """Those that are due: one for tomorrow waits without being late."""
+        waiting = GaugeMetricFamily(
+            "carillon_messages_waiting",
+            "Messages to single people that are due and that no worker has taken.",
+            labels=["lane"],
+        )
+        oldest = GaugeMetricFamily(
+            "carillon_oldest_message_seconds",
+            "Since the oldest of them was due.",
+            labels=["lane"],
+        )
+        due = Message.objects.filter(state=Message.State.WAITING, at__lte=self.now)
+        for lane, bulk in (("urgent", False), ("bulk", True)):
+            found = due.filter(bulk=bulk).aggregate(count=Count("number"), first=Min("at"))
+            waiting.add_metric([lane], found["count"])
+            since = self.now - (found["first"] or self.now)
+            oldest.add_metric([lane], since.total_seconds())
+        return iter((waiting, oldest))
 
 
 def _feeds() -> Iterator[Metric]:

@@ -54,7 +54,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "title": _("Operations"),
         "health": list(_health()),
         "queues": _queues(),
-        "repairs": repairs(within(request, Run.objects.all()), now),
+        "repairs": repairs(within(request, Run.every.all()), now),
         "projects": Project.objects.select_related("service_account").order_by("name"),
         "keys": keys.select_related("project")[:SHOWN_KEYS],
         "key_count": keys.count(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,11 +14,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from campaigns import tasks
 from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project
-from tests.given.builders import make_people, make_run
+from tests.api.caller import Caller
+from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.given.forgetting import flush
 from tests.sending.test_send import send_everything
 
@@ -107,6 +110,29 @@ def test_a_run_that_waits_for_its_retries_does_not_stand_still(
     send_everything(make_run(project))
     Run.objects.update(started_at=timezone.now() - timedelta(minutes=2))
     assert metric(client, "carillon_stalled_runs") == "0.0"
+
+
+def write(project: Project, **other: Any) -> None:
+    said = {"to": {"contact": "ada"}, "content": {"title": "Hello", "body": "x"}, **other}
+    assert Caller(project).post("messages", said).status_code == 202
+
+
+def test_a_message_that_nobody_takes_grows_old_and_one_for_later_does_not(
+    client: Client, project: Project
+) -> None:
+    make_device(make_contact(project, external_id="ada"), "live1:APA91b")
+    oldest = 'carillon_oldest_message_seconds{lane="urgent"}'
+    waiting = 'carillon_messages_waiting{lane="urgent"}'
+    write(project, at=(timezone.now() + timedelta(hours=1)).isoformat())
+    assert (metric(client, waiting), metric(client, oldest)) == ("0.0", "0.0")
+
+    write(project, at=(timezone.now() - timedelta(minutes=2)).isoformat())
+    assert metric(client, waiting) == "1.0"
+    assert float(metric(client, oldest)) >= 120
+    assert metric(client, 'carillon_messages_waiting{lane="bulk"}') == "0.0"
+
+    tasks.send_messages()
+    assert (metric(client, waiting), metric(client, oldest)) == ("0.0", "0.0")
 
 
 def test_what_was_put_right_is_counted(client: Client, project: Project) -> None:
