@@ -26,8 +26,8 @@ PATIENCE = 30.0  # seconds for what has to come
 
 
 class Feed:
-    def __init__(self, different: Mapping[str, str] | None = None) -> None:
-        (self.port,) = free_ports(1)
+    def __init__(self, different: Mapping[str, str] | None = None, *, port: int = 0) -> None:
+        self.port = port or free_ports(1)[0]
         database = {"DATABASE_URL": database_of_the_tests()}
         self.log = Path(tempfile.mkdtemp(prefix="carillon-feed-")) / "feed.log"
         with self.log.open("ab") as log:
