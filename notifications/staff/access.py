@@ -44,7 +44,10 @@ class Scope(models.TextChoices):
     )
     MESSAGES = (
         "messages",
-        _("One person: sends messages to single people, and reads and cancels these messages."),
+        _(
+            "One person: sends messages to single people, reads and cancels these messages, and "
+            "reads what is in an inbox."
+        ),
     )
 
 

@@ -1,10 +1,7 @@
-"""The figures of messages come from a whole stack, and its rows agree with the witness."""
+"""What callers heard becomes figures."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from bench.messages import messages, seeds
 from bench.messages.callers import Heard
 from bench.messages.outcome import answers, ids_of, milliseconds
 
@@ -26,18 +23,3 @@ def test_a_call_without_an_answer_counts_as_not_accepted() -> None:
 def test_percentiles_are_of_all_that_was_measured() -> None:
     found = milliseconds([number / 1000 for number in range(101)])
     assert (round(found["p50_ms"]), round(found["p99_ms"])) == (50, 99)
-
-
-def test_the_published_problems_are_played_to_the_end(tmp_path: Path) -> None:
-    found = seeds.measure(tmp_path, few=0.02)
-    assert (found["chat"]["stored"], found["chat"]["pushed"]) == (40, 40)
-    assert (found["mails"]["again"], found["mails"]["stored"]) == (2, 20)
-    assert found["one_call"]["pushed"] == 20
-    assert found["text"].splitlines()[-1].split("|")[-2].strip() == "yes"
-
-
-def test_the_door_and_the_fast_lane_are_measured_to_the_end(tmp_path: Path) -> None:
-    found = messages.measure(tmp_path, 2_000, seconds=2, few=0.02)
-    assert found["door"]["stored"] == found["door"]["pushed"] == 600
-    assert found["connections"]["lost"] == found["beside_300"]["lost"] == 0
-    assert "Calls, rows and witness agree" in found["text"]

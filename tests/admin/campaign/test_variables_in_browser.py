@@ -35,6 +35,8 @@ def test_a_variable_is_put_into_a_text_written_in_a_campaign(
     expect(page.locator("#id_title")).to_have_value("Hi {{ first_name }}")
     expect(page.locator("#beside strong").first).to_contain_text("Hi Ada")
     page.fill("#id_body", "Come")
+    # Else its preview would still be on the way when the page is left.
+    expect(page.locator("#beside")).to_contain_text("Come")
     page.get_by_role("button", name="Save draft").click()
     expect(page.locator("#saved")).to_have_text("Draft saved.")
     assert Campaign.objects.get().template.title == "Hi {{ first_name }}"

@@ -17,7 +17,9 @@ from tests.admin.desk import Desk
 pytestmark = pytest.mark.django_db
 ADD = "notifications_apikey_add"
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"
-IN_WORDS = {"contacts": "people", "campaigns": "what is to be sent"}  # what a sentence calls a door
+SENT = "what is to be sent"
+# What a sentence calls a door.
+IN_WORDS = {"contacts": "people", "campaigns": SENT, "automations": SENT}
 
 
 def test_a_new_key_may_do_nothing_until_something_is_ticked(desk: Desk, project: Project) -> None:

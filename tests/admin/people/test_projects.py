@@ -29,7 +29,14 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, text_of
-from tests.given.builders import make_audience, make_contact, make_device, make_run, make_template
+from tests.given.builders import (
+    make_audience,
+    make_automation,
+    make_contact,
+    make_device,
+    make_run,
+    make_template,
+)
 from tests.given.importing import upload
 from tests.roles.test_matrix import address, pages
 
@@ -62,7 +69,10 @@ def rows(museum: Project) -> dict[str, int]:
         project=museum, external_id=f"{NAME}-2", at=timezone.now(), by="user:ada"
     )
     audit.record("user:ada", "launched", f"run {NAME}", project=museum)
+    automation = make_automation(museum, name=f"{NAME} cart")
     return {
+        "automation": automation.pk,
+        "campaigns_automation": automation.pk,
         "campaigns_campaign": run.campaign_id,
         "campaign_review": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
