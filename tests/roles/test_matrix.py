@@ -7,7 +7,7 @@ table itself says the right thing, `test_roles.py` holds in sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -105,7 +105,7 @@ def make_message(project: Project, contact_id: int) -> str:
 
 
 @pytest.fixture
-def rows(project: Project) -> dict[str, int | str]:
+def rows(project: Project) -> Mapping[str, int | str]:
     """One row of every kind, so that a page that may be seen is really drawn."""
     [device] = make_people(project, 1)
     run = make_run(project, advanced=False)
@@ -140,7 +140,7 @@ def rows(project: Project) -> dict[str, int | str]:
     }
 
 
-def address(page: URLPattern, rows: dict[str, int | str]) -> str | None:
+def address(page: URLPattern, rows: Mapping[str, int | str]) -> str | None:
     """Where this page is for the one row there is; None for what has no name."""
     if page.name is None:
         return None
@@ -170,7 +170,7 @@ def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[st
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_page_opens_for_its_roles_and_for_no_other(
-    role: Role, rows: dict[str, int | str]
+    role: Role, rows: Mapping[str, int | str]
 ) -> None:
     client = logged_in(role)
     wrong = [
