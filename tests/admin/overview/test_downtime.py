@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.pages import downtime
@@ -24,7 +25,7 @@ from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_people, make_project, make_run
 from tests.roles.people import logged_in
-from tests.roles.test_matrix import address, pages, rows  # noqa: F401
+from tests.roles.test_matrix import address, make_message, pages, rows  # noqa: F401
 from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db
@@ -139,8 +140,9 @@ def test_no_page_asks_again_while_nothing_is_being_sent(
     rows: dict[str, int],  # noqa: F811
     without_workers: None,
 ) -> None:
-    """Every page there is, with a run that has ended: none may poll."""
+    """Every page there is, with a run and a message that have ended: none may poll."""
     Run.objects.update(state="finished", planned=0, finished_at=timezone.now())
+    Message.objects.update(state=Message.State.CANCELLED)
     found = {}
     for page in pages():
         if page.name in ("logout", None) or (url := address(page, rows)) is None:
@@ -155,9 +157,15 @@ def test_while_something_is_sent_the_pages_that_show_it_ask_again(
     desk: Desk, project: Project, without_workers: None
 ) -> None:
     """Or the walk above would look for what is never there."""
-    make_people(project, 1)
+    [device] = make_people(project, 1)
     run = make_run(project)
-    about = (("index", ()), ("campaigns_run_change", (run.pk,)), ("downtime", ()))
+    make_message(project, device.contact_id)
+    about = (
+        ("index", ()),
+        ("campaigns_run_change", (run.pk,)),
+        ("campaigns_messages", ()),
+        ("downtime", ()),
+    )
     for name, args in about:
         page = desk.client.get(reverse(f"admin:{name}", args=args)).content.decode()
         assert POLLS.search(page), name
