@@ -18,7 +18,7 @@ def _marks_early() -> None:
     from campaigns.engine import messages
     from campaigns.runs.messages.taking import take
 
-    def mark_and_take(run_id: int, **more: Any) -> Any:
+    def mark_and_take(run_id: int, *more: Any, **which: Any) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE campaigns_message SET state = 'taken'"
@@ -28,9 +28,11 @@ def _marks_early() -> None:
             if numbers := [number for (number,) in cursor.fetchall()]:
                 time.sleep(NAP_SECONDS)
             cursor.execute(
-                "UPDATE campaigns_message SET state = 'waiting' WHERE number = ANY(%s)", [numbers]
+                "UPDATE campaigns_message SET state = 'waiting'"
+                " WHERE run_id = %s AND number = ANY(%s)",
+                [run_id, numbers],
             )
-        return take(run_id, **more)
+        return take(run_id, *more, **which)
 
     patch(messages, "take", mark_and_take)
 
