@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
@@ -12,6 +13,7 @@ from notifications.inbox.doorbell import ring_after_commit
 from notifications.inbox.item import InboxItem
 from notifications.people.contact import Contact
 
+AT_ONCE = 1_000
 SEEN, READ, ARCHIVED = MARKS = ("seen", "read", "archived")
 SET: dict[str, dict[str, Any]] = {
     SEEN: {"seen_at": Now()},
@@ -44,10 +46,16 @@ def up_to(number: int) -> Q:
 
 
 def _change(contact: Contact, items: Q, values: dict[str, Any]) -> int:
-    """In the order of their numbers: two tabs of a person must not wait for each other."""
-    mine = InboxItem.objects.filter(items, contact=contact).order_by("pk")
-    held = mine.select_for_update(no_key=True).values("pk")
-    changed = InboxItem.objects.filter(pk__in=held).update(**values)
-    if changed:
-        ring_after_commit([contact.pk])
-    return changed
+    """In the order of their numbers: two tabs of a person must not wait for each other.
+
+    A subquery would do in one statement, but while the statistics of the table are old PostgreSQL
+    may read all of it for each item: 10,000 of them took minutes.
+    """
+    with transaction.atomic():
+        mine = InboxItem.objects.filter(items, contact=contact).order_by("pk")
+        held = list(mine.select_for_update(no_key=True).values_list("pk", flat=True))
+        for start in range(0, len(held), AT_ONCE):
+            InboxItem.objects.filter(pk__in=held[start : start + AT_ONCE]).update(**values)
+        if held:
+            ring_after_commit([contact.pk])
+    return len(held)
