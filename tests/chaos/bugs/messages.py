@@ -9,7 +9,7 @@ from django.db import connection
 
 from tests.chaos.bug import bug, patch
 
-NAP_SECONDS = 0.4
+NAP_SECONDS = 2
 
 
 @bug("marks messages as taken before their recipients", fault="F73 F75 F77")

@@ -97,10 +97,19 @@ def killed(scene: Scene) -> None:
     with post.under_way():
         for number in range(1, KILLS + 1):
             post.until(number / (KILLS + 1))
-            scene.worker("urgent").kill()
-            scene.killed += POOL
-            scene.start("urgent")
+            _kill_while_it_takes(scene)
     _finish(scene, post)
+
+
+def _kill_while_it_takes(scene: Scene) -> None:
+    """A worker that has only just started would die with nothing in its hands."""
+    taken = Message.objects.filter(state=Message.State.TAKEN)
+    before = taken.count()
+    waiting = Message.objects.filter(state=Message.State.WAITING)
+    eventually("it takes messages", lambda: taken.count() > before or not waiting.exists())
+    scene.worker("urgent").kill()
+    scene.killed += POOL
+    scene.start("urgent")
 
 
 @fault("F74", "FLUSHALL between the 202 and FCM", people=600, workers=CREW, patience=PATIENCE)
@@ -162,9 +171,7 @@ def beside_a_campaign(scene: Scene) -> None:
     campaign = scene.launch()
     with post.under_way():
         post.until(0.3)
-        scene.worker("urgent").kill()
-        scene.killed += POOL
-        scene.start("urgent")
+        _kill_while_it_takes(scene)
     scene.finish()
     evidence = gather(scene)
     broken = [trouble for check in INVARIANTS for trouble in check(evidence)]
