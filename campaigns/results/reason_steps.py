@@ -36,6 +36,7 @@ STEPS: dict[str, str | Promise] = {
     Reason.TOO_LONG: _("Shorten the text, or the value that makes it long."),
     Reason.UNSUBSCRIBED: _("Nothing: they declined. Their page shows when, and what."),
     Reason.SUPPRESSED: _("Nothing: people on the suppression list are never sent to."),
+    Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
     Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),
     Reason.CANCELLED: _("Nothing: it was your decision."),

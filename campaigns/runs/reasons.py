@@ -30,6 +30,7 @@ class Reason(TextChoices):
     TOO_LONG = "too_long", _("The rendered message is over FCM's 4,096 bytes")
     UNSUBSCRIBED = "unsubscribed", _("This person does not want such messages")
     SUPPRESSED = "suppressed", _("This person is on the suppression list")
+    ONLINE = "online", _("This person was looking at their inbox")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -52,6 +53,7 @@ NOBODY_KNOWS = (
 SKIPS = (
     Reason.UNSUBSCRIBED,
     Reason.SUPPRESSED,
+    Reason.ONLINE,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,

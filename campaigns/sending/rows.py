@@ -17,6 +17,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight
+from campaigns.sending.inbox import presence
 from campaigns.sending.judging import Judged, interrupted, may_be_sent_to
 from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import hand_back
@@ -88,6 +89,7 @@ class Rows:
 def whom(claim: Claim) -> list[Left]:
     """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
     everybody = left_to_send(claim)
+    presence.look(everybody)
     over = [interrupted(left) for left in everybody if not may_be_sent_to(left)]
     if over:
         settling.settle(claim, None, Judged(over))

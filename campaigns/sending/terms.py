@@ -17,6 +17,9 @@ from campaigns.runs.messages.message import Message, of_recipients
 from campaigns.runs.run import Run
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
+from notifications.values import exact
+
+UNSEEN = "unseen"  # what a text calls the person's new items of the same collapse
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,13 @@ class Terms:
     deadline: datetime  # nothing is worth sending after it
     # They win over the person's attributes.
     variables: Mapping[str, Any] = field(default_factory=dict)
+    together: str = ""  # what its inbox items are counted by
+    quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
+
+    @cached_property
+    def says_how_many(self) -> bool:
+        """Whether its text may ask for the number of unseen items."""
+        return bool(self.together) and UNSEEN.encode() in exact.dumps(self.content)
 
     def seconds_left(self, now: datetime) -> int:
         """How long a push is still worth showing; every attempt asks anew."""
@@ -78,4 +88,6 @@ def of_message(message: Message) -> Terms:
         since=message.at,
         deadline=message.at + timedelta(seconds=message.ttl_seconds),
         variables=message.variables or {},
+        together=message.collapse if message.inbox is not None else "",
+        quiet_if_online=(message.inbox or {}).get("quiet_if_online"),
     )

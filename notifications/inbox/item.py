@@ -11,6 +11,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import OfProject, Project
 
 LONGEST_REFERENCE = 60
+LONGEST_COLLAPSE = 64
 
 
 class InboxItem(OfProject):
@@ -27,6 +28,8 @@ class InboxItem(OfProject):
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, db_index=False)
     text = models.ForeignKey(InboxText, on_delete=models.CASCADE)
     category = models.CharField(max_length=50, blank=True, db_default="")  # its slug
+    # Items of a person with the same one belong together, such as those of a room.
+    collapse = models.CharField(max_length=LONGEST_COLLAPSE, blank=True, db_default="")
     reference = models.CharField(max_length=LONGEST_REFERENCE)  # known to who stored it
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
@@ -53,6 +56,13 @@ class InboxItem(OfProject):
                 include=["seen_at", "expires_at"],
                 condition=Q(read_at__isnull=True, archived_at__isnull=True),
                 name="inbox_unread",
+            ),
+            # The same of a room.
+            models.Index(
+                fields=["contact", "collapse"],
+                include=["seen_at", "expires_at"],
+                condition=Q(read_at__isnull=True, archived_at__isnull=True) & ~Q(collapse=""),
+                name="inbox_unread_together",
             ),
             models.Index(fields=["project", "created_at"], name="inbox_by_time"),
             models.Index(

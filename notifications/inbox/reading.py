@@ -46,16 +46,38 @@ WHERE contact_id = %s AND read_at IS NULL AND archived_at IS NULL
 """
 
 
-def counts_of(contact: Contact) -> Counts:
+# By inbox_unread_together.
+COUNTS_TOGETHER = f"{COUNTS} AND collapse = %s AND collapse <> ''"
+UNSEEN_TOGETHER = """
+SELECT contact_id, collapse, count(*) FROM notifications_inboxitem
+WHERE contact_id = ANY(%s) AND collapse = ANY(%s) AND collapse <> ''
+    AND seen_at IS NULL AND read_at IS NULL AND archived_at IS NULL
+    AND (expires_at IS NULL OR expires_at > statement_timestamp())
+GROUP BY contact_id, collapse
+"""
+
+
+def counts_of(contact: Contact, collapse: str = "") -> Counts:
+    """Of all their items, or of those that belong together by this word."""
     with connection.cursor() as cursor:
-        cursor.execute(COUNTS, [contact.pk])
+        if collapse:
+            cursor.execute(COUNTS_TOGETHER, [contact.pk, collapse])
+        else:
+            cursor.execute(COUNTS, [contact.pk])
         return Counts(*cursor.fetchone())
+
+
+def unseen_together(people: Collection[int], words: Collection[str]) -> dict[tuple[int, str], int]:
+    """By person and word. Who has none is missing."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNSEEN_TOGETHER, [list(people), list(words)])
+        return {(person, word): count for person, word, count in cursor.fetchall()}
 
 
 @section("inbox")
 def _kept(contact: Contact) -> Iterator[dict[str, Any]]:
     """What is there, expired or not, until it is removed."""
-    told = ("category", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
+    told = ("category", "collapse", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
     mine = InboxItem.objects.filter(contact=contact).select_related("text").order_by("pk")
     for item in mine.iterator(chunk_size=100):
         said = {**item.text.content, "article": item.text.article}

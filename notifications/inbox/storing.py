@@ -23,6 +23,7 @@ class New:
     content: dict[str, Any]  # title, body, image, link, data
     article: str = ""
     category: str = ""
+    collapse: str = ""
     expires_at: datetime | None = None
 
 
@@ -36,10 +37,10 @@ ORDER BY c.external_id FOR KEY SHARE OF c
 # In the order of the people: two who store for the same ones must not wait for each other.
 ITEMS = """
 INSERT INTO notifications_inboxitem
-    (project_id, contact_id, text_id, category, reference, expires_at)
-SELECT %s, contact, text, category, reference, expires_at FROM unnest(
-    %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::timestamptz[]
-) AS given (contact, text, category, reference, expires_at)
+    (project_id, contact_id, text_id, category, collapse, reference, expires_at)
+SELECT %s, contact, text, category, collapse, reference, expires_at FROM unnest(
+    %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[]
+) AS given (contact, text, category, collapse, reference, expires_at)
 ORDER BY contact, reference
 ON CONFLICT (contact_id, reference) DO NOTHING
 RETURNING contact_id, text_id
@@ -99,6 +100,7 @@ def _columns(items: Sequence[New], texts: dict[Said, int]) -> list[list[Any]]:
         [item.contact_id for item in items],
         [texts[_said(item)] for item in items],
         [item.category for item in items],
+        [item.collapse for item in items],
         [item.reference for item in items],
         [item.expires_at for item in items],
     ]

@@ -34,6 +34,7 @@ WHOM = ("contact", "contacts", "list", "device")
 OF_A_PERSON = ("attributes", "locale", "timezone", "devices")
 EITHER = "Give one of contact, contacts, list and device."
 MOST_OF_ARTICLE = 256 * 1024  # bytes
+LEAST_QUIET, MOST_QUIET = 15, 600  # seconds; a feed notes every ten who is there
 NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
 ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
@@ -154,6 +155,13 @@ class MessageSerializer(StrictSerializer):
         max_length=MOST_OF_ARTICLE,
         help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
     )
+    quiet_if_online = serializers.IntegerField(
+        min_value=LEAST_QUIET,
+        max_value=MOST_QUIET,
+        required=False,
+        help_text="Seconds: do not ring who had their inbox open within them, in GET "
+        "me/inbox/stream. The item is there all the same.",
+    )
     inbox_days = serializers.IntegerField(
         min_value=1,
         max_value=MOST_DAYS,
@@ -246,7 +254,7 @@ class MessageSerializer(StrictSerializer):
 
 
 def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
-    names = {"article": "article", "inbox_days": "days"}
+    names = {"article": "article", "inbox_days": "days", "quiet_if_online": "quiet_if_online"}
     said = {name: attrs[field] for field, name in names.items() if field in attrs}
     if said and not attrs["inbox"]:
         field = next(field for field in names if field in attrs)

@@ -10,6 +10,7 @@ from psycopg.rows import namedtuple_row
 
 from campaigns.runs.messages.message import id_of
 from campaigns.sending.inbox.item import item_of
+from campaigns.sending.terms import UNSEEN
 from campaigns.texts.rendering import Reader, Renderer
 from notifications.inbox.storing import New, store
 from notifications.postgres import clock
@@ -18,14 +19,17 @@ from notifications.values import exact
 # Whoever has no device, or wants no pushes of this category, gets it all the same. Of a call to
 # many, the first message has the text.
 THEIRS = """
-SELECT m.number, h.content::text, h.variables::text, m.category, h.inbox::text, c.project_id,
-    c.id AS contact_id, c.external_id, c.attributes::text, c.locale, c.timezone
+SELECT m.number, h.content::text, h.variables::text, m.category, h.collapse, h.inbox::text,
+    c.project_id, c.id AS contact_id, c.external_id, c.attributes::text, c.locale, c.timezone
 FROM campaigns_message m
 JOIN campaigns_message h ON h.run_id = m.run_id AND h.number = COALESCE(m.shares, m.number)
 JOIN notifications_contact c ON c.id = m.contact_id
 WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND h.inbox IS NOT NULL
 ORDER BY m.number
 """
+
+# A push may say how many a person has not seen; each item speaks for itself.
+ALONE = {UNSEEN: 1}
 
 
 def keep(run_id: int, numbers: list[int]) -> None:
@@ -49,7 +53,7 @@ def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
     reader = Reader(
         reference="",
         external_id=row.external_id,
-        attributes={**exact.loads(row.attributes), **exact.loads(row.variables)},
+        attributes={**exact.loads(row.attributes), **exact.loads(row.variables), **ALONE},
         locale=row.locale,
         timezone=row.timezone,
         kind="",
@@ -64,5 +68,6 @@ def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
         reference=f"message {id_of(run_id, row.number)}",
         article=said.get("article", ""),
         category=row.category,
+        collapse=row.collapse,
         expires_at=clock.now() + timedelta(days=int(days)) if days else None,
     )

@@ -19,11 +19,11 @@ from notifications.api.ground.view import ApiView
 from notifications.api.named import contact_named
 from notifications.api.person.view import PersonsView
 from notifications.inbox.item import InboxItem
-from notifications.inbox.reading import counts_of, items_of
+from notifications.inbox.reading import Counts, counts_of, items_of
 from notifications.people.contact import Contact
 
 CONTENT = ("title", "body", "image", "link", "data")
-COLUMNS = ("category", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
+COLUMNS = ("category", "collapse", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
 NO_SUCH = "There is no such item in this person's inbox."
 FLAGS: dict[str, tuple[str, Q]] = {
     "unseen": ("Only what they have not seen.", Q(seen_at=None, read_at=None)),
@@ -33,7 +33,9 @@ FLAGS: dict[str, tuple[str, Q]] = {
 FILTERS = [
     *(OpenApiParameter(name, bool, description=said) for name, (said, _) in FLAGS.items()),
     OpenApiParameter("category", str, description="Only of the category with this slug."),
+    OpenApiParameter("collapse", str, description="Only what was sent with this `collapse`."),
 ]
+TOGETHER = FILTERS[-1]
 OF_WHOM = OpenApiParameter("contact", str, required=True, description="External id.")
 LEFT = {
     "id": 7041,
@@ -44,6 +46,7 @@ LEFT = {
     "data": {},
     "has_article": False,
     "category": "orders",
+    "collapse": "",
     "created_at": "2026-05-31T09:30:00Z",
     "expires_at": None,
     "seen_at": None,
@@ -65,6 +68,7 @@ class InboxItemSerializer(serializers.Serializer[Any]):
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]
     has_article = serializers.BooleanField(help_text="Whether it has a long text of its own.")
     category = serializers.CharField(help_text="Its slug; empty if it has none.")
+    collapse = serializers.CharField(help_text="As the message had it; empty if it had none.")
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     seen_at = serializers.DateTimeField(allow_null=True)
@@ -99,10 +103,11 @@ class PersonsInbox(PersonsView):
 
 class PersonsInboxCounts(PersonsView):
     @refuses(HTTPStatus.NOT_FOUND)
+    @takes(TOGETHER)
     @extend_schema(responses=InboxCounts)
     def get(self, request: Request) -> Response:
         """How many items this person has not seen, and not read."""
-        return Response(counts_of(self.person())._asdict())
+        return _counted(request, self.person())
 
 
 class PersonsInboxItem(PersonsView):
@@ -122,12 +127,19 @@ class Inbox(ApiView):
 
 
 class InboxCountsOfOne(ApiView):
-    @takes(OF_WHOM)
+    @takes(OF_WHOM, TOGETHER)
     @extend_schema(responses=InboxCounts)
     def get(self, request: Request) -> Response:
         """How many items one person has not seen, and not read."""
         contact = contact_named(self, request.query_params.get("contact"))
-        return Response(counts_of(contact)._asdict())
+        return _counted(request, contact)
+
+
+def _counted(request: Request, contact: Contact) -> Response:
+    collapse = request.query_params.get("collapse", "")
+    nothing = Counts(0, 0)  # PostgreSQL knows no text with a NUL in it
+    counts = nothing if "\x00" in collapse else counts_of(contact, collapse)
+    return Response(counts._asdict())
 
 
 def found(contact: Contact, pk: int) -> InboxItem:
@@ -164,6 +176,7 @@ def _asked(request: Request, items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
     for name, (_, only) in FLAGS.items():
         if given[name] == "true":
             items = items.filter(only)
-    if category := request.query_params.get("category"):
-        items = items.none() if "\x00" in category else items.filter(category=category)
+    for name in ("category", "collapse"):
+        if word := request.query_params.get(name):
+            items = items.none() if "\x00" in word else items.filter(**{name: word})
     return items
