@@ -106,6 +106,7 @@ PAGES: dict[str, Door] = {
     "run_compare": LOOK,
     "run_csv": LOOK,
     "person_sent": LOOK,
+    "person_messages": LOOK,
     "overview_health": LOOK,
     "audience_count": LOOK,
     "audience_people": LOOK,

@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.messages.message import Message
+from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -151,3 +153,44 @@ def test_another_projects_messages_are_not_shown(desk: Desk, shop: Project) -> N
     for page in ("campaigns_message_one", "campaigns_message_cancel"):
         assert desk.post(page, name).status_code == 404
     assert Message.objects.get().state == "waiting"
+
+
+# --- On other pages -------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_person_tells_of_their_newest_messages(desk: Desk, shop: Project) -> None:
+    ada(shop)
+    bob = make_contact(shop, external_id="b/ob")
+    person = Contact.objects.get(external_id="ada")
+    assert "No message was sent to this person alone." in desk.open("person_messages", person.pk)
+    for number in range(11):
+        send(shop, f"Number {number}")
+    send(shop, "Theirs", to={"contact": "b/ob"})
+
+    page = desk.open("person_messages", person.pk)
+    assert "Number 10" in page and "Number 1 " in page and "Number 0" not in page
+    assert "Theirs" not in page and "All messages to this person" in page
+    theirs = desk.open("person_messages", bob.pk)
+    assert "Theirs" in theirs and "All messages" not in theirs
+    assert (
+        reverse("admin:person_messages", args=[person.pk])
+        in desk.client.get(
+            reverse("admin:notifications_contact_change", args=[person.pk])
+        ).content.decode()
+    )
+
+
+def test_the_overview_tells_how_messages_stand_once_there_was_one(
+    desk: Desk, fcm: Fcm, project: Project
+) -> None:
+    assert "Messages to one person" not in desk.open("index")
+    ada(project, "live1:APA91b", ADDRESS)
+    send(project)
+    for page in ("index", "campaigns_overview"):
+        assert "1 message waits to leave" in desk.open(page)
+    tasks.send_messages()
+
+    for page in ("index", "campaigns_overview"):
+        said = desk.open(page)
+        assert "No message waits to leave." in said
+        assert "1 accepted, 1 rejected, 0 skipped, 0 unknown." in said

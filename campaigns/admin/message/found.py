@@ -17,6 +17,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 
 PAGE = 50
+FEW = 10
 LONGEST_SEARCH = 200
 STATES = {
     outcome.WAITING: gettext_lazy("Waiting"),
@@ -51,6 +52,12 @@ def found(project: Project, text: str, after: int | None) -> tuple[list[Line], i
     page = listing.page_of(project.pk, Wanted(person), after=after, limit=PAGE)
     known = {row.message.id for row in first}
     return _lines([*first, *(row for row in page.rows if row.message.id not in known)]), page.last
+
+
+def newest_to(person: Contact) -> tuple[list[Line], int | None]:
+    """For their own page. Also where the older ones begin."""
+    page = listing.page_of(person.project_id, Wanted(person.pk), after=None, limit=FEW)
+    return _lines(page.rows), page.last
 
 
 def _named(project: Project, text: str) -> list[Listed]:

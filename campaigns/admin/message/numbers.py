@@ -17,6 +17,10 @@ from notifications.people.project import Project
 NOTHING = Totals(0, 0, 0, 0, 0)
 
 
+def sends_messages(project: Project) -> bool:
+    return bool(Run.every.filter(project=project, kind=Run.Kind.MESSAGES).exists())
+
+
 def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
     """The day is that of UTC, as its run's is."""
     day = now.astimezone(UTC).date().isoformat()
@@ -27,6 +31,11 @@ def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
         "reasons": in_plain_words(reasons_of(today)) if today else [],
         **_waiting(project, now),
     }
+
+
+def waits(numbers: dict[str, Any] | None) -> bool:
+    """Whether something may leave any moment, so that the page is to ask again."""
+    return numbers is not None and bool(numbers["due"] or numbers["totals"].waiting)
 
 
 def _waiting(project: Project, now: datetime) -> dict[str, Any]:

@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 
 from django.contrib.admin import site
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from campaigns.admin.message.found import STATES, found, in_a_word, searched
-from campaigns.admin.message.numbers import numbers_of
+from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
+from campaigns.admin.message.numbers import numbers_of, waits
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import many, outcome
@@ -37,6 +37,7 @@ def urls() -> list[URLPattern]:
     return [
         path(place, view(messages_page), name="campaigns_messages"),
         path(f"{place}numbers/", view(numbers), name="campaigns_messages_numbers"),
+        path(f"{place}of/<int:contact_id>/", view(of_person), name="person_messages"),
         path(f"{place}<str:name>/", view(message_page), name="campaigns_message_one"),
         path(f"{place}<str:name>/cancel/", view(cancel), name="campaigns_message_cancel"),
     ]
@@ -64,11 +65,21 @@ def numbers(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/campaigns/message/numbers.html", _numbers(request))
 
 
+def of_person(request: HttpRequest, contact_id: int) -> HttpResponse:
+    """A part of the person's page, which cannot know of messages itself."""
+    person = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
+    lines, last = newest_to(person)
+    context = {"lines": lines, "more": last is not None, "person": person}
+    context |= {"zone": person.project.timezone}
+    return render(request, "admin/notifications/contact/messages.html", context)
+
+
 def _numbers(request: HttpRequest) -> dict[str, Any]:
     project = chosen(request)
     if project is None:
         return {"zone": "UTC"}
-    return {"numbers": numbers_of(project, timezone.now()), "zone": project.timezone}
+    told = numbers_of(project, timezone.now())
+    return {"numbers": told, "waits": waits(told), "zone": project.timezone}
 
 
 def message_page(request: HttpRequest, name: str) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from campaigns.admin.message.numbers import numbers_of, sends_messages, waits
 from campaigns.admin.overview.days import days_of
 from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.audiences.audience import Audience
@@ -85,6 +86,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
     scheduled = list(runs.filter(state=STATE.SCHEDULED).order_by("scheduled_at")[:RUNS_SHOWN])
     recent = runs.filter(state__in=[STATE.FINISHED, STATE.CANCELLED])
     zone = project.timezone if project else "UTC"  # whose midnight ends a day
+    messages = numbers_of(project, now) if project and sends_messages(project) else None
     return {
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
@@ -94,7 +96,8 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "silence": _silence(now),
         "days": days_of(of_project, now, zone),
         "quotas": quotas([project] if project else [], now),
-        "trigger": asks_again(running, scheduled, now),
+        "messages": messages,
+        "trigger": asks_again(running, scheduled, now, messages_wait=waits(messages)),
         "zone": zone,
         "now": now,
     }
@@ -104,10 +107,14 @@ def needing_a_person(project: Project | None) -> int:
     return _paused(Run.objects.filter(project=project)).count()
 
 
-def asks_again(running: list[Run], scheduled: list[Run], now: datetime) -> str:
-    """While something is sent, every two seconds; else when something starts, or somebody looks."""
+def asks_again(
+    running: list[Run], scheduled: list[Run], now: datetime, *, messages_wait: bool = False
+) -> str:
+    """While something is sent, every few seconds; else when something starts, or somebody looks."""
     if running:
         return "every 2s"
+    if messages_wait:
+        return "every 5s"
     due = [run.scheduled_at - now for run in scheduled if run.scheduled_at > now - OVERDUE]
     if not due:
         return COMING_BACK

@@ -79,6 +79,7 @@ def test_no_run_person_or_overview_reads_a_large_table_to_its_end(
             desk.open("run_deliveries", run.pk, **asked_for)
         desk.open("notifications_contact_change", contact.pk)
         desk.open("person_sent", contact.pk)
+        desk.open("person_messages", contact.pk)
     assert unbounded(asked) == []
 
 
