@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.messages import get_messages
+from django.db.models import Model
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from notifications.people.project import Project
 
@@ -41,6 +43,12 @@ class Desk:
     def go_to(self, project: Project) -> HttpResponse:
         """Work in this project from now on."""
         return self.post("project_switch", go_to_project=project.pk)
+
+
+def registered() -> dict[type[Model], Any]:
+    """Every page of a model. They are read with the addresses, not with Django."""
+    assert get_resolver().url_patterns
+    return admin.site._registry
 
 
 def text_of(reply: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,7 +138,10 @@ class Client:
         events = self.wire.receive_data(data)
         for event in events:
             self._take(event)
-        self.flush()
+        try:
+            self.flush()
+        except (ConnectionError, ssl.SSLEOFError):  # an acknowledgement nobody is there to read
+            self.is_closed = True
         return events
 
     def _take(self, event: Event) -> None:

@@ -96,7 +96,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "silence": _silence(now),
         "days": days_of(of_project, now, zone),
         "quotas": quotas([project] if project else [], now),
-        "messages": messages,
+        "message_numbers": messages,
         "trigger": asks_again(running, scheduled, now, messages_wait=waits(messages)),
         "zone": zone,
         "now": now,

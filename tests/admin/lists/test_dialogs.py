@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +17,7 @@ from notifications.admin.furniture.page import page_url
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
-from tests.admin.desk import Desk, text_of
+from tests.admin.desk import Desk, registered, text_of
 from tests.given.builders import make_campaign, make_people, make_run
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +25,8 @@ KINDS = ("actions_list", "actions_detail", "actions_row", "actions_submit_line")
 
 
 def registered_actions() -> Iterator[tuple[str, Any]]:
-    for model, page in admin.site._registry.items():
-        names_in: Any = page._extract_action_names  # type: ignore[attr-defined]  # Unfold's
+    for model, page in registered().items():
+        names_in: Any = page._extract_action_names
         for kind in KINDS:
             for name in names_in(getattr(page, kind, ())):
                 yield f"{model._meta.label}.{name}", getattr(page, name)
@@ -47,7 +46,7 @@ def test_every_registered_action_asks_first() -> None:
 
 
 def test_only_campaigns_can_be_filed_many_at_a_time_and_nothing_else(desk: Desk) -> None:
-    for model, page in admin.site._registry.items():
+    for model, page in registered().items():
         filing = ("tag_many", "archive_many", "bring_back_many")  # each asks before it acts
         assert page.actions == (filing if model is Campaign else None), model
 

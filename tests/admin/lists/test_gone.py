@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib import admin
 from django.urls import reverse
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.desk import Desk, text_of
+from tests.admin.desk import Desk, registered, text_of
 from tests.given.builders import make_campaign, make_contact, make_device
 
 pytestmark = pytest.mark.django_db
@@ -22,15 +21,15 @@ IN_A_PAGE = {"HX-Request": "true"}  # so that a reply is put into the page one l
 
 
 def verbs() -> Iterator[str]:
-    for model, page in admin.site._registry.items():
+    for model, page in registered().items():
         name = f"{model._meta.app_label}_{model._meta.model_name}"
-        names_in: Any = page._extract_action_names  # type: ignore[attr-defined]  # Unfold's
-        for verb in names_in(page.actions_detail):  # type: ignore[attr-defined]
+        names_in: Any = page._extract_action_names
+        for verb in names_in(page.actions_detail):
             yield f"{name}_{verb}"
 
 
 def pages() -> Iterator[str]:
-    for model in admin.site._registry:
+    for model in registered():
         for page in ("change", "delete", "history"):
             yield f"{model._meta.app_label}_{model._meta.model_name}_{page}"
 

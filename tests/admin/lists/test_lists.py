@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -16,7 +15,7 @@ from campaigns.audiences.audience import Audience
 from notifications.admin.furniture import keyset
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from tests.admin.desk import Desk, text_of
+from tests.admin.desk import Desk, registered, text_of
 from tests.given.builders import (
     make_audience,
     make_campaign,
@@ -65,7 +64,7 @@ def test_a_person_of_the_team_without_a_role_sees_nothing_and_is_told_whom_to_as
 def test_people_are_paged_by_id_in_both_directions(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin.site._registry[Contact], "list_per_page", 2)
+    monkeypatch.setattr(registered()[Contact], "list_per_page", 2)
     a, b, c, d, e = [make_contact(project, external_id=f"{name}-id").pk for name in "abcde"]
 
     first = desk.open("notifications_contact_changelist")

@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib import admin
 from django.test import Client
 from django.urls import URLPattern, reverse
 from django.utils import timezone
@@ -28,7 +27,7 @@ from notifications.people.consent.suppression import Suppression
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
-from tests.admin.desk import Desk, text_of
+from tests.admin.desk import Desk, registered, text_of
 from tests.given.builders import (
     make_audience,
     make_automation,
@@ -86,6 +85,7 @@ def rows(museum: Project) -> dict[str, int]:
         "run": run.pk,
         "person_export": person.pk,
         "person_sent": person.pk,
+        "person_messages": person.pk,
         "notifications_contact": person.pk,
         "notifications_device": device.pk,
         "notifications_category": kind.pk,
@@ -100,7 +100,7 @@ def rows(museum: Project) -> dict[str, int]:
 
 def lists() -> list[str]:
     """The name of every registered page whose rows belong to a project."""
-    found = admin.site._registry.items()
+    found = registered().items()
     return [
         f"{model._meta.app_label}_{model._meta.model_name}"
         for model, page in found

@@ -121,6 +121,7 @@ def rows(project: Project) -> dict[str, int]:
         "campaigns_run": run.pk,
         "run": run.pk,
         "person_sent": contact.pk,
+        "person_messages": contact.pk,
         "notifications_contact": contact.pk,
         "notifications_device": device.pk,
         "notifications_import": ready.pk,
