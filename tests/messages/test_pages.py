@@ -194,3 +194,27 @@ def test_the_overview_tells_how_messages_stand_once_there_was_one(
         said = desk.open(page)
         assert "No message waits to leave." in said
         assert "1 accepted, 1 rejected, 0 skipped, 0 unknown." in said
+
+
+def test_a_text_is_shown_as_its_person_reads_it(desk: Desk, shop: Project) -> None:
+    ada(shop)
+    said = {"title": "{{ first_name }}, {{ order }} left", "body": "Soon in {{ town }}"}
+    name = send(shop, content=said, variables={"order": "A-17", "town": "Ulm"})
+
+    assert "Ada, A-17 left" in desk.open("campaigns_messages")
+    page = desk.open("campaigns_message_one", name)
+    assert "Ada, A-17 left" in page and "Soon in Ulm" in page
+
+
+def test_a_text_that_lacks_a_value_is_shown_as_it_was_written(desk: Desk, shop: Project) -> None:
+    ada(shop)
+    send(shop, "{{ first_name }}, {{ nowhere }}")
+    assert "{{ first_name }}, {{ nowhere }}" in desk.open("campaigns_messages")
+
+
+def test_each_of_a_call_to_many_has_their_own_words(desk: Desk, shop: Project) -> None:
+    for name in ("Bo", "Cy"):
+        make_contact(shop, external_id=name, attributes={"first_name": name})
+    send(shop, "Hello {{ first_name }}", to={"contacts": ["Bo", "Cy"]})
+    page = desk.open("campaigns_messages")
+    assert "Hello Bo" in page and "Hello Cy" in page

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.admin.message.words import words_of
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import listing, outcome
 from campaigns.runs.messages.listing import Listed, Wanted
@@ -72,14 +73,14 @@ def _person(project: Project, text: str) -> int | None:
 
 
 def _lines(rows: list[Listed]) -> list[Line]:
-    titles = _titles([row.message for row in rows])
-    ids = {row.message.contact_id for row in rows}
-    people = dict(Contact.objects.filter(pk__in=ids).values_list("pk", "external_id"))
+    messages = [row.message for row in rows]
+    people = Contact.objects.in_bulk({message.contact_id for message in messages})
+    words = words_of(messages, people)
     return [
         Line(
             row.message,
-            people.get(row.message.contact_id, ""),
-            titles.get(_head(row.message), ""),
+            people[row.message.contact_id].external_id if row.message.contact_id in people else "",
+            words.get((row.message.run_id, row.message.number), {}).get("title") or "",
             str(STATES[row.outcome.state]),
             in_a_word(row.outcome),
         )
@@ -95,20 +96,3 @@ def in_a_word(told: Outcome) -> str:
     return ", ".join(
         f"{count:,} {str(names[status]).lower()}" for status, count in told.devices.items() if count
     )
-
-
-def _head(message: Message) -> tuple[int, int]:
-    """The row with its text."""
-    return message.run_id, message.shares or message.number
-
-
-def _titles(messages: list[Message]) -> dict[tuple[int, int], str]:
-    """As they were written. A text of an erased person is gone."""
-    titles: dict[tuple[int, int], str] = {}
-    heads = {_head(message) for message in messages}
-    for run_id in {run for run, _number in heads}:
-        numbers = [number for run, number in heads if run == run_id]
-        rows = Message.objects.filter(run_id=run_id, number__in=numbers)
-        for number, content in rows.values_list("number", "content"):
-            titles[run_id, number] = (content or {}).get("title") or ""
-    return titles

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_noop
 
 from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
 from campaigns.admin.message.numbers import numbers_of, waits
+from campaigns.admin.message.words import words_of
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import many, outcome
@@ -84,6 +85,7 @@ def _numbers(request: HttpRequest) -> dict[str, Any]:
 
 def message_page(request: HttpRequest, name: str) -> HttpResponse:
     message = _message(request, name)
+    person = Contact.objects.filter(pk=message.contact_id).first()
     told = outcome.of_call_or_one(message)
     after = _whole(request.GET.get("after", ""), 9) or 0
     rows = outcome.devices_of(message, after=after, most=DEVICES + 1)
@@ -95,8 +97,8 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "state_in_words": STATES[told.state],
         "came_of_it": in_a_word(told),
         "people": told.people,
-        "person": _person(message),
-        "texts": _texts(message),
+        "person": person,
+        "texts": _texts(message, person),
         "devices": [_device(row) for row in rows[:DEVICES]],
         "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
         "first_page": not after,
@@ -150,17 +152,11 @@ def _waits(message: Message) -> bool:
     return message.list_after is not None or bool(waiting.exists())
 
 
-def _person(message: Message) -> Any:
-    return Contact.objects.filter(pk=message.contact_id).first()
-
-
-def _texts(message: Message) -> list[tuple[str, str]]:
-    """As it was written. Empty once the person is erased."""
-    head = message
-    if message.shares:
-        head = Message.objects.get(run_id=message.run_id, number=message.shares)
+def _texts(message: Message, person: Contact | None) -> list[tuple[str, str]]:
+    people = {person.pk: person} if person else {}
+    said = words_of([message], people).get((message.run_id, message.number), {})
     words = dict(zip(TEXTS, (_("Title"), _("Text"), _("Picture"), _("Link")), strict=True))
-    return [(words[part], text) for part in TEXTS if (text := (head.content or {}).get(part))]
+    return [(words[part], text) for part in TEXTS if (text := said.get(part))]
 
 
 def _device(row: dict[str, Any]) -> dict[str, Any]:

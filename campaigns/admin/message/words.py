@@ -1,0 +1,66 @@
+"""What a message says to its person: its text with their values in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from campaigns.runs.messages.message import Message
+from campaigns.sending.inbox.of_messages import ALONE
+from campaigns.texts.rendering import Reader, Renderer, Unrenderable
+from notifications.people.contact import Contact
+
+Head = tuple[int, int]
+
+
+def words_of(messages: Iterable[Message], people: dict[int, Contact]) -> dict[Head, dict[str, Any]]:
+    """By run and number. Of whom a value is missing, as it was written; once the person is erased,
+    nothing."""
+    messages = list(messages)
+    heads = _heads(messages)
+    renderers: dict[Head, Renderer] = {}
+    said: dict[Head, dict[str, Any]] = {}
+    for message in messages:
+        place = _head(message)
+        head, person = heads.get(place), people.get(message.contact_id)
+        if head is None or not head.content:
+            continue
+        renderer = renderers.get(place) or Renderer(head.content, collapse_id="")
+        renderers[place] = renderer
+        said[message.run_id, message.number] = _words(renderer, head, person)
+    return said
+
+
+def _words(renderer: Renderer, head: Message, person: Contact | None) -> dict[str, Any]:
+    written: dict[str, Any] = head.content or {}
+    if person is None:
+        return written
+    reader = Reader(
+        reference="",
+        external_id=person.external_id,
+        attributes={**person.attributes, **(head.variables or {}), **ALONE},
+        locale=person.locale,
+        timezone=person.timezone,
+        kind="",
+        address="",
+        platform="",
+    )
+    try:
+        return renderer.words(reader)
+    except Unrenderable:
+        return written
+
+
+def _heads(messages: list[Message]) -> dict[Head, Message]:
+    """The rows with the texts."""
+    places = {_head(message) for message in messages}
+    heads: dict[Head, Message] = {}
+    for run_id in {run for run, _number in places}:
+        numbers = [number for run, number in places if run == run_id]
+        rows = Message.objects.filter(run_id=run_id, number__in=numbers)
+        heads |= {(row.run_id, row.number): row for row in rows}
+    return heads
+
+
+def _head(message: Message) -> Head:
+    return message.run_id, message.shares or message.number
