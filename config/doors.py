@@ -93,6 +93,11 @@ PAGES: dict[str, Door] = {
     "campaigns_messages_numbers": LOOK,
     "campaigns_message_one": LOOK,
     "campaigns_message_cancel": Door(SENDER, SENDER),
+    # They write messages, if only to each other.
+    **dict.fromkeys(
+        ("demo_phones", "demo_phone_on", "demo_phone_rings", "demo_phone_write"),
+        Door(SENDER, SENDER),
+    ),
     "campaign_who": LOOK,
     "campaign_what": LOOK,
     "campaign_when": LOOK,

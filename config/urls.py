@@ -10,6 +10,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
+from campaigns.demo import pages as demo
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, retention, search
 from notifications.admin import own_password
@@ -20,8 +21,8 @@ from notifications.api.reference import Reference
 admin.autodiscover()
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
-    *overview.urls(), *messages.urls(), *operations.urls(), *projects.urls(), *downtime.urls(),
-    *retention.urls(),
+    *overview.urls(), *messages.urls(), *demo.urls(), *operations.urls(), *projects.urls(),
+    *downtime.urls(), *retention.urls(),
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]
@@ -33,6 +34,7 @@ handler500 = "config.middleware.unavailable.error"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("demo/phone", RedirectView.as_view(pattern_name="admin:demo_phones", query_string=True)),
     path("language/", set_language, name="set_language"),
     path("api/v1/", include("notifications.api.urls")),
     path("api/v1/", include("campaigns.api.urls")),

@@ -28,8 +28,10 @@ from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
+from notifications.requests.origin import feed_beside
 
 SAID = ("project", "settled_project")  # in a form, or in an address
+LISTENING = {"demo_phones"}  # pages that hear the live inbox
 GO = "go_to_project"  # in a POST: switch, then do what it asks
 # What a name in an address stands for. `object_id` and `pk` are the page's own model.
 ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact, "import_id": Import}
@@ -47,7 +49,8 @@ class InTheirProject:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if (here := chosen.seen(request)) is not None:
-            response.headers["Content-Security-Policy"] = policy(here.image_hosts)
+            feed = feed_beside(request) if _listens(request) else ""
+            response.headers["Content-Security-Policy"] = policy(here.image_hosts, feed)
         return response
 
     def process_view(
@@ -108,6 +111,10 @@ def _of_the_row(match: ResolverMatch, kwargs: dict[str, Any]) -> Iterator[int | 
         model = model_of(match.url_name or match.route, name)
         if model is not None and (pk := row_id(value)) is not None:
             yield model._base_manager.filter(pk=pk).values_list("project_id", flat=True).first()
+
+
+def _listens(request: HttpRequest) -> bool:
+    return request.resolver_match is not None and request.resolver_match.url_name in LISTENING
 
 
 def model_of(page: str, name: str) -> type[Model] | None:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable
 from django.http import HttpRequest, HttpResponse
 
 
-def policy(image_hosts: Iterable[str] = ()) -> str:
-    """The Content-Security-Policy: our files and no others, but for a project's own images.
+def policy(image_hosts: Iterable[str] = (), feed: str = "") -> str:
+    """The Content-Security-Policy: our files and no others, but for a project's own images, and the
+    feed where it is elsewhere.
 
     No script but ours, and none of them makes code of a text: Alpine comes without eval.
     """
     images = "".join(f" https://{host}" for host in image_hosts)
+    asked = f"connect-src 'self' {feed}; " if feed else ""
     return (
-        "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        f"default-src 'self'; {asked}script-src 'self'; style-src 'self' 'unsafe-inline'; "
         f"img-src 'self' data:{images}; object-src 'none'; base-uri 'none'; "
         "frame-ancestors 'none'; form-action 'self'"
     )

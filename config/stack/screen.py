@@ -38,6 +38,7 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("API", f"{app}/api/v1/"),
         ("  docs", f"{app}/api/docs/"),
         ("Live inbox", f"http://127.0.0.1:{env['FEED_PORT']}/api/v1/me/inbox/stream"),
+        ("Demo phones", f"{app}/demo/phone"),
         ("Health", f"{app}/readyz   {_metrics(env)}/metrics"),
         ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
         ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),

@@ -54,6 +54,14 @@ def is_beside(request: HttpRequest, page: str) -> bool:
     return urlsplit(page).hostname == urlsplit(f"//{request.get_host()}").hostname
 
 
+def feed_beside(request: HttpRequest) -> str:
+    """Where the streams are, if not where the pages are: with `make run` at another port."""
+    if settings.FEED_URL or settings.SERVED:
+        return str(settings.FEED_URL)
+    host = urlsplit(f"//{request.get_host()}").hostname or "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.FEED_PORT}"
+
+
 def _without_port(found: str) -> str:
     """Some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
     if found.startswith("["):

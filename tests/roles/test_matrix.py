@@ -16,9 +16,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from campaigns.runs.messages.many import accept_many
+from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
-from config.middleware.security import CONTENT_POLICY
+from config.middleware.projects import LISTENING
+from config.middleware.security import CONTENT_POLICY, policy
 from notifications.people.attributes import Attribute
 from notifications.people.consent.category import Category
 from notifications.people.consent.saying import Word, say
@@ -100,7 +102,8 @@ def test_no_scope_stands_at_a_door_that_is_not_there() -> None:
 
 
 def make_message(project: Project, contact_id: int) -> str:
-    one = {"content": {"title": "Hello"}, "on_unknown": "resend", "ttl_seconds": 60}
+    text = Template(title="Hello", body="You have mail").frozen()
+    one = {"content": text, "on_unknown": "resend", "ttl_seconds": 60}
     return accept_many(project.pk, one, [contact_id]).id
 
 
@@ -152,13 +155,20 @@ def address(page: URLPattern, rows: Mapping[str, int | str]) -> str | None:
     return reverse(f"admin:{page.name}", kwargs=values)
 
 
+def headers_of(page: URLPattern) -> dict[str, str]:
+    if page.name not in LISTENING:
+        return HEADERS
+    return {**HEADERS, "Content-Security-Policy": policy(feed="http://testserver:8001")}
+
+
 def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[str]:
     """What went otherwise than the table says."""
     for method in ("GET", "POST"):
         reply: Any = client.generic(method, url)
         # A page may refuse everybody, with Django's own 403: nobody edits the audit trail.
         turned_away = any(drawn.name == "admin/no_entry.html" for drawn in reply.templates)
-        if lacking := [name for name, value in HEADERS.items() if reply.get(name) != value]:
+        headers = headers_of(page)
+        if lacking := [name for name, value in headers.items() if reply.get(name) != value]:
             yield f"{method} {page.name}: {reply.status_code} without {', '.join(lacking)}"
         if reply.status_code >= 500:
             yield f"{method} {page.name}: {reply.status_code}"

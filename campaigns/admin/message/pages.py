@@ -28,6 +28,7 @@ from notifications.admin.furniture.page import actor
 from notifications.people.contact import Contact
 from notifications.people.device import Device, shortened
 from notifications.staff import audit
+from notifications.staff.team import Role, role_of
 
 DEVICES = 100
 TEXTS = ("title", "body", "image", "link")
@@ -51,6 +52,7 @@ def messages_page(request: HttpRequest) -> HttpResponse:
         lines, last = found(project, text, after)
         query = {"q": text} if text else {}
         context |= {
+            "has_demo_phones": project.uses_emulator and _may_send(request),
             "lines": lines,
             "q": text,
             "first_page": after is None,
@@ -59,6 +61,11 @@ def messages_page(request: HttpRequest) -> HttpResponse:
             "address": request.build_absolute_uri("/api/v1/messages"),
         }
     return TemplateResponse(request, "admin/campaigns/message/list.html", context)
+
+
+def _may_send(request: HttpRequest) -> bool:
+    role = role_of(request.user)
+    return role is not None and role.covers(Role.SENDER)
 
 
 def numbers(request: HttpRequest) -> HttpResponse:

@@ -6,9 +6,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core import signing
 from django.utils import timezone
@@ -28,7 +27,7 @@ from notifications.api.person.view import PersonsView
 from notifications.inbox.position import Position
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.keys.inbox_token import Whose
-from notifications.requests.origin import FEED
+from notifications.requests.origin import FEED, feed_beside
 
 SALT = "carillon.inbox.ticket"
 LASTS = timedelta(minutes=1)
@@ -162,12 +161,6 @@ def _position(request: Request) -> str:
 
 
 def _address(request: Request) -> str:
-    """Where the streams are: at the web's own address where a proxy divides them, and else at the
-    port of `make run`."""
-    path = f"{request.path.rpartition('/')[0]}/stream"
-    if settings.FEED_URL:
-        return f"{settings.FEED_URL}{path}"
-    if settings.SERVED:
-        return request.build_absolute_uri(path)
-    host = urlsplit(f"//{request.get_host()}").hostname or "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.FEED_PORT}{path}"
+    """At the web's own address where a proxy divides them."""
+    path, feed = f"{request.path.rpartition('/')[0]}/stream", feed_beside(request)
+    return f"{feed}{path}" if feed else request.build_absolute_uri(path)

@@ -1,0 +1,100 @@
+"""Two phones to try messages with: whose they are, and what the backend of their app does.
+
+They exist only beside a stand-in for FCM: where real phones ring, there is nothing to play.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns import tasks
+from campaigns.runs.messages.many import accept_many
+from campaigns.runs.run import Run
+from campaigns.texts.template import Template
+from notifications.keys import inbox_secret, inbox_token
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from notifications.people.registry import Person, upsert
+
+ROOM = "demo-room"
+QUIET_SECONDS = 15
+LONGEST = 500  # characters of what is written
+LASTING = timedelta(hours=12)
+TTL_SECONDS = 3_600
+
+
+@dataclass(frozen=True)
+class Phone:
+    name: str  # in addresses
+    owner: str
+
+    @property
+    def external_id(self) -> str:
+        return f"demo-phone-{self.name}"
+
+    @property
+    def address(self) -> str:
+        """A live one to the stand-in, whose answers follow from the address."""
+        return f"demo-phone-{self.name}"
+
+
+PHONES = {phone.name: phone for phone in (Phone("mina", "Mina"), Phone("leo", "Leo"))}
+SAYS = Template(
+    title="{{ sender }}{% if unseen > 1 %} ({{ unseen }} new){% endif %}",
+    body="{{ words }}",
+    data={"room": ROOM, "sender": "{{ sender }}"},
+)
+
+
+def can_ring(project: Project | None) -> bool:
+    stands_in = settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT
+    return project is not None and project.uses_emulator and stands_in
+
+
+def token_for(project: Project, phone: Phone) -> str:
+    """What an app asks its backend for after the log-in. Raises WrongKey."""
+    with transaction.atomic():
+        _write_people(project)
+        secret, _ = inbox_secret.first(project)
+    expires_at = timezone.now().replace(microsecond=0) + LASTING
+    return inbox_token.make(secret, phone.external_id, expires_at=expires_at)
+
+
+def write(project: Project, phone: Phone, words: str) -> str:
+    """To the room, of which its writer is a member as well. The message's id."""
+    with transaction.atomic():
+        people = _write_people(project)
+        accepted = accept_many(project.pk, _message(phone, words), people)
+        tasks.ring_messages()
+    return accepted.id
+
+
+def owner_of(project: Project, phone: Phone) -> Contact | None:
+    people = Contact.objects.filter(project=project, external_id=phone.external_id)
+    return people.first()
+
+
+def _write_people(project: Project) -> list[int]:
+    people = [
+        Person(phone.external_id, attributes={"first_name": phone.owner})
+        for phone in PHONES.values()
+    ]
+    ids = upsert(project, people, by="system", now=timezone.now()).ids
+    return [ids[phone.external_id] for phone in PHONES.values()]
+
+
+def _message(phone: Phone, words: str) -> dict[str, Any]:
+    return {
+        "content": SAYS.frozen(),
+        "variables": {"sender": phone.owner, "words": words},
+        "on_unknown": Run.OnUnknown.RESEND,
+        "ttl_seconds": TTL_SECONDS,
+        "collapse": ROOM,
+        "into_inbox": {"quiet_if_online": QUIET_SECONDS},
+    }

@@ -1,0 +1,77 @@
+"""What rang on a demo phone: asked of the stand-in for FCM, which keeps what it accepted."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from campaigns.demo.phones import Phone, owner_of
+from campaigns.runs.messages.message import Message
+from notifications.inbox.item import InboxItem
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+
+MOST = 20
+TIMEOUT = 3.0
+PATH = "/admin/witness"
+REFERENCE = re.compile(r"([0-9]{1,18}):([0-9]{1,9})")
+
+
+class Silent(Exception):
+    """The stand-in does not answer, or is another one than ours."""
+
+
+def rung(project: Project, phone: Phone, *, after: float) -> list[dict[str, Any]]:
+    """What rang since then, oldest first, each with the inbox item that a tap opens."""
+    owner = owner_of(project, phone)
+    if owner is None:
+        return []
+    records = [record for record in _accepted(project, phone) if record["at"] > after]
+    return [_ring(owner, record) for record in records]
+
+
+def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
+    query = urlencode({"address": phone.address, "limit": MOST})
+    try:
+        place = urlsplit(project.endpoint)
+        trust = ssl.create_default_context(cafile=project.ca_file)
+        caller = http.client.HTTPSConnection(place.netloc, timeout=TIMEOUT, context=trust)
+        try:
+            caller.request("GET", f"{PATH}?{query}")
+            answer = caller.getresponse()
+            said = json.loads(answer.read())
+        finally:
+            caller.close()
+        return list(said["records"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        raise Silent from error
+
+
+def _ring(owner: Contact, record: dict[str, Any]) -> dict[str, Any]:
+    """One with the same tag takes the place of the one before it."""
+    tag, reference = _known_as(owner, record["id"] or "")
+    item = InboxItem.objects.filter(contact=owner, reference=reference)
+    return {
+        "at": record["at"],
+        "title": record["title"] or "",
+        "body": record["body"] or "",
+        "tag": tag or record["name"],
+        "item": item.values_list("pk", flat=True).first(),
+    }
+
+
+def _known_as(owner: Contact, name: str) -> tuple[str, str]:
+    """Its collapse key, and by what name its item is kept."""
+    read = REFERENCE.fullmatch(name)
+    if read is None:
+        return "", ""
+    run_id, seq = map(int, read.groups())
+    theirs = Message.objects.filter(contact_id=owner.pk, run_id=run_id)
+    message = theirs.filter(first_seq__lte=seq, last_seq__gte=seq).first()
+    if message is None:
+        return f"run {run_id}", f"run {run_id}"
+    return message.collapse_id, f"message {message.id}"
