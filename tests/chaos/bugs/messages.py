@@ -1,4 +1,4 @@
-"""What F73–F77 must notice."""
+"""What F73–F78 must notice."""
 
 from __future__ import annotations
 
@@ -53,3 +53,21 @@ def _a_key_is_taken_over() -> None:
     alive = "WHERE known.until <= statement_timestamp()"
     assert alive in accepting.ACCEPT
     patch(accepting, "ACCEPT", accepting.ACCEPT.replace(alive, ""))
+
+
+@bug("messages are judged like a campaign's run", fault="F78")
+def _judged_together() -> None:
+    """So many refusals and nothing accepted: they are not believed, and all wait for a person."""
+    from campaigns.runs.run import Run
+    from campaigns.sending import breakers
+
+    judge_window = breakers.judge_window
+
+    def as_of_a_campaign(claim: Any, *answers: Any) -> Any:
+        claim.run.kind = Run.Kind.CAMPAIGN
+        try:
+            return judge_window(claim, *answers)
+        finally:
+            claim.run.kind = Run.Kind.MESSAGES
+
+    patch(breakers, "judge_window", as_of_a_campaign)

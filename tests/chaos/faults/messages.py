@@ -1,5 +1,5 @@
-"""F73–F77: between the 202 of a message to one person and FCM, workers and the web die, Redis
-forgets, PostgreSQL restarts, and a campaign is under way.
+"""F73–F78: between the 202 of a message to one person and FCM, workers and the web die, Redis
+forgets, PostgreSQL restarts, a campaign is under way, and FCM refuses what one caller writes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from django.utils import timezone
 from campaigns.runs.messages import day
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
+from notifications.people.device import Device
 from tests.chaos.door import Answer, Door
 from tests.chaos.evidence import gather
 from tests.chaos.fault import fault
@@ -33,6 +34,7 @@ CREW = ("urgent", "control", "beat")
 CALLERS = 8
 KILLS = 5
 PATIENCE = 90
+REFUSED = 300  # a campaign would stop after a hundred without an acceptance
 
 
 class Post:
@@ -177,6 +179,27 @@ def beside_a_campaign(scene: Scene) -> None:
     broken = [trouble for check in INVARIANTS for trouble in check(evidence)]
     assert not broken, f"campaign {campaign.pk}: {broken}"
     _finish(scene, post)
+
+
+@fault(
+    "F78", "FCM refuses one caller's text", people=900, workers=CREW, patience=PATIENCE, within=15
+)
+def one_is_refused(scene: Scene) -> None:
+    """All wait for a worker, and the refused come first: nobody may wait for them."""
+    refused = scene.devices[:REFUSED]
+    for device in refused:
+        device.address = f"vague-{device.pk}:{scene.project.pk}"
+    Device.objects.bulk_update(refused, ["address"])
+    scene.stage.end_worker("urgent")
+    post = Post(scene)
+    with post.under_way():
+        pass
+    scene.start("urgent")
+    scene.healed()
+    _finish(scene, post)
+    run, said = scene.run, len(scene.devices) - REFUSED
+    assert run.rejected == REFUSED, f"{run.rejected} are rejected, {REFUSED} were refused"
+    assert run.accepted == said, f"{run.accepted} are accepted of the {said} others"
 
 
 def _finish(scene: Scene, post: Post) -> None:
