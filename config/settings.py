@@ -49,6 +49,7 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 # For Prometheus: a port that only one's own network reaches, or a secret at the public one.
 METRICS_PORT = env_int("METRICS_PORT", 0)
 METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
+METRICS_DIR = env_text("METRICS_DIR", "")  # where processes leave what they measure
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 

@@ -76,6 +76,11 @@ class Judged:
         """All about whom something is written."""
         return [*(final.left for final in self.finals), *self.to_retry]
 
+    def accepted_since(self) -> list[datetime]:
+        """Since when the messages could leave that were accepted."""
+        accepted = (final.left.terms for final in self.finals if final.status == Status.ACCEPTED)
+        return [terms.due for terms in accepted if terms.due]
+
 
 def may_be_sent_to(left: Left) -> bool:
     """Under `hold`, not if a request may have arrived. A person's “send again” allows one more."""

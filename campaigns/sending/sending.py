@@ -23,6 +23,7 @@ from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.claiming import Claim, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
+from campaigns.runs.messages import latency
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
@@ -67,6 +68,7 @@ class Sending:
         self.claim = granted
         self.run = granted.run
         self.is_urgent = self.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
+        self.lane = "urgent" if self.is_urgent else "bulk"
         self.rows = Rows(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
@@ -78,7 +80,7 @@ class Sending:
             self.run.project,
             reference=self.run.reference,
             rate=self.run.rate_per_second,
-            lane="urgent" if self.is_urgent else "bulk",
+            lane=self.lane,
         )
         self.heard = Heard()
         self.opens_at: datetime | None = None
@@ -230,6 +232,7 @@ class Sending:
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(believed, self.claim, spared=spared)
         self.settled += settling.settle(self.claim, flight.window, judged)
+        latency.measure(self.lane, judged.accepted_since(), self.claim.now())
         if trip:
             self._pause(trip.cause, trip.detail)
         if flight.window and breakers.may_retire(self.claim):

@@ -31,6 +31,7 @@ class Terms:
     ttl_seconds: int
     since: datetime | None  # when the seconds began to count
     deadline: datetime  # nothing is worth sending after it
+    due: datetime | None = None  # a message's: when it could leave first
     # They win over the person's attributes.
     variables: Mapping[str, Any] = field(default_factory=dict)
     together: str = ""  # what its inbox items are counted by
@@ -87,6 +88,7 @@ def of_message(message: Message) -> Terms:
         ttl_seconds=message.ttl_seconds,
         since=message.at,
         deadline=message.at + timedelta(seconds=message.ttl_seconds),
+        due=max(message.at, message.created_at),
         variables=message.variables or {},
         together=message.collapse if message.inbox is not None else "",
         quiet_if_online=(message.inbox or {}).get("quiet_if_online"),

@@ -24,6 +24,7 @@ def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int])
         "CARILLON_ENV": "development",
         "WORKERS": str(2 * cores),  # each waits for FCM half of its time
         "CONNECTIONS": "250",
+        "METRICS_DIR": str(state.path / "measures"),
     }
     chosen = {name: environ.get(name) or value for name, value in defaults.items()}
     fcm = stand_in.of(environ) or _emulators(state, ports["EMULATOR_PORT"])
