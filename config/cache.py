@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from redis import Redis
+
 
 class AsJson:
     def dumps(self, value: Any) -> Any:
@@ -22,9 +25,26 @@ class AsJson:
             return None
 
 
+class Client(RedisCacheClient):
+    """Django's own makes one of redis-py for each question, which costs as much as to ask it."""
+
+    kept: Redis | None = None
+
+    def get_client(self, key: Any = None, *, write: bool = False) -> Redis:
+        if self.kept is None:
+            self.kept = super().get_client(key, write=write)
+        return self.kept
+
+
+class InRedis(RedisCache):
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = Client
+
+
 def in_redis(address: str) -> dict[str, Any]:
     return {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "config.cache.InRedis",
         "LOCATION": address,
         # For the release before, which pickles and runs beside this one: each reads its own.
         "KEY_PREFIX": "json",

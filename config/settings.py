@@ -123,7 +123,7 @@ except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
 DATABASES = {"default": environ.Env.db_url_config(DATABASE_URL)}
 DATABASES["default"] |= {
-    "ENGINE": "django.db.backends.postgresql",
+    "ENGINE": "config.postgresql",
     "CONN_MAX_AGE": 600,
     "CONN_HEALTH_CHECKS": True,
     # Behind PgBouncer the next fetch may reach another session. We read in pages anyway.
