@@ -9,8 +9,9 @@ from __future__ import annotations
 import select
 
 from django.db.backends.postgresql import base
-from psycopg import OperationalError
+from psycopg.pq import TransactionStatus
 
+IDLE = TransactionStatus.IDLE
 HEARD = select.POLLIN | select.POLLPRI | select.POLLERR | select.POLLHUP
 
 
@@ -19,13 +20,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self._is_silent() or super().is_usable()
 
     def _is_silent(self) -> bool:
-        """Whatever is heard, a farewell or a mere notice, Django's own question decides."""
-        if self.connection is None:
-            return False
-        try:
-            socket = self.connection.pgconn.socket
-        except OperationalError:  # closed already
-            return False
+        """Whatever is heard, a farewell or a mere notice, Django's own question decides; so it does
+        inside a transaction, which may have failed."""
+        if self.connection is None or self.connection.info.transaction_status != IDLE:
+            return False  # a closed one has no status that is known
         poll = select.poll()
-        poll.register(socket, HEARD)
+        poll.register(self.connection.pgconn.socket, HEARD)
         return not poll.poll(0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import ProgrammingError, connection
 from django.db.backends.postgresql import base
 
 from tests.given.waiting import eventually
@@ -42,13 +42,18 @@ def run(statement: str, *values: Any) -> None:
         cursor.execute(statement, values)
 
 
+def end(kept: Any) -> None:
+    """And wait until it has: so long, nobody can know."""
+    run("SELECT pg_terminate_backend(%s, 5000)", kept.connection.info.backend_pid)
+
+
 def test_one_that_is_silent_is_used_unasked(kept: Any, asked: list[bool]) -> None:
     assert kept.is_usable()
     assert asked == []
 
 
 def test_one_that_postgresql_ended_is_given_up(kept: Any, asked: list[bool]) -> None:
-    run("SELECT pg_terminate_backend(%s)", kept.connection.info.backend_pid)
+    end(kept)
     eventually("it is known", lambda: not kept.is_usable())
     assert asked[-1] is False
 
@@ -71,12 +76,17 @@ def test_a_notice_is_no_farewell(kept: Any, asked: list[bool]) -> None:
 
 def test_a_request_after_the_end_gets_a_new_connection(kept: Any) -> None:
     kept.health_check_enabled = True
-    run("SELECT pg_terminate_backend(%s)", kept.connection.info.backend_pid)
+    end(kept)
+    ended = kept.connection
+    kept.close_if_unusable_or_obsolete()  # as Django does where a request begins
+    with kept.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    assert kept.connection is not ended
 
-    def answered() -> bool:
-        kept.close_if_unusable_or_obsolete()  # as Django does where a request begins
-        with kept.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        return True
 
-    assert answered()
+def test_one_whose_transaction_failed_is_not_in_order(kept: Any, asked: list[bool]) -> None:
+    with kept.cursor() as cursor:
+        cursor.execute("BEGIN")
+        with pytest.raises(ProgrammingError):
+            cursor.execute("SELECT * FROM nowhere")
+    assert not kept.is_usable()
