@@ -57,6 +57,11 @@ class Line:
         told = await self._reader.readexactly(int(fields["content-length"]))
         return int(lines[0].split()[1]), json.loads(told)
 
+    @property
+    def is_closed(self) -> bool:
+        """The server ends a connection that is idle for ten seconds."""
+        return self._reader.at_eof()
+
     def close(self) -> None:
         self._writer.close()
 
@@ -114,8 +119,11 @@ class Callers:
             self._idle.append(line)
 
     async def _line(self) -> Line:
-        if self._idle:
-            return self._idle.pop()
+        while self._idle:
+            line = self._idle.pop()
+            if not line.is_closed:
+                return line
+            line.close()
         line = Line(self._url, self._key)
         await line.open()
         return line
