@@ -20,9 +20,9 @@ from config.feed.doorbell import Doorbell
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
 from config.feed.streams import Streams
+from config.front.hands.threads import Threads
 from config.front.refusals import Failed, Refused, answer
 from config.front.sockets import give_up_readers_after
-from config.front.threads import Threads
 from notifications.inbox.position import Position
 
 STREAM = "/api/v1/me/inbox/stream"

@@ -13,12 +13,12 @@ from django.http import HttpResponse
 from config.front import bodies, refusals
 from config.front.answers import PART, Answer, Product
 from config.front.environ import environ_of, is_text, with_body
+from config.front.hands.shared import Shared
+from config.front.hands.threads import Threads
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
 from config.front.refusals import Failed, NoText, Refused
-from config.front.shared import Shared
 from config.front.sockets import Scissors, give_up_readers_after
-from config.front.threads import Threads
 from notifications.requests.request_id import name_of
 
 log = logging.getLogger(__name__)
