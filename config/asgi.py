@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from config import wsgi
+from config.express import express
 from config.front.front import Front
 from config.front.sockets import allow_many
 from config.health import inside as probes
 
 allow_many()
-application = Front(wsgi.application)
+application = Front(wsgi.application, short=express.WAY)
 inside = Front(probes.application)

@@ -15,6 +15,7 @@ from config.front.answers import PART, Answer, Product
 from config.front.environ import environ_of, is_text, with_body
 from config.front.hands.shared import Shared
 from config.front.hands.threads import Threads
+from config.front.hands.together import Together, Way
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
 from config.front.refusals import Failed, NoText, Refused
@@ -32,11 +33,16 @@ BELOW = 512 * 1024
 
 
 class Front:
-    def __init__(self, product: Product, limits: Limits | None = None) -> None:
+    def __init__(
+        self, product: Product, limits: Limits | None = None, *, short: Way | None = None
+    ) -> None:
+        """`short`: another way, for what it takes."""
         self.product, self.limits = product, limits or Limits()
         self.memory = Memory(self.limits.memory, self.limits.places)
         self.scissors = Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
+        within = self.limits.sender_seconds
+        self.short = short and Together(short, waiting=self.limits.waiting, within=within)
         self.probes = {path: Threads(path, 1) for path in PROBES}
         self.shared = {"/readyz": Shared[tuple[Answer, bytes]](_is_well)}
         self.has_served = False
@@ -78,6 +84,9 @@ class Front:
 
     async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
         answer = Answer(self.product, environ)
+        if self.short and self.short.takes(environ) and (said := await self.short.ask(environ)):
+            answer.status, answer.headers, answer.ended = said.status, said.headers, True
+            return answer, said.body
         if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in SENDING:
             within = self.limits.sender_seconds
             return answer, await threads.admit_sender(answer.begin, within=within)

@@ -91,6 +91,16 @@ class Flooded(Refused):
         ) % {"seconds": self.retry_after}
 
 
+class Away(Refused):
+    """PostgreSQL is in trouble, and whether a call was kept may be known to nobody."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 2
+
+    def said(self) -> str:
+        return str(problems.away().detail)
+
+
 class NoText(Refused):
     status = HTTPStatus.BAD_REQUEST
 
@@ -129,12 +139,12 @@ def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
 
     # What it says of a body may be what is wrong with it.
     request = WSGIRequest(with_body({**environ, "CONTENT_TYPE": ""}, b""))
-    response = RequestId(_guarded(in_their_language))(request)
+    response = RequestId(guarded(in_their_language))(request)
     response.headers["Connection"] = "close"
     return response
 
 
-def _guarded(answer: Answering) -> Answering:
+def guarded(answer: Answering) -> Answering:
     """With the headers of every answer. Nobody is sent to https from here."""
 
     def guarded(request: HttpRequest) -> HttpResponse:

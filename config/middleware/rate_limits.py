@@ -40,6 +40,8 @@ BURST = 2  # seconds of a program's rate that may come at once
 PAGE_BURST = 10  # of a visitor's: a page and all that belongs to it
 PATIENCE = 0.5  # seconds for an answer
 AWAY_SECONDS = 5.0  # without asking, after there was none
+# Of the WSGI environment, where no header gets to: what a request had taken before it came here.
+TAKEN = "carillon.taken"
 
 log = logging.getLogger(__name__)
 
@@ -98,18 +100,24 @@ class Limits:
         return Taken(float(wait), tuple(zip(left[::2], left[1::2], strict=True)))
 
     def tell(self, response: HttpResponse, taken: Taken) -> HttpResponse:
+        for name, value in self.headers(taken).items():
+            response[name] = value
+        return response
+
+    def headers(self, taken: Taken) -> dict[str, str]:
         """As draft-ietf-httpapi-ratelimit-headers has it."""
+        told = {}
         if self.limits:
-            response["RateLimit-Policy"] = ", ".join(
+            told["RateLimit-Policy"] = ", ".join(
                 f'"{limit.name}";q={limit.rate * self.burst};w={self.burst}'
                 for limit in self.limits
             )
         if taken.left:
-            response["RateLimit"] = ", ".join(
+            told["RateLimit"] = ", ".join(
                 f'"{limit.name}";r={left};t={seconds}'
                 for limit, (left, seconds) in zip(self.limits, taken.left, strict=True)
             )
-        return response
+        return told
 
     def spent(self, taken: Taken) -> Limit:
         """The one that refuses."""
@@ -147,7 +155,7 @@ class Programs:
         if not is_a_programs(request):
             return self.get_response(request)
         limits = limits_of_a_program(request)
-        taken = limits.take()
+        taken = request.META.get(TAKEN) or limits.take()
         refused = _refusal(limits.spent(taken), taken.wait) if taken.wait else None
         return limits.tell(refused or self.get_response(request), taken)
 

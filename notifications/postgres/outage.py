@@ -38,8 +38,8 @@ def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
         try:
             return deed()
         except DATABASE_TROUBLE as error:
-            collisions += _is_collision(error)
-            if _is_collision(error) and collisions < MOST_TRIES:
+            collisions += is_collision(error)
+            if is_collision(error) and collisions < MOST_TRIES:
                 time.sleep(random.uniform(0, 0.02) * 2**collisions)
                 continue
             if time.monotonic() >= give_up_at:
@@ -73,5 +73,6 @@ def at_once(deed: Callable[[], T]) -> T | None:
         return None
 
 
-def _is_collision(error: Error) -> bool:
+def is_collision(error: Error) -> bool:
+    """It was undone for another's sake: nothing of it was committed."""
     return getattr(error.__cause__, "sqlstate", None) in COLLISIONS

@@ -13,7 +13,6 @@ from rest_framework import serializers
 from campaigns.audiences.audience import Audience
 from campaigns.runs.messages.accepting import Accepted, Nobody, Revoked, accept, confirm
 from campaigns.runs.messages.many import AT_ONCE, accept_many, members
-from campaigns.runs.messages.together import accept_together
 from notifications.api.ground import authentication
 from notifications.api.ground.view import ApiView
 from notifications.people.contact import Contact
@@ -47,7 +46,7 @@ def as_the_key_may(view: ApiView) -> Iterator[None]:
 def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
     """To one person or device each. Who is unknown and may be created is, with their message: both
     are there, or neither."""
-    answers = accept_together(view.key, asked)
+    answers = accept(view.key, asked)
     new = [
         place
         for place, answer in enumerate(answers)

@@ -161,12 +161,8 @@ class Messages(ApiView):
         state = outcome.WAITING
         if answer.again:
             state = outcome.of_call_or_one(_found(self, answer.id)).state
-        address = reverse("api-message", args=[answer.id])
-        return {
-            "id": answer.id,
-            "state": state,
-            "url": self.request.build_absolute_uri(address),
-        }
+        url = self.request.build_absolute_uri(reverse("api-message", args=[answer.id]))
+        return shown.accepted(answer.id, state, url)
 
 
 class MessagesBulk(ApiView):

@@ -24,6 +24,10 @@ class AcceptedSerializer(serializers.Serializer[Any]):
     url = serializers.URLField(help_text="What became of it.")
 
 
+def accepted(name: str, state: str, url: str) -> dict[str, str]:
+    return {"id": name, "state": state, "url": url}
+
+
 class MessageDevice(serializers.Serializer[Any]):
     """What became of it on one device."""
 

@@ -97,6 +97,16 @@ def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
     return _all(key.project_id, key, asked)
 
 
+def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
+    """The ids of those that are kept by one statement. Of the others nothing is: `accept` knows
+    why. Raises as it does.
+
+    If the process dies here: all of them are there or none is, and nobody was told so.
+    """
+    run_id, numbers = _written(key.project_id, key, asked)
+    return {place: id_of(run_id or 0, number) for place, (number, kept) in numbers.items() if kept}
+
+
 def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
     """As `accept`, without a caller."""
     return _all(project_id, None, asked)

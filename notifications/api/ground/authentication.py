@@ -31,13 +31,11 @@ class ApiKeyAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
-        kind, value = shown(header)
         now = timezone.now()
-        look_up = _remembered if _is_confirmed(request) else _of
-        key = look_up(value, now) if KEY.fullmatch(value) else None
-        if kind.lower() != "bearer" or key is None:
+        key = key_of(header, now, confirmed=_is_confirmed(request))
+        if key is None:
             raise no_such_key()
-        _note_use(key, now)
+        note_use(key, now)
         origin.is_program(f"key:{key.prefix}")
         return AnonymousUser(), key
 
@@ -52,8 +50,17 @@ def _is_confirmed(request: Request) -> bool:
     return request.method in confirmed and "Idempotency-Key" not in request.headers
 
 
-def _of(value: str, now: datetime) -> ApiKey | None:
-    return ApiKey.of(value, now=now)
+def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
+    """What the header shows, if it may be used. `confirmed`: the door itself asks once more."""
+    kind, value = shown(header)
+    if kind.lower() != "bearer" or not KEY.fullmatch(value):
+        return None
+    return _remembered(value, now) if confirmed else ApiKey.of(value, now=now)
+
+
+def is_remembered(header: str) -> bool:
+    """Whether what it shows was a key here some time ago. Nobody is asked for that."""
+    return digest_of(shown(header)[1]) in _known
 
 
 def _remembered(value: str, now: datetime) -> ApiKey | None:
@@ -66,6 +73,8 @@ def _remembered(value: str, now: datetime) -> ApiKey | None:
             _known.clear()
         if key is not None:
             _known[key.digest] = (time.monotonic(), key)
+        else:
+            _known.pop(digest_of(value), None)
     return key
 
 
@@ -84,9 +93,10 @@ def shown(header: str) -> tuple[str, str]:
     return kind, value.strip()
 
 
-def _note_use(key: ApiKey, now: datetime) -> None:
+def note_use(key: ApiKey, now: datetime) -> None:
     """Once a minute is enough to find forgotten keys, and spares every request an UPDATE."""
     if key.last_used_at and key.last_used_at > now - USE_NOTED_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_NOTED_EVERY)
     ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+    key.last_used_at = now  # it may be remembered

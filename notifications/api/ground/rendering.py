@@ -57,7 +57,7 @@ class OrjsonParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
-        return _read(stream.read(), orjson.loads, _rows_of(parser_context), exactly=False)
+        return read(stream.read(), _rows_of(parser_context))
 
 
 class ExactParser(OrjsonParser):
@@ -67,6 +67,11 @@ class ExactParser(OrjsonParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
         return _read(stream.read(), exact.loads, _rows_of(parser_context), exactly=True)
+
+
+def read(body: bytes, rows_of: str = "") -> Any:
+    """A body of JSON. Raises what says why it is none, or none that we take."""
+    return _read(body, orjson.loads, rows_of, exactly=False)
 
 
 def _rows_of(parser_context: Any) -> str:

@@ -10,18 +10,26 @@ from typing import Any
 import pytest
 
 from config.front.front import Front
+from config.front.hands.together import Said, Way
 from config.front.limits import Limits
+from config.front.refusals import Refused
 from tests.security.front.test_front import SCOPE
 
 SENDING = ["/api/v1/messages", "/api/v1/messages/bulk"]
 
 
 class Web:
-    """A front with one thread, whose requests are answered when `go` is set."""
+    """A front with one thread, whose requests are answered when `go` is set. `short`: in turns."""
 
-    def __init__(self, **limits: Any) -> None:
+    def __init__(self, *, short: bool = False, **limits: Any) -> None:
         self.go, self.asked = threading.Event(), 0
-        self.front = Front(self._product, Limits(threads=1, **limits))
+        way = Way(lambda environ: environ["REQUEST_METHOD"] == "POST", self._turn)
+        self.front = Front(self._product, Limits(threads=1, **limits), short=way if short else None)
+
+    def _turn(self, environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
+        self.asked += len(environs)
+        self.go.wait(20)
+        return [Said(202, [], b"")] * len(environs)
 
     def _product(self, environ: dict[str, Any], start: Any) -> list[bytes]:
         self.asked += 1
@@ -74,6 +82,40 @@ def test_senders_beyond_the_last_place_are_told_to_come_back_later() -> None:
         await asyncio.sleep(0.1)
         assert (await web.ask(SENDING[0]))[0] == 429
         assert (await web.ask("/api/v1/contacts/bulk"))[0] == 503
+        web.go.set()
+        assert [answer[0] for answer in await asyncio.gather(*let_in)] == [202, 202]
+
+    asyncio.run(play())
+
+
+def test_while_a_turn_lasts_too_long_for_who_waits_no_other_is_let_in() -> None:
+    async def play() -> None:
+        web = Web(short=True, sender_seconds=0.05)
+        at_work = asyncio.create_task(web.ask(SENDING[0]))
+        await asyncio.sleep(0.1)
+        waits = asyncio.create_task(web.ask(SENDING[0]))
+        await asyncio.sleep(0.1)
+
+        status, headers, body = await web.ask(SENDING[0])
+        assert (status, headers[b"retry-after"]) == (429, b"5")
+        assert json.loads(body)["type"] == "urn:carillon:flooded"
+
+        web.go.set()
+        assert [(await one)[0] for one in (at_work, waits)] == [202, 202]
+        assert (await web.ask(SENDING[0]))[0] == 202
+        assert web.asked == 3
+
+    asyncio.run(play())
+
+
+def test_no_more_wait_for_a_turn_than_there_are_places() -> None:
+    async def play() -> None:
+        web = Web(short=True, waiting=1)
+        let_in = []
+        for _ in range(2):  # one at work, one waiting
+            let_in.append(asyncio.create_task(web.ask(SENDING[0])))
+            await asyncio.sleep(0.1)
+        assert (await web.ask(SENDING[0]))[0] == 429
         web.go.set()
         assert [answer[0] for answer in await asyncio.gather(*let_in)] == [202, 202]
 

@@ -1,0 +1,81 @@
+"""A call: read, and found in order; whatever is odd about it is said on the ordinary way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.utils import timezone
+
+from campaigns.api.messages.asked import MessageSerializer
+from config.doors import API, scope_of
+from config.middleware import rate_limits
+from notifications.api.ground import authentication, rendering
+from notifications.staff.access import ApiKey
+
+ADDRESS = f"/{API}messages"
+MOST_BYTES = 64 * 1024  # a long text must not keep the others waiting
+TO_ONE = {"contact", "device"}
+
+
+@dataclass(frozen=True)
+class Call:
+    request: WSGIRequest
+    limits: rate_limits.Limits
+    taken: rate_limits.Taken
+    key: ApiKey
+    asked: dict[str, Any]
+
+
+class Odd(Exception):
+    """What it is need not be said: the ordinary way finds it again."""
+
+
+def may_be_one(environ: dict[str, Any]) -> bool:
+    """As far as can be told at a glance, by whoever has no time."""
+    return (
+        environ["REQUEST_METHOD"] == "POST"
+        and environ["PATH_INFO"] == ADDRESS
+        and not environ["QUERY_STRING"]
+        and "HTTP_IDEMPOTENCY_KEY" not in environ
+        and authentication.is_remembered(environ.get("HTTP_AUTHORIZATION", ""))
+    )
+
+
+def read(environ: dict[str, Any]) -> Call:
+    """Raises Odd, or whatever else is raised by what judges calls everywhere."""
+    request = WSGIRequest(environ)
+    if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+        raise Odd
+    request.get_host()  # or it is none of ours
+    limits = rate_limits.limits_of_a_program(request)
+    # The ordinary way shall not count it once more.
+    request.META[rate_limits.TAKEN] = taken = limits.take()
+    if taken.wait:
+        raise Odd
+    key = _key(request)
+    return Call(request, limits, taken, key, _asked(request, key))
+
+
+def _key(request: WSGIRequest) -> ApiKey:
+    now = timezone.now()
+    key = authentication.key_of(request.META["HTTP_AUTHORIZATION"], now, confirmed=True)
+    if key is None or scope_of("messages", "POST") not in key.scopes:
+        raise Odd
+    authentication.note_use(key, now)
+    return key
+
+
+def _asked(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
+    body: bytes = request.META["wsgi.input"].getvalue()
+    if len(body) > MOST_BYTES or request.content_type != "application/json":
+        raise Odd
+    read = rendering.read(body)
+    if read is None:
+        raise Odd
+    asked = MessageSerializer.read(read, project=key.project)
+    if not TO_ONE & asked["to"].keys():
+        raise Odd
+    return asked

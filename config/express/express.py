@@ -1,0 +1,83 @@
+"""The express: calls of POST messages that are in order are answered together.
+
+To each of them Django and REST framework cost more than all that is done for it. Here one thread
+reads those that wait, has each key's kept by one statement, and answers. Whatever is odd about a
+call (a field at fault, a person nobody knows, a key that comes too often) goes the ordinary way,
+which has the words for it: so there is one place that refuses, and both take the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import DatabaseError, close_old_connections
+
+from campaigns import tasks
+from campaigns.runs.messages.accepting import Revoked, accept_new
+from config.express import call as calls
+from config.express import saying
+from config.express.call import Call, Odd
+from config.front.hands.together import Said, Way
+from config.front.refusals import Away, Refused
+from notifications.api.ground import authentication
+from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
+from notifications.staff.access import ApiKey
+
+log = logging.getLogger(__name__)
+
+
+def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
+    """Of each, in their order. None: it goes the ordinary way, and nothing was done."""
+    close_old_connections()
+    try:
+        answers: dict[int, Said | Refused] = {}
+        for key, ours in _by_key(environs).items():
+            answers |= _keep(key, ours)
+        return [answers.get(place) for place in range(len(environs))]
+    finally:
+        close_old_connections()
+
+
+def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
+    found: dict[ApiKey, dict[int, Call]] = defaultdict(dict)
+    for place, environ in enumerate(environs):
+        try:
+            call = calls.read(environ)
+        except Odd:
+            continue
+        except Exception as error:  # of whatever kind, it comes again where it is said
+            log.debug("not by express: %r", error)
+            continue
+        found[call.key][place] = call
+    return found
+
+
+def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
+    """If the process dies here: all of them are kept or none is, and nobody was told so."""
+    try:
+        ids = accept_new(key, {place: call.asked for place, call in ours.items()})
+    except Revoked:
+        authentication.forget(key)
+        return {}
+    except DATABASE_TROUBLE as error:
+        if is_collision(error):
+            return {}
+        # They may be kept, and the answer be lost: whether to call again, the caller decides.
+        log.warning("messages met a busy or restarting database: %s", error)
+        return dict.fromkeys(ours, Away())
+    except DatabaseError:  # PostgreSQL does not take what one of them asks: each goes by itself
+        return {}
+    _ring(ours[place].asked.get("at") for place in ids)
+    return {place: saying.accepted(ours[place], name) for place, name in ids.items()}
+
+
+def _ring(times: Iterable[datetime | None]) -> None:
+    for at in set(times):
+        tasks.ring_messages(at)
+
+
+WAY = Way(calls.may_be_one, answer)
