@@ -24,7 +24,8 @@ def log_in(
     )
 
     def listen(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        # A page that is left while it asks for news says so.
+        if message.type == "error" and message.text not in ("htmx:sendAbort", "htmx:afterRequest"):
             troubles.append(message.text)
 
     page.on("console", listen)
