@@ -137,9 +137,9 @@ def send_messages() -> None:
         for taken in messages.due(seconds=SENDING_SECONDS):
             hit("messages_taken")
             try:
-                sending.send(taken.run_id, taken.number, taken.epoch)
+                sending.send_claimed(taken)
             except Fenced:
-                log.warning("run=%s chunk=%s lost its lease", taken.run_id, taken.number)
+                log.warning("run=%s chunk=%s lost its lease", taken.run.pk, taken.chunk.number)
     except DATABASE_TROUBLE as error:  # the sweep rings again
         log.warning("messages not sent: %s", error)
     except Exception:
@@ -182,7 +182,7 @@ def send_to_many() -> None:
         if taken is None:
             return
         _publish_many(send_to_many)
-        sending.send(taken.run_id, taken.number, taken.epoch)
+        sending.send_claimed(taken)
     except Fenced:
         log.warning("messages to many lost their lease")
     except DATABASE_TROUBLE as error:  # the sweep rings again

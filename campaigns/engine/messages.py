@@ -16,37 +16,45 @@ from django.db.models.functions import Now
 from campaigns.engine import cancelling
 from campaigns.runs import sums
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, free_lapsed
+from campaigns.runs.claiming import Claim
 from campaigns.runs.messages import day, many
 from campaigns.runs.messages.message import Message, forget_keys
-from campaigns.runs.messages.taking import Taken, take
+from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_messages
 from notifications.postgres.outage import patiently
 
 MOST_TIMERS = 20
+LOOK_EVERY = 0.5  # seconds: at the projects, as people change their settings meanwhile
 
 
-def due(*, seconds: float) -> Iterator[Taken]:
+def due(*, seconds: float) -> Iterator[Claim]:
     """Chunk after chunk of what is due, a project after the other, as long as there is any."""
-    ends_at = time.monotonic() + seconds
-    found = True
-    while found and time.monotonic() < ends_at:
+    began = looked_at = time.monotonic()
+    days, found = _days(), True
+    while found and time.monotonic() < began + seconds:
+        if time.monotonic() > looked_at + LOOK_EVERY:
+            days, looked_at = _days(), time.monotonic()
         found = False
-        for run_id in patiently(lambda: list(day.open_runs().values_list("pk", flat=True))):
-            if taken := _taken(run_id):
+        for run in days:
+            if taken := _taken(run):
                 found = True
                 yield taken
 
 
-def _taken(run_id: int, *, bulk: bool = False) -> Taken | None:
-    return patiently(lambda: take(run_id, of_messages.keep, bulk=bulk))
-
-
-def next_of_many() -> Taken | None:
+def next_of_many() -> Claim | None:
     """A chunk of what goes to thousands: of another project as often as not."""
-    runs = patiently(lambda: list(day.open_runs().values_list("pk", flat=True)))
-    random.shuffle(runs)
-    return next((taken for run_id in runs if (taken := _taken(run_id, bulk=True))), None)
+    days = _days()
+    random.shuffle(days)
+    return next((taken for run in days if (taken := _taken(run, bulk=True))), None)
+
+
+def _days() -> list[Run]:
+    return patiently(lambda: list(day.open_runs().select_related("project")))
+
+
+def _taken(run: Run, *, bulk: bool = False) -> Claim | None:
+    return patiently(lambda: take(run, of_messages.keep, bulk=bulk))
 
 
 def many_wait() -> bool:

@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from django.db import OperationalError, connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
-from campaigns.runs.chunk import LEASE, SETTLED, Chunk, unlocked
-from campaigns.runs.messages.message import asks_of
+from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
@@ -80,6 +78,12 @@ SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
 
+CLOSE = """
+UPDATE campaigns_chunk SET state = 'closed', lease_until = NULL, not_before = NULL
+WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
+    AND last_seq = first_seq - 1 + accepted + rejected + skipped + unknown
+"""
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -96,14 +100,8 @@ class Claim:
 
     run: Run
     chunk: Chunk
+    asks: dict[str, Any]  # what standing.py must know of the category, to say who is out
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
-
-    @cached_property
-    def asks(self) -> dict[str, Any]:
-        """What standing.py must know of the category, to say who is out."""
-        if self.run.kind == Run.Kind.MESSAGES:
-            return asks_of(self.run.pk, self.chunk.first_seq)
-        return self.run.asks
 
     @property
     def held(self) -> models.QuerySet[Chunk]:
@@ -155,8 +153,9 @@ class Claim:
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
-        settled = self.held.filter(last_seq=F("first_seq") - 1 + SETTLED)
-        return bool(settled.update(state=Chunk.State.CLOSED, lease_until=None, not_before=None))
+        with connection.cursor() as cursor:
+            cursor.execute(CLOSE, {"chunk": self.chunk.pk, "fence": self.chunk.attempt})
+            return bool(cursor.rowcount)
 
 
 def _reasons(out: str | None) -> dict[int, Reason]:
@@ -164,7 +163,8 @@ def _reasons(out: str | None) -> dict[int, Reason]:
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
-    """Take a queued chunk, or learn that it is taken, done, paused or of an older epoch.
+    """Take a queued chunk, or learn that it is taken, done, paused or of an older epoch. Chunks of
+    messages are claimed as they are taken: see `messages/taking.py`.
 
     If the process dies here: the lease lapses and the sweep hands the chunk on.
     """
@@ -178,8 +178,8 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         chunk = Chunk.objects.select_related("run__project", "run__category").get(
             run=run_id, number=number
         )
-        _count_interrupted(chunk)
-    return Claim(chunk.run, chunk)
+        count_interrupted(chunk)
+    return Claim(chunk.run, chunk, chunk.run.asks)
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:
@@ -194,7 +194,7 @@ def _take(queued: models.QuerySet[Chunk]) -> bool:
     return True
 
 
-def _count_interrupted(chunk: Chunk) -> None:
+def count_interrupted(chunk: Chunk) -> None:
     """What the worker before us had in flight when it died may have rung phones as well."""
     if chunk.attempt == 1:
         return
@@ -205,8 +205,7 @@ def _count_interrupted(chunk: Chunk) -> None:
 
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
-    sends = (Run.State.SENDING, Run.State.OPEN)
-    return Run.every.filter(pk=run_id, epoch=epoch, state__in=sends)
+    return Run.every.filter(pk=run_id, epoch=epoch, state=Run.State.SENDING)
 
 
 def _rung_in_another_life() -> Q:

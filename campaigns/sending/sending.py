@@ -58,7 +58,12 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
     # A doorbell is heard once: it must outlast a restart of PostgreSQL.
     granted = patiently(lambda: claim(run_id, number, epoch, task_id=task_id))
     hit("after_claim")
-    return Sending(granted).work() if granted else {}
+    return send_claimed(granted) if granted else {}
+
+
+def send_claimed(granted: Claim) -> dict[str, int]:
+    """Send a chunk that is ours."""
+    return Sending(granted).work()
 
 
 class Sending:
@@ -97,7 +102,7 @@ class Sending:
             else:
                 self._pause(Cause.BAD_CREDENTIALS, str(error))
         try:
-            if self._gate_is_open():
+            if self.claim.chunk.size <= WINDOW or self._gate_is_open():
                 self.left.extend(self.rows.people())
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
@@ -164,7 +169,7 @@ class Sending:
         """Wait for the gate, but not so long that nobody else gets this worker."""
         time.sleep(seconds)
         self.rested += seconds
-        if self.rested > (URGENT_REST if self.is_urgent else MOST_REST):
+        if self.rested >= (URGENT_REST if self.is_urgent else MOST_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:

@@ -10,13 +10,18 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, connections
 
+from campaigns import tasks
+from campaigns.engine import messages
 from campaigns.runs import sums
+from campaigns.runs.claiming import Fenced
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import taking
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from campaigns.sending.inbox import of_messages
 from notifications.people.project import Project
+from notifications.postgres import clock
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
 from tests.given.by_hand import let_leases_lapse
@@ -127,6 +132,27 @@ def test_a_killed_worker_leaves_each_message_sent_and_repeats_only_what_was_in_f
     assert twice <= Delivery.objects.filter(resent=True).count()
 
 
+def test_what_a_worker_took_and_never_sent_leaves_once_its_lease_is_over(
+    call: Caller, fcm: Fcm
+) -> None:
+    names = accepted(call)
+    asleep = next(messages.due(seconds=1))
+
+    tasks.send_messages()
+    assert not fcm.witness(), "they are somebody's"
+
+    let_leases_lapse()
+    messages.look_after(clock.now())
+    another = next(messages.due(seconds=1))
+    assert (another.chunk.pk, another.chunk.attempt) == (asleep.chunk.pk, 2)
+    with pytest.raises(Fenced):
+        sending.send_claimed(asleep)
+    assert not fcm.witness()
+
+    assert sending.send_claimed(another) == {"accepted": MANY}
+    assert_each_got_one(call, names, fcm)
+
+
 def test_postgresql_that_drops_everybody_costs_nobody(
     call: Caller, fcm: Fcm, urgent: Workers
 ) -> None:
@@ -169,15 +195,15 @@ def test_a_cancel_and_a_worker_at_once_decide_each_message_once(call: Caller, fc
         finally:
             connections.close_all()
 
-    def take(run_id: int) -> None:
+    def take(run: Run) -> None:
         try:
-            taking.take(run_id, of_messages.keep)
+            taking.take(run, of_messages.keep)
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(6) as people:
         asked = [people.submit(cancel, name) for name in names]
-        people.submit(take, Run.every.get().pk).result(30)
+        people.submit(take, Run.every.get()).result(30)
         answers = [one.result(30) for one in asked]
 
     assert set(answers) <= {200, 409}

@@ -67,7 +67,7 @@ def a_long_list(project: Project, monkeypatch: pytest.MonkeyPatch, people: int) 
 def send_all_of_many() -> int:
     chunks = 0
     while taken := messages.next_of_many():
-        sending.send(taken.run_id, taken.number, taken.epoch)
+        sending.send_claimed(taken)
         chunks += 1
     return chunks
 

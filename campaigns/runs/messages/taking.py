@@ -2,29 +2,26 @@
 
 Messages of the same moment share a chunk, and with it windows and commits. They are of one
 category, as consent is asked for a window at once, and of one lane: what goes to thousands goes by
-the queue of campaigns.
+the queue of campaigns. Whoever takes them sends them, so the chunk is theirs from the first moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection, transaction
 
+from campaigns.runs.chunk import LEASE, Chunk
+from campaigns.runs.claiming import Claim, count_interrupted
+from campaigns.runs.messages.message import asks_of
+from campaigns.runs.run import Run
+from notifications.people.consent import standing
+
 AT_ONCE = 500  # messages
 
-
-class Taken(NamedTuple):
-    """A chunk to be sent."""
-
-    run_id: int
-    number: int
-    epoch: int
-
-
 LOCK = """
-SELECT epoch, planned, (SELECT COALESCE(max(number), 0) FROM campaigns_chunk WHERE run_id = r.id)
+SELECT planned, (SELECT COALESCE(max(number), 0) FROM campaigns_chunk WHERE run_id = r.id)
 FROM campaigns_run r WHERE id = %(run)s AND state = 'open' FOR NO KEY UPDATE
 """
 
@@ -34,7 +31,8 @@ WITH first AS (
     WHERE run_id = %(run)s AND state = 'waiting' AND bulk = %(bulk)s AND at <= statement_timestamp()
     ORDER BY at LIMIT 1
 )
-SELECT number FROM campaigns_message JOIN first USING (category_kind, category)
+SELECT number, category_kind, category, inbox IS NOT NULL OR shares IS NOT NULL
+FROM campaigns_message JOIN first USING (category_kind, category)
 WHERE run_id = %(run)s AND state = 'waiting' AND bulk = %(bulk)s AND at <= statement_timestamp()
 ORDER BY at LIMIT %(most)s FOR UPDATE OF campaigns_message SKIP LOCKED
 """
@@ -78,21 +76,24 @@ WITH due AS (
 ), counted AS (
     SELECT count(*) AS recipients FROM found
 ), chunk AS (
-    INSERT INTO campaigns_chunk (run_id, number, first_seq, last_seq, state, queued_at, attempt,
+    INSERT INTO campaigns_chunk (run_id, number, first_seq, last_seq, state, lease_until, attempt,
         lapses, accepted, rejected, skipped, unknown, copies, reasons, bulk)
-    SELECT %(run)s, %(chunk)s, %(planned)s + 1, %(planned)s + recipients, 'queued',
-        statement_timestamp(), 0, 0, 0, 0, 0, 0, 0, '{}', %(bulk)s
+    SELECT %(run)s, %(chunk)s, %(planned)s + 1, %(planned)s + recipients, 'leased',
+        statement_timestamp() + %(lease)s, 1, 0, 0, 0, 0, 0, 0, '{}', %(bulk)s
     FROM counted WHERE recipients > 0
+    RETURNING id, first_seq, last_seq
 ), grown AS (
     UPDATE campaigns_run SET planned = planned + recipients FROM counted
     WHERE id = %(run)s AND recipients > 0
 )
-SELECT recipients FROM counted
+SELECT id, first_seq, last_seq FROM chunk
 """
 
-# Whose retries are due, and whose doorbell was lost with its worker or with Redis.
+# Whose retries are due, and whose worker died. The queued are for the release before: it claims
+# its chunks later than it takes them.
 AGAIN = """
-UPDATE campaigns_chunk SET state = 'queued', queued_at = statement_timestamp(), not_before = NULL
+UPDATE campaigns_chunk SET state = 'leased', lease_until = statement_timestamp() + %(lease)s,
+    attempt = attempt + 1, not_before = NULL
 WHERE id IN (
     SELECT id FROM campaigns_chunk
     WHERE run_id = %(run)s AND bulk = %(bulk)s AND (
@@ -101,46 +102,66 @@ WHERE id IN (
     )
     ORDER BY number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 )
-RETURNING number
+RETURNING id
 """
 
 
 Beside = Callable[[int, list[int]], None]
 
 
-def take(run_id: int, beside: Beside, *, bulk: bool = False) -> Taken | None:
-    """The next chunk of the day: of new messages, else of those to be tried again. `beside` is
-    called with the run and the numbers of new ones, in the transaction that takes them.
+def take(run: Run, beside: Beside, *, bulk: bool = False) -> Claim | None:
+    """The next chunk of the day, claimed: of new messages, else of those to be tried again.
+    `beside` is called with the run and the numbers of new ones that may go into an inbox, in the
+    transaction that takes them.
 
-    If the process dies after the commit, the chunk stays queued, and is taken again when that is
-    15 s ago.
+    If the process dies after the commit, the lease lapses, and the sweep lets the chunk be taken
+    again.
     """
-    return _new(run_id, beside, bulk) or _again(run_id, bulk)
+    return _new(run, beside, bulk) or _again(run, bulk)
 
 
-def _new(run_id: int, beside: Beside, bulk: bool) -> Taken | None:
+def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(LOCK, {"run": run_id})
+            cursor.execute(LOCK, {"run": run.pk})
             locked = cursor.fetchone()
             if locked is None:
                 return None
-            epoch, planned, chunks = locked
-            cursor.execute(DUE, {"run": run_id, "bulk": bulk, "most": AT_ONCE})
-            numbers = [number for (number,) in cursor.fetchall()]
-            if not numbers:
+            planned, chunks = locked
+            cursor.execute(DUE, {"run": run.pk, "bulk": bulk, "most": AT_ONCE})
+            due = cursor.fetchall()
+            if not due:
                 return None
-            values: dict[str, Any] = {"run": run_id, "numbers": numbers, "chunk": chunks + 1}
-            cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk})
-            recipients = cursor.fetchone()[0]
-            beside(run_id, numbers)
-            if recipients:
-                return Taken(run_id, chunks + 1, epoch)
+            numbers = [number for number, *_ in due]
+            with_inbox = [number for number, *_, may_have_one in due if may_have_one]
+            values: dict[str, Any] = {"run": run.pk, "numbers": numbers, "chunk": chunks + 1}
+            cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk, "lease": LEASE})
+            made = cursor.fetchone()
+            if with_inbox:
+                beside(run.pk, with_inbox)
+            if made:
+                _, kind, category, _ = due[0]
+                chunk = _just_made(run, *made, number=chunks + 1, bulk=bulk)
+                return Claim(run, chunk, standing.asked_of(kind, category))
         # Nobody of them has a device: they are done, and there may be more.
 
 
-def _again(run_id: int, bulk: bool) -> Taken | None:
-    with connection.cursor() as cursor:
-        cursor.execute(AGAIN, {"run": run_id, "bulk": bulk})
-        found = cursor.fetchone()
-    return Taken(run_id, found[0], 0) if found else None
+def _just_made(run: Run, pk: int, first_seq: int, last_seq: int, **more: Any) -> Chunk:
+    """As it stands in the row, which nobody else has seen."""
+    state = Chunk.State.LEASED
+    return Chunk(
+        pk=pk, run=run, first_seq=first_seq, last_seq=last_seq, state=state, attempt=1, **more
+    )
+
+
+def _again(run: Run, bulk: bool) -> Claim | None:
+    with transaction.atomic():
+        values: dict[str, Any] = {"run": run.pk, "bulk": bulk, "lease": LEASE}
+        with connection.cursor() as cursor:
+            cursor.execute(AGAIN, values)
+            found = cursor.fetchone()
+        if not found:
+            return None
+        chunk = Chunk.objects.get(pk=found[0])
+        count_interrupted(chunk)
+    return Claim(run, chunk, asks_of(run.pk, chunk.first_seq))

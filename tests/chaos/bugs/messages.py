@@ -17,22 +17,23 @@ def _marks_early() -> None:
     """Whoever dies in between leaves messages that everybody thinks were sent."""
     from campaigns.engine import messages
     from campaigns.runs.messages.taking import take
+    from campaigns.runs.run import Run
 
-    def mark_and_take(run_id: int, *more: Any, **which: Any) -> Any:
+    def mark_and_take(run: Run, *more: Any, **which: Any) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE campaigns_message SET state = 'taken'"
                 " WHERE run_id = %s AND state = 'waiting' RETURNING number",
-                [run_id],
+                [run.pk],
             )
             if numbers := [number for (number,) in cursor.fetchall()]:
                 time.sleep(NAP_SECONDS)
             cursor.execute(
                 "UPDATE campaigns_message SET state = 'waiting'"
                 " WHERE run_id = %s AND number = ANY(%s)",
-                [run_id, numbers],
+                [run.pk, numbers],
             )
-        return take(run_id, *more, **which)
+        return take(run, *more, **which)
 
     patch(messages, "take", mark_and_take)
 
