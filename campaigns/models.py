@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from campaigns.audiences.audience import Audience as Audience
 from campaigns.audiences.audience import Member as Member
+from campaigns.echo.receipt import EchoSum as EchoSum
+from campaigns.echo.receipt import Receipt as Receipt
+from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Delivery as Delivery

@@ -40,6 +40,7 @@ class Push:
     """One rendered push to one address."""
 
     reference: str
+    receipt: str = ""  # what the app reports by; empty: it is asked for no receipts
     kind: str
     address: str
     platform: str

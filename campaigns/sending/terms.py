@@ -35,6 +35,7 @@ class Terms:
     # They win over the person's attributes.
     variables: Mapping[str, Any] = field(default_factory=dict)
     together: str = ""  # what its inbox items are counted by
+    asks_receipts: bool = False
     quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
 
     @cached_property
@@ -51,7 +52,10 @@ class Terms:
     def renderer(self) -> Renderer:
         """Made once: it works out what is the same for all."""
         return Renderer(
-            self.content, collapse_id=self.collapse_id, analytics_label=self.analytics_label
+            self.content,
+            collapse_id=self.collapse_id,
+            analytics_label=self.analytics_label,
+            asks_receipts=self.asks_receipts,
         )
 
 
@@ -64,6 +68,7 @@ def of_run(run: Run) -> Terms:
         ttl_seconds=run.ttl_seconds,
         since=run.started_at,
         deadline=run.deadline,
+        asks_receipts=run.project.asks_receipts,
     )
 
 
@@ -75,11 +80,14 @@ def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
         return defaultdict(lambda: its_own)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
     # Who shares a text shares its terms, too: they are read once for all.
-    heads = {message.number: of_message(message) for message in messages.values()}
+    asks = run.project.asks_receipts
+    heads = {
+        message.number: of_message(message, asks_receipts=asks) for message in messages.values()
+    }
     return {number: heads[message.number] for number, message in messages.items()}
 
 
-def of_message(message: Message) -> Terms:
+def of_message(message: Message, *, asks_receipts: bool) -> Terms:
     return Terms(
         content=message.content or {},
         collapse_id=message.collapse_id,
@@ -91,5 +99,6 @@ def of_message(message: Message) -> Terms:
         due=max(message.at, message.created_at),
         variables=message.variables or {},
         together=message.collapse if message.inbox is not None else "",
+        asks_receipts=asks_receipts,
         quiet_if_online=(message.inbox or {}).get("quiet_if_online"),
     )

@@ -17,6 +17,7 @@ from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Push
+from notifications.keys.receipt_id import receipt_id
 
 WHOLE = "message"
 
@@ -80,8 +81,15 @@ def render(
 class Renderer:
     """One content for any number of people."""
 
-    def __init__(self, content: Content, *, collapse_id: str, analytics_label: str = "") -> None:
-        self._content = content
+    def __init__(
+        self,
+        content: Content,
+        *,
+        collapse_id: str,
+        analytics_label: str = "",
+        asks_receipts: bool = False,
+    ) -> None:
+        self._content, self._asks_receipts = content, asks_receipts
         self._common: dict[str, Any] = {
             "collapse_id": collapse_id,
             "analytics_label": analytics_label,
@@ -94,6 +102,7 @@ class Renderer:
         sheet = self._sheet(reader.locale, reader.platform)
         message = Push(
             reference=reader.reference,
+            receipt=receipt_id(reader.reference) if self._asks_receipts else "",
             kind=reader.kind,
             address=reader.address,
             platform=reader.platform,

@@ -21,7 +21,7 @@ from campaigns.runs.messages.accepting import Revoked, accept_new
 from config.express import call as calls
 from config.express import saying
 from config.express.call import Call, Odd
-from config.front.hands.together import Said, Way
+from config.front.hands.way import Said, Way
 from config.front.refusals import Away, Refused
 from notifications.api.ground import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision

@@ -13,7 +13,7 @@ from django.urls import reverse
 from campaigns.api.messages import shown
 from campaigns.runs.messages.outcome import WAITING
 from config.express.call import Call
-from config.front.hands.together import Said
+from config.front.hands.way import Said
 from config.front.refusals import guarded
 from notifications.api.ground.rendering import as_json
 from notifications.requests.request_id import HEADER, name_of

@@ -17,6 +17,8 @@ from django.http import HttpResponse
 
 from config.feed.asking import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
+from config.feed.receipts import PLACE as RECEIPTS
+from config.feed.receipts import Receipts
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
 from config.feed.streams import Streams
@@ -60,6 +62,7 @@ class Server:
     def __init__(self) -> None:
         self.streams = Streams(settings.FEED_STREAMS)
         self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
+        self.receipts = Receipts()
         self.stopping = asyncio.Event()
 
     async def serve(self, host: str, port: int) -> None:
@@ -119,17 +122,20 @@ class Server:
         path = request.raw_path.partition("?")[0]
         if path == "/healthz":
             return web.Response(text="ok\n")
-        if path != STREAM:
-            return web.Response(status=404, text=f"Only {STREAM} and /healthz are here.\n")
+        if path not in (STREAM, RECEIPTS):
+            said = f"Only {STREAM}, {RECEIPTS} and /healthz are here.\n"
+            return web.Response(status=404, text=said)
         environ = environ_for(request)
         try:
+            if path == RECEIPTS:
+                return await self.receipts.answered(request)
             return await self._opened(request, environ)
         except Refused as refused:
             return _as_response(answer(refused, environ))
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
-            log.exception("a stream failed")
+            log.exception("a call failed")
             return _as_response(answer(Failed(), environ))
 
     async def _opened(

@@ -15,10 +15,11 @@ from config.front.answers import PART, Answer, Product
 from config.front.environ import environ_of, is_text, with_body
 from config.front.hands.shared import Shared
 from config.front.hands.threads import Threads
-from config.front.hands.together import Together, Way
+from config.front.hands.together import Together
+from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
-from config.front.refusals import Failed, NoText, Refused
+from config.front.refusals import Failed, Flooded, NoText, Refused
 from config.front.sockets import Scissors, give_up_readers_after
 from notifications.requests.request_id import name_of
 
@@ -41,11 +42,15 @@ class Front:
         self.memory = Memory(self.limits.memory, self.limits.places)
         self.scissors = Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
-        within = self.limits.sender_seconds
-        self.short = short and Together(short, waiting=self.limits.waiting, within=within)
+        self.short = short
+        self.turns = self._turns_of(short) if short else None
         self.probes = {path: Threads(path, 1) for path in PROBES}
         self.shared = {"/readyz": Shared[tuple[Answer, bytes]](_is_well)}
         self.has_served = False
+
+    def _turns_of(self, short: Way) -> Together[dict[str, Any], Said | None]:
+        waiting, within = self.limits.waiting, self.limits.sender_seconds
+        return Together(short.answer, waiting=waiting, within=within, refusal=Flooded)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if not self.has_served:  # earlier there was no socket
@@ -84,13 +89,18 @@ class Front:
 
     async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
         answer = Answer(self.product, environ)
-        if self.short and self.short.takes(environ) and (said := await self.short.ask(environ)):
+        if said := await self._by_the_short_way(environ):
             answer.status, answer.headers, answer.ended = said.status, said.headers, True
             return answer, said.body
         if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in SENDING:
             within = self.limits.sender_seconds
             return answer, await threads.admit_sender(answer.begin, within=within)
         return answer, await threads.admit(answer.begin)
+
+    async def _by_the_short_way(self, environ: dict[str, Any]) -> Said | None:
+        if self.short and self.turns and self.short.takes(environ):
+            return await self.turns.ask(environ)
+        return None
 
 
 def _is_well(told: tuple[Answer, bytes]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from notifications.fcm.options import PLATFORMS as OPTIONS
-from notifications.fcm.options import REFERENCE_KEY
+from notifications.fcm.options import RECEIPT_KEY, REFERENCE_KEY
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Push
 
@@ -60,7 +60,9 @@ def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
     """Whatever a set of data says, it names this very push and its link."""
     # Under plain keys: an app that shows it itself finds title and body without knowing of us.
     texts = _texts(message) if message.options.get("data_only") else {}
-    ours = _present(**{LINK_KEY: message.link}, **{REFERENCE_KEY: message.reference})
+    ours = _present(
+        **{LINK_KEY: message.link, REFERENCE_KEY: message.reference, RECEIPT_KEY: message.receipt}
+    )
     return {**texts, **own, **ours}
 
 

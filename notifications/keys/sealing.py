@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
@@ -53,6 +54,16 @@ def unseal_secret(sealed: bytes, *, about: str) -> bytes:
 
 def _long(key: bytes) -> bytes:
     return hashlib.sha512(b"siv:" + key).digest()
+
+
+def signing_keys() -> list[bytes]:
+    """For what is signed and hides nothing: the first one signs, and all of them are ours."""
+    return _for_signing(settings.CREDENTIALS_KEY)
+
+
+@lru_cache(maxsize=4)  # a rehearsal's or a test's may change
+def _for_signing(_: str) -> list[bytes]:
+    return [hashlib.sha256(b"sign:" + key).digest() for key in _keys()]
 
 
 def key_id() -> str:

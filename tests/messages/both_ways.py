@@ -14,7 +14,7 @@ from django.db import connections
 
 from config.express import express
 from config.front.front import Front
-from config.front.hands.together import Said, Way
+from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.refusals import Refused
 from tests.security.front.test_front import SCOPE
@@ -92,5 +92,5 @@ class Web:
 
     def _executors(self) -> Iterator[Any]:
         yield self.front.pages.executor
-        if self.front.short:
-            yield self.front.short.thread
+        if self.front.turns:
+            yield self.front.turns.thread

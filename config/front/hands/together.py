@@ -9,58 +9,48 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
-from config.front.refusals import Flooded, Refused
+from config.front.refusals import Refused
 
 MOST = 100  # of a turn
 
-
-@dataclass(frozen=True)
-class Said:
-    """A whole answer."""
-
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-
-
-@dataclass(frozen=True)
-class Way:
-    """`takes`: asked of each request, in no time. `answer`: of a turn's, in a thread; None for
-    those that are to be answered by the product after all."""
-
-    takes: Callable[[dict[str, Any]], bool]
-    answer: Callable[[list[dict[str, Any]]], list[Said | Refused | None]]
+Asked = TypeVar("Asked")
+Said = TypeVar("Said")
 
 
 @dataclass(eq=False)
-class _Request:
-    environ: dict[str, Any]
-    said: asyncio.Future[Said | None]
+class _Request(Generic[Asked, Said]):
+    asked: Asked
+    said: asyncio.Future[Said]
     came: float = field(default_factory=time.monotonic)
 
 
-class Together:
-    def __init__(self, way: Way, *, waiting: int, within: float) -> None:
-        """`waiting`: so many may. `within`: while one waits for longer, no other is let in."""
-        self.way, self.most, self.within = way, waiting, within
+class Together(Generic[Asked, Said]):
+    def __init__(
+        self,
+        answer: Callable[[list[Asked]], Sequence[Said | Refused]],
+        *,
+        waiting: int,
+        within: float,
+        refusal: type[Refused],
+    ) -> None:
+        """`answer`: of a turn's, in their order, in a thread. `waiting`: so many may. `within`:
+        while one waits for longer, no other is let in."""
+        self.answer, self.most, self.within, self.refusal = answer, waiting, within, refusal
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="together")
-        self.waiting: deque[_Request] = deque()
+        self.waiting: deque[_Request[Asked, Said]] = deque()
         self.work: asyncio.Task[None] | None = None  # while there is some
 
-    def takes(self, environ: dict[str, Any]) -> bool:
-        return self.way.takes(environ)
-
-    async def ask(self, environ: dict[str, Any]) -> Said | None:
+    async def ask(self, asked: Asked) -> Said:
         """Raises Refused."""
         late = self.waiting and time.monotonic() - self.waiting[0].came > self.within
         if late or len(self.waiting) >= self.most:
-            raise Flooded
-        request = _Request(environ, asyncio.get_running_loop().create_future())
+            raise self.refusal
+        request = _Request[Asked, Said](asked, asyncio.get_running_loop().create_future())
         self.waiting.append(request)
         if self.work is None:
             self.work = asyncio.create_task(self._turns())
@@ -74,14 +64,12 @@ class Together:
         finally:
             self.work = None
 
-    async def _turn(self, turn: list[_Request]) -> None:
-        asked = [request.environ for request in turn]
-        answers: list[Said | Exception | None]
+    async def _turn(self, turn: list[_Request[Asked, Said]]) -> None:
+        asked = [request.asked for request in turn]
+        answers: Sequence[Said | Exception]
         try:
-            answers = list(
-                await asyncio.get_running_loop().run_in_executor(
-                    self.thread, self.way.answer, asked
-                )
+            answers = await asyncio.get_running_loop().run_in_executor(
+                self.thread, self.answer, asked
             )
         except Exception as error:
             answers = [error] * len(turn)

@@ -183,7 +183,7 @@ def no_such_address(request: HttpRequest) -> HttpResponse:
     return outside(Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/."))
 
 
-def outside(problem: Problem) -> HttpResponse:
+def outside(problem: exceptions.APIException) -> HttpResponse:
     """Where no endpoint was reached, and so no exception handler of its own."""
     body = as_json(problem_of(problem))
     return HttpResponse(

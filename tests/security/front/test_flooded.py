@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from config.front.front import Front
-from config.front.hands.together import Said, Way
+from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.refusals import Refused
 from tests.security.front.test_front import SCOPE

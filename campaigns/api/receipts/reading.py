@@ -1,0 +1,80 @@
+"""A call with receipts, read: those in order, and what is wrong with each of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+
+from campaigns.echo.receipt import BY_NAME, Report
+from notifications.api.ground import rendering
+from notifications.keys.receipt_id import reference_of
+from notifications.values.flaws import Flawed
+
+ROWS = "receipts"
+AT_ONCE = 500
+MOST_BYTES = 128 * 1024
+FIELDS = ("id", "event", "at")
+NOT_OURS = "This id was not signed here. Send carillon_receipt of the message as it came."
+EVENTS = f"Use one of {', '.join(BY_NAME)}."
+TIME = "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
+WHOLE = {ROWS: f'Send {{"{ROWS}": […]}} with 1 to {AT_ONCE} of them, and nothing else.'}
+
+Rejected = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    reports: list[Report] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def answer(self) -> dict[str, Any]:
+        """Of those that came before, too, it is said that they are taken: they are."""
+        return {"accepted": len(self.reports), "rejected": self.rejected}
+
+
+def read(body: bytes) -> Call:
+    """Raises ParseError or ValidationError for what is no call at all."""
+    asked = rendering.read(body, ROWS)
+    rows = asked.get(ROWS) if isinstance(asked, dict) and len(asked) == 1 else None
+    if not isinstance(rows, list) or not 0 < len(rows) <= AT_ONCE:
+        raise ValidationError(WHOLE)
+    call = Call()
+    for index, row in enumerate(rows):
+        found = _report(row)
+        if isinstance(found, Report):
+            call.reports.append(found)
+        else:
+            name, words = found
+            call.rejected.append({"index": index, "field": name, "message": words})
+    return call
+
+
+def _report(row: Any) -> Report | tuple[str, str]:
+    """Or the field at fault, and the fix."""
+    if isinstance(row, Flawed):
+        return next(iter(row.items()))
+    if not isinstance(row, dict):
+        return "", 'Must be an object, such as {"id": "…", "event": "opened"}.'
+    if unknown := next((name for name in row if name not in FIELDS), None):
+        return unknown[:80], f"Unknown field. Known: {', '.join(FIELDS)}."
+    event, said = row.get("event"), row.get("at")
+    if not isinstance(event, str) or event not in BY_NAME:
+        return "event", EVENTS
+    phone_at = _moment(said) if said is not None else None
+    if said is not None and phone_at is None:
+        return "at", TIME
+    shown = row.get("id")
+    reference = reference_of(shown) if isinstance(shown, str) else None
+    report = Report.of(reference, BY_NAME[event], phone_at) if reference else None
+    return report or ("id", NOT_OURS)
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (TypeError, ValueError, OverflowError):
+        return None

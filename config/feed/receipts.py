@@ -1,0 +1,112 @@
+"""Receipts: phones call by the thousand, each for itself. They are read here, and kept together.
+
+A campaign comes back as an echo: for some seconds as many calls as messages have left. So no call
+has a thread or a commit of its own, and none goes through Django.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from http import HTTPStatus
+from itertools import chain
+from typing import Any
+
+from aiohttp import web
+from django.db import close_old_connections
+from django.http import HttpResponse
+from rest_framework.exceptions import APIException
+
+from campaigns.api.receipts.reading import MOST_BYTES, Call, read
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Report
+from config.front.hands.together import Together
+from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
+from notifications.api.ground import problems
+from notifications.api.ground.rendering import as_json
+from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+
+PLACE = "/api/v1/receipts"
+WAITING = 5_000  # calls
+WITHIN = 5.0  # seconds: while one waits for longer, no other is let in
+BODY_SECONDS = 10.0
+# From any page: what may be told is in the id that is shown, and no cookie is looked at.
+ANYBODY = {"Access-Control-Allow-Origin": "*"}
+PREFLIGHT = {
+    **ANYBODY,
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "content-type",
+    "Access-Control-Max-Age": "7200",
+}
+
+log = logging.getLogger(__name__)
+
+
+class Receipts:
+    def __init__(self) -> None:
+        self.turns: Together[list[Report], None] = Together(
+            _keep, waiting=WAITING, within=WITHIN, refusal=Busy
+        )
+
+    async def answered(self, request: web.BaseRequest) -> web.Response:
+        """Raises Refused."""
+        if request.method == "OPTIONS":
+            return web.Response(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT)
+        if request.method != "POST":
+            return _not_allowed()
+        try:
+            call = read(await _body(request))
+        except APIException as error:
+            return _as_response(problems.outside(error))
+        if call.reports:
+            await self.turns.ask(call.reports)
+        return _said(call)
+
+
+async def _body(request: web.BaseRequest) -> bytes:
+    """Whatever its type is said to be: a page that is left can send plain text only."""
+    if (request.content_length or 0) > MOST_BYTES:
+        raise LargeBody(MOST_BYTES)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.content.iter_any():
+                body += part
+                if len(body) > MOST_BYTES:
+                    raise LargeBody(MOST_BYTES)
+    except TimeoutError:
+        raise SlowBody(BODY_SECONDS) from None
+    return bytes(body)
+
+
+def _keep(calls: list[list[Report]]) -> list[Refused | None]:
+    """All of a turn, or none: a phone that is told nothing calls again, and counts once."""
+    close_old_connections()
+    try:
+        patiently(lambda: keep(chain.from_iterable(calls)), seconds=0)
+    except DATABASE_TROUBLE as error:
+        log.warning("receipts met a busy or restarting database: %s", error)
+        return [Away() for _ in calls]
+    finally:
+        close_old_connections()
+    return [None for _ in calls]
+
+
+def _said(call: Call) -> web.Response:
+    return web.Response(
+        body=as_json(call.answer()), content_type="application/json", headers=ANYBODY
+    )
+
+
+def _not_allowed() -> web.Response:
+    said = "Receipts are sent by POST."
+    problem: Any = problems.Problem(HTTPStatus.METHOD_NOT_ALLOWED, said)
+    response = _as_response(problems.outside(problem))
+    response.headers["Allow"] = "POST, OPTIONS"
+    return response
+
+
+def _as_response(said: HttpResponse) -> web.Response:
+    response = web.Response(status=said.status_code, body=said.content)
+    response.headers.update({**dict(said.items()), **ANYBODY})
+    return response
