@@ -233,6 +233,28 @@ def test_a_call_that_goes_the_ordinary_way_after_all_is_counted_once(
     ]
 
 
+def test_calls_of_a_turn_are_counted_each_and_by_one_question(
+    key: str, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.API_RATE_PER_KEY, settings.API_RATE_PER_ADDRESS = 4, 0
+    monkeypatch.setattr(rate_limits, "clock", lambda: "1000000")
+    asked, sent = [], rate_limits._sent
+
+    def noted(limits: Any) -> Any:
+        asked.append(len(limits))
+        return sent(limits)
+
+    monkeypatch.setattr(rate_limits, "_sent", noted)
+    heard = at_once(Web(), key, [body(number) for number in range(10)])
+    assert asked == [1, 9]
+    assert [one.status for one in heard] == [202] * 8 + [429] * 2
+    left = [one.headers["ratelimit"].partition(";")[2] for one in heard]
+    assert left == [
+        f"r={r};t={t}" for r, t in zip([*range(7, -1, -1), 0, 0], [1] * 4 + [2] * 6, strict=True)
+    ]
+    assert Message.objects.count() == 8
+
+
 def test_a_key_that_calls_too_often_is_told_so(key: str, settings: LazySettings) -> None:
     settings.API_RATE_PER_KEY, settings.API_RATE_PER_ADDRESS = 1, 0
     statuses = [one.status for one in Web().post(key, *(body(1) for _ in range(CALLS)))]
