@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -322,11 +323,12 @@ def test_what_is_in_order_and_takes_longer_goes_the_ordinary_way(key: str, name:
 def test_every_field_is_kept_as_on_the_ordinary_way(key: str, project: Project) -> None:
     offers = Category.objects.create(project=project, name="Offers", slug="offers")
     template = make_template(project)
+    tomorrow = (timezone.now() + timedelta(days=1)).isoformat()
     every = {
         "to": {"device": "live1:APA91b"}, "template": template.pk, "variables": {"a": 1.50},
         "category": offers.pk, "ttl_seconds": 60, "collapse": "room", "priority": "high",
         "options": {"android": {"channel_id": "x"}}, "on_unknown": "hold", "inbox": True,
-        "article": "long", "inbox_days": 3, "at": "2026-01-01T00:00:00+01:00",
+        "article": "long", "inbox_days": 3, "at": tomorrow,
         "deduplicate": {"key": "a", "window_seconds": 1},
     }  # fmt: skip
     web = Web()
