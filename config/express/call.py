@@ -46,6 +46,7 @@ def may_be_one(environ: dict[str, Any]) -> bool:
         and environ["PATH_INFO"] == ADDRESS
         and not environ["QUERY_STRING"]
         and "HTTP_IDEMPOTENCY_KEY" not in environ
+        and "HTTP_CONTENT_ENCODING" not in environ
         and authentication.is_remembered(environ.get("HTTP_AUTHORIZATION", ""))
     )
 

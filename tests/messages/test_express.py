@@ -284,6 +284,7 @@ ODD: dict[str, tuple[Any, dict[str, str]]] = {
     "a time too far ahead": (body(1, at="2099-01-01T00:00:00Z"), {}),
     "another type": (body(1), {"content_type": "text/plain"}),
     "no type": (body(1), {"content_type": ""}),
+    "a packed body": (body(1), {"content_encoding": "gzip"}),
     "no host of ours": (body(1), {"host": "evil.example"}),
     "no key": (body(1), {"authorization": ""}),
     "another scheme": (body(1), {"authorization": "Basic eDp5"}),
