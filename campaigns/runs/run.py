@@ -271,6 +271,18 @@ class Run(OfProject):
         else:
             self.pause(cause, detail)
 
+    def block(self, cause: Cause, detail: Detail | str) -> bool:
+        """A day's messages wait for nobody: it is only said why none of them leaves just now.
+        Whether that is news."""
+        why = {"cause": cause, **details.columns(detail)}
+        days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
+        return bool(days.exclude(cause=cause, cause_detail=why["cause_detail"]).update(**why))
+
+    def unblock(self) -> None:
+        days = Run.every.filter(pk=self.pk, state=Run.State.OPEN).exclude(cause="")
+        days.update(cause="", **details.columns(""))
+        self.cause = ""
+
     def resume(self) -> None:
         """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
         # Decided in the statement: the snapshot may commit between our reading and our writing,

@@ -80,6 +80,12 @@ class Rows:
             run = Run.objects.get(pk=self._run.pk)
             run.pause(cause, detail, epoch=self._run.epoch)
 
+    def block(self, cause: Cause, detail: Detail | str) -> bool:
+        return self._run.block(cause, detail)
+
+    def unblock(self) -> None:
+        self._run.unblock()
+
     def part(self, opens_at: datetime | None) -> None:
         """Close the chunk, or let it wait for its next turn."""
         if not self._claim.close():

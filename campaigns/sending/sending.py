@@ -245,7 +245,10 @@ class Sending:
 
     def _learn_from(self, outcomes: list[Outcome]) -> None:
         self.heard += heard_in(outcomes)
-        self.proven = self.proven or any(o.verdict is Verdict.ACCEPTED for o in outcomes)
+        accepted = any(outcome.verdict is Verdict.ACCEPTED for outcome in outcomes)
+        self.proven = self.proven or accepted
+        if accepted and self.run.kind == Run.Kind.MESSAGES and self.run.cause:
+            self.rows.unblock()
 
     def _hold_back(self, flight: InFlight, outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
@@ -293,7 +296,8 @@ class Sending:
     def _pause(self, cause: Cause, detail: Detail | str) -> None:
         """A day's messages do not wait for a person: they are tried again until their deadlines."""
         if self.run.kind == Run.Kind.MESSAGES:
-            log.error("run=%s no message leaves: %s %s", self.run.pk, cause, detail)
+            if self.rows.block(cause, detail):
+                log.error("run=%s no message leaves: %s %s", self.run.pk, cause, detail)
             self._come_back_in(BLOCKED_SECONDS)
             return
         self.permit.withdraw()

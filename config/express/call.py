@@ -21,9 +21,15 @@ TO_ONE = {"contact", "device"}
 
 
 @dataclass(frozen=True)
-class Call:
+class Begun:
+    """Nothing of it is looked at before it is counted."""
+
     request: WSGIRequest
     limits: rate_limits.Limits
+
+
+@dataclass(frozen=True)
+class Call(Begun):
     taken: rate_limits.Taken
     key: ApiKey
     asked: dict[str, Any]
@@ -40,23 +46,34 @@ def may_be_one(environ: dict[str, Any]) -> bool:
         and environ["PATH_INFO"] == ADDRESS
         and not environ["QUERY_STRING"]
         and "HTTP_IDEMPOTENCY_KEY" not in environ
+        and "HTTP_CONTENT_ENCODING" not in environ
         and authentication.is_remembered(environ.get("HTTP_AUTHORIZATION", ""))
     )
 
 
-def read(environ: dict[str, Any]) -> Call:
-    """Raises Odd, or whatever else is raised by what judges calls everywhere."""
+def begin(environ: dict[str, Any]) -> Begun:
+    """Raises Odd, or whatever else is raised by what judges calls everywhere; so does `read`."""
     request = WSGIRequest(environ)
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         raise Odd
     request.get_host()  # or it is none of ours
-    limits = rate_limits.limits_of_a_program(request)
-    # The ordinary way shall not count it once more.
-    request.META[rate_limits.TAKEN] = taken = limits.take()
+    return Begun(request, rate_limits.limits_of_a_program(request))
+
+
+def count(begun: dict[int, Begun]) -> dict[int, rate_limits.Taken]:
+    """All of them at once: to ask Valkey costs as much as the rest of a call."""
+    taken = rate_limits.take_each([call.limits for call in begun.values()])
+    for call, its in zip(begun.values(), taken, strict=True):
+        # The ordinary way shall not count it once more.
+        call.request.META[rate_limits.TAKEN] = its
+    return dict(zip(begun, taken, strict=True))
+
+
+def read(begun: Begun, taken: rate_limits.Taken) -> Call:
     if taken.wait:
         raise Odd
-    key = _key(request)
-    return Call(request, limits, taken, key, _asked(request, key))
+    key = _key(begun.request)
+    return Call(begun.request, begun.limits, taken, key, _asked(begun.request, key))
 
 
 def _key(request: WSGIRequest) -> ApiKey:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from campaigns import tasks
 from campaigns.runs.messages.accepting import Revoked, accept_new
 from config.express import call as calls
 from config.express import saying
-from config.express.call import Call, Odd
+from config.express.call import Call
 from config.front.hands.way import Said, Way
 from config.front.refusals import Away, Refused
 from notifications.api.ground import authentication
@@ -44,16 +45,24 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
 
 def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
     found: dict[ApiKey, dict[int, Call]] = defaultdict(dict)
+    begun = {}
     for place, environ in enumerate(environs):
-        try:
-            call = calls.read(environ)
-        except Odd:
-            continue
-        except Exception as error:  # of whatever kind, it comes again where it is said
-            log.debug("not by express: %r", error)
-            continue
-        found[call.key][place] = call
+        with _or_the_ordinary_way():
+            begun[place] = calls.begin(environ)
+    for place, taken in calls.count(begun).items():
+        with _or_the_ordinary_way():
+            call = calls.read(begun[place], taken)
+            found[call.key][place] = call
     return found
+
+
+@contextmanager
+def _or_the_ordinary_way() -> Iterator[None]:
+    """Whatever is raised comes again there, and is said."""
+    try:
+        yield
+    except Exception as error:
+        log.debug("not by express: %r", error)
 
 
 def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
+from hashlib import sha1, sha256
 from http import HTTPStatus
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import redis
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from redis.backoff import NoBackoff
-from redis.commands.core import Script
+from redis.exceptions import NoScriptError
 from redis.retry import Retry
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # it loads this very module, to have its default settings
     from rest_framework.views import APIView
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
+NAME = sha1(SCRIPT.encode()).hexdigest()  # as Valkey calls it
 BURST = 2  # seconds of a program's rate that may come at once
 PAGE_BURST = 10  # of a visitor's: a page and all that belongs to it
 PATIENCE = 0.5  # seconds for an answer
@@ -85,19 +86,8 @@ class Limits:
     burst: int = BURST
 
     def take(self) -> Taken:
-        if not self.limits or not _may_ask():
-            return Taken()
-        rates = [limit.rate for limit in self.limits]
-        try:
-            wait, *left = script()(
-                keys=[limit.key for limit in self.limits],
-                args=[self.burst, clock(), *rates],
-            )
-        except redis.RedisError as error:
-            _note_outage(error)
-            return Taken()
-        Outage.is_there = False
-        return Taken(float(wait), tuple(zip(left[::2], left[1::2], strict=True)))
+        (taken,) = take_each([self])
+        return taken
 
     def tell(self, response: HttpResponse, taken: Taken) -> HttpResponse:
         for name, value in self.headers(taken).items():
@@ -123,6 +113,25 @@ class Limits:
         """The one that refuses."""
         least = min(range(len(self.limits)), key=lambda number: taken.left[number][0])
         return self.limits[least]
+
+
+def take_each(asked: Sequence[Limits]) -> list[Taken]:
+    """What each request may take, in their order and in one round trip."""
+    counted = [limits for limits in asked if limits.limits]
+    if not counted or not _may_ask():
+        return [Taken() for _ in asked]
+    try:
+        answers = iter(_counted(counted))
+    except redis.RedisError as error:
+        _note_outage(error)
+        return [Taken() for _ in asked]
+    Outage.is_there = False
+    return [_taken(next(answers)) if limits.limits else Taken() for limits in asked]
+
+
+def _taken(answer: list[Any]) -> Taken:
+    wait, *left = answer
+    return Taken(float(wait), tuple(zip(left[::2], left[1::2], strict=True)))
 
 
 def limits_of_a_program(request: HttpRequest) -> Limits:
@@ -221,14 +230,32 @@ def clock() -> str:
 
 
 @cache
-def script() -> Script:
-    client = redis.Redis.from_url(
+def valkey() -> redis.Redis:
+    return redis.Redis.from_url(
         settings.REDIS_DATABASES["cache"],
         socket_timeout=PATIENCE,
         socket_connect_timeout=PATIENCE,
         retry=Retry(NoBackoff(), 0),
     )
-    return client.register_script(SCRIPT)
+
+
+def _counted(asked: Sequence[Limits]) -> list[Any]:
+    """Valkey forgets a script when it starts anew. Then it has run none of them."""
+    try:
+        return _sent(asked)
+    except NoScriptError:
+        valkey().script_load(SCRIPT)
+        return _sent(asked)
+
+
+def _sent(asked: Sequence[Limits]) -> list[Any]:
+    now = clock()
+    pipeline = valkey().pipeline(transaction=False)
+    for limits in asked:
+        keys = [limit.key for limit in limits.limits]
+        rates = [limit.rate for limit in limits.limits]
+        pipeline.evalsha(NAME, len(keys), *keys, limits.burst, now, *rates)
+    return pipeline.execute()
 
 
 def _may_ask() -> bool:

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notifications.api.ground import pages, tags
-from notifications.api.ground.fields import CountedList, StrictSerializer
+from notifications.api.ground.fields import CountedList, Moment, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
 from notifications.api.ground.problems import flattened
@@ -127,7 +127,7 @@ class ContactFilters(serializers.Serializer[Any]):
     external_id_prefix = serializers.CharField(
         max_length=200, required=False, trim_whitespace=False
     )
-    updated_since = serializers.DateTimeField(required=False)
+    updated_since = Moment(required=False)
 
 
 class Contacts(ApiView):

@@ -84,6 +84,12 @@ def test_a_body_without_a_length_is_refused_instead_of_taken_for_empty(alice: Ca
     assert response.status_code == 411
 
 
+def test_a_packed_body_is_told_to_come_as_it_is(alice: Caller) -> None:
+    said = alice.post("audiences", {"name": "A"}, content_encoding="gzip")
+    assert (said.status_code, said["Content-Type"]) == (415, PROBLEM)
+    assert "without a Content-Encoding" in said.json()["detail"]
+
+
 def test_unknown_fields_are_named_and_nothing_is_written(alice: Caller) -> None:
     response = alice.post("audiences", {"nmae": "A", "rules": {"all": []}, "x\ud83d\ude00": 1})
     assert response.status_code == 400

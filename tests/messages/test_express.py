@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -233,6 +234,28 @@ def test_a_call_that_goes_the_ordinary_way_after_all_is_counted_once(
     ]
 
 
+def test_calls_of_a_turn_are_counted_each_and_by_one_question(
+    key: str, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.API_RATE_PER_KEY, settings.API_RATE_PER_ADDRESS = 4, 0
+    monkeypatch.setattr(rate_limits, "clock", lambda: "1000000")
+    asked, sent = [], rate_limits._sent
+
+    def noted(limits: Any) -> Any:
+        asked.append(len(limits))
+        return sent(limits)
+
+    monkeypatch.setattr(rate_limits, "_sent", noted)
+    heard = at_once(Web(), key, [body(number) for number in range(10)])
+    assert asked == [1, 9]
+    assert [one.status for one in heard] == [202] * 8 + [429] * 2
+    left = [one.headers["ratelimit"].partition(";")[2] for one in heard]
+    assert left == [
+        f"r={r};t={t}" for r, t in zip([*range(7, -1, -1), 0, 0], [1] * 4 + [2] * 6, strict=True)
+    ]
+    assert Message.objects.count() == 8
+
+
 def test_a_key_that_calls_too_often_is_told_so(key: str, settings: LazySettings) -> None:
     settings.API_RATE_PER_KEY, settings.API_RATE_PER_ADDRESS = 1, 0
     statuses = [one.status for one in Web().post(key, *(body(1) for _ in range(CALLS)))]
@@ -261,6 +284,7 @@ ODD: dict[str, tuple[Any, dict[str, str]]] = {
     "a time too far ahead": (body(1, at="2099-01-01T00:00:00Z"), {}),
     "another type": (body(1), {"content_type": "text/plain"}),
     "no type": (body(1), {"content_type": ""}),
+    "a packed body": (body(1), {"content_encoding": "gzip"}),
     "no host of ours": (body(1), {"host": "evil.example"}),
     "no key": (body(1), {"authorization": ""}),
     "another scheme": (body(1), {"authorization": "Basic eDp5"}),
@@ -300,11 +324,12 @@ def test_what_is_in_order_and_takes_longer_goes_the_ordinary_way(key: str, name:
 def test_every_field_is_kept_as_on_the_ordinary_way(key: str, project: Project) -> None:
     offers = Category.objects.create(project=project, name="Offers", slug="offers")
     template = make_template(project)
+    tomorrow = (timezone.now() + timedelta(days=1)).isoformat()
     every = {
         "to": {"device": "live1:APA91b"}, "template": template.pk, "variables": {"a": 1.50},
         "category": offers.pk, "ttl_seconds": 60, "collapse": "room", "priority": "high",
         "options": {"android": {"channel_id": "x"}}, "on_unknown": "hold", "inbox": True,
-        "article": "long", "inbox_days": 3, "at": "2026-01-01T00:00:00+01:00",
+        "article": "long", "inbox_days": 3, "at": tomorrow,
         "deduplicate": {"key": "a", "window_seconds": 1},
     }  # fmt: skip
     web = Web()

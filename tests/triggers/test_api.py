@@ -128,6 +128,13 @@ def test_what_is_wrong_is_named_and_nothing_is_kept(
     assert not Automation.objects.exists()
 
 
+def test_a_duration_that_is_none_is_told_how_to_write_one(
+    call: Caller, cart: dict[str, Any]
+) -> None:
+    (error,) = call.post("automations", {**cart, "delay": "1h"}).json()["errors"]
+    assert error["message"] == "Must be an ISO 8601 duration, e.g. P30D or PT12H."
+
+
 def test_what_it_does_is_changed_in_a_pause_only_and_its_name_at_any_time(
     call: Caller, cart: dict[str, Any]
 ) -> None:

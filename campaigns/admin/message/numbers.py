@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Min
 
 from campaigns.results.reports import in_plain_words, reasons_of
+from campaigns.runs.messages import outcome
 from campaigns.runs.messages.day import open_runs
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
@@ -42,6 +43,13 @@ def _waiting(project: Project, now: datetime) -> dict[str, Any]:
     """What could leave, of every day that is still open, and what is for later."""
     days = list(open_runs().filter(project=project).values_list("pk", flat=True))
     rows = Message.objects.filter(run_id__in=days, state=Message.State.WAITING)
+    blocks = list(outcome.blocks(days).values())
     due = rows.filter(at__lte=now).aggregate(count=Count("number"), oldest=Min("at"))
     age: timedelta | None = now - due["oldest"] if due["oldest"] else None
-    return {"due": due["count"], "oldest": age, "later": rows.filter(at__gt=now).count()}
+    later = rows.filter(at__gt=now).count()
+    return {
+        "due": due["count"],
+        "oldest": age,
+        "later": later,
+        "blocked": blocks[-1] if blocks else None,
+    }

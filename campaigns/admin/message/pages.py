@@ -21,6 +21,7 @@ from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import many, outcome
 from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import in_words
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done, is_page
@@ -104,6 +105,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "state_in_words": STATES[told.state],
         "came_of_it": in_a_word(told),
         "people": told.people,
+        "blocked": _block(message, told),
         "person": person,
         "texts": _texts(message, person),
         "devices": [_device(row) for row in rows[:DEVICES]],
@@ -113,6 +115,11 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "may_cancel": _waits(message) and request.user.has_perm("campaigns.cancel_message"),
     }
     return TemplateResponse(request, "admin/campaigns/message/one.html", context)
+
+
+def _block(message: Message, told: Outcome) -> Block | None:
+    blocks = outcome.blocks({message.run_id}) if outcome.is_late(message, told) else {}
+    return blocks.get(message.run_id)
 
 
 def cancel(request: HttpRequest, name: str) -> HttpResponse:

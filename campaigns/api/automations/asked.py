@@ -92,7 +92,7 @@ class AutomationSerializer(StrictSerializer):
 
 def _seconds(text: str, *, most: int) -> int:
     if problem := duration_problem(text):
-        raise serializers.ValidationError(problem.capitalize())
+        raise serializers.ValidationError(problem[0].upper() + problem[1:])
     span = parse_duration(text)
     seconds = int(span.total_seconds()) if span else 0
     if seconds > most:

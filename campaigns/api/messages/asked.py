@@ -17,7 +17,7 @@ from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
+from notifications.api.ground.fields import CountedList, JsonObject, Moment, StrictSerializer
 from notifications.api.named import ExternalId
 from notifications.api.reading import read_person
 from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
@@ -39,6 +39,9 @@ NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
 ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
 OF_ONE_NEW = 'Only with to.contact and "create": true.'
+OVER = (
+    "Lies so far back that its ttl_seconds are over: nobody would get it. Leave it out to send now."
+)
 ONE_EACH = "In messages/bulk each message goes to one contact or device. Use POST messages."
 # What a word says to each platform. None: as it is without any, which is 10 for what is shown.
 PRIORITIES: dict[str, dict[str, dict[str, Any]]] = {
@@ -142,7 +145,7 @@ class MessageSerializer(StrictSerializer):
         error_messages={"invalid_choice": "Use resend or hold."},
         help_text="What to do when an answer of FCM is lost: resend or hold.",
     )
-    at = serializers.DateTimeField(
+    at = Moment(
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
@@ -201,6 +204,8 @@ class MessageSerializer(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("template" in attrs) == ("content" in attrs):
             raise serializers.ValidationError({"content": ONE_TEXT})
+        if "at" in attrs and attrs["at"] + timedelta(seconds=attrs["ttl_seconds"]) < timezone.now():
+            raise serializers.ValidationError({"at": OVER})
         self._judge_whom(attrs)
         attrs["content"] = self._content(attrs)
         attrs["into_inbox"] = _into_inbox(attrs)

@@ -27,7 +27,7 @@ from campaigns.runs.messages.accepting import Accepted, Nobody
 from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
 from notifications.api.ground import pages
-from notifications.api.ground.fields import CountedList, Nothing, StrictSerializer
+from notifications.api.ground.fields import CountedList, Moment, Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
 from notifications.api.ground.problems import Problem, flattened
@@ -86,7 +86,7 @@ class BulkRowsSerializer(StrictSerializer):
 
 class MessageFilters(serializers.Serializer[Any]):
     contact = serializers.CharField(max_length=200, required=False, trim_whitespace=False)
-    since = serializers.DateTimeField(required=False)
+    since = Moment(required=False)
     state = serializers.ChoiceField(
         choices=outcome.STATES,
         required=False,

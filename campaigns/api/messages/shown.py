@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -9,11 +10,16 @@ from rest_framework import serializers
 from campaigns.runs.messages import outcome
 from campaigns.runs.messages.listing import Listed
 from campaigns.runs.messages.message import Message
-from campaigns.runs.messages.outcome import Outcome
+from campaigns.runs.messages.outcome import Block, Outcome
 from notifications.api.contacts import RejectedRow
 from notifications.people.contact import Contact
 
 END_OF_ADDRESS = 6  # letters that a key sees which may not read people
+REASON = (
+    "no_device: nobody has one that can receive. While it waits though it is due: why no message "
+    "leaves just now, such as bad_credentials. Otherwise empty."
+)
+DETAIL = "What to do about it."
 
 
 class AcceptedSerializer(serializers.Serializer[Any]):
@@ -73,7 +79,8 @@ class ListedMessage(serializers.Serializer[Any]):
         help_text="External id; empty if erased, and for a key that may not read people."
     )
     state = serializers.ChoiceField(choices=outcome.STATES)
-    reason = serializers.CharField(help_text="no_device: the person has none that can receive.")
+    reason = serializers.CharField(help_text=REASON)
+    detail = serializers.CharField(help_text=DETAIL)
     at = serializers.DateTimeField()
     created_at = serializers.DateTimeField()
     totals = MessageTotals()
@@ -84,7 +91,8 @@ class MessageStatus(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     state = serializers.ChoiceField(choices=outcome.STATES)
-    reason = serializers.CharField(help_text="no_device: nobody has one that can receive.")
+    reason = serializers.CharField(help_text=REASON)
+    detail = serializers.CharField(help_text=DETAIL)
     at = serializers.DateTimeField()
     created_at = serializers.DateTimeField()
     people = MessagePeople()
@@ -108,7 +116,8 @@ class BulkTaken(serializers.Serializer[Any]):
 
 
 def status(message: Message, told: Outcome) -> dict[str, Any]:
-    return {**_what_became(message, told), "people": told.people}
+    blocks = outcome.blocks({message.run_id})
+    return {**_what_became(message, told, blocks), "people": told.people}
 
 
 def device(row: dict[str, Any], *, whole: bool) -> dict[str, Any]:
@@ -124,18 +133,24 @@ def listed(rows: list[Listed], *, whole: bool) -> list[dict[str, Any]]:
     ids = {row.message.contact_id for row in rows}
     found = Contact.objects.filter(pk__in=ids).values_list("pk", "external_id") if whole else ()
     names = dict(found)
+    blocks = outcome.blocks({row.message.run_id for row in rows})
     return [
-        {**_what_became(row.message, row.outcome), "contact": names.get(row.message.contact_id, "")}
+        {
+            **_what_became(row.message, row.outcome, blocks),
+            "contact": names.get(row.message.contact_id, ""),
+        }
         for row in rows
     ]
 
 
-def _what_became(message: Message, told: Outcome) -> dict[str, Any]:
+def _what_became(message: Message, told: Outcome, blocks: Mapping[int, Block]) -> dict[str, Any]:
     nobody = told.state == outcome.FINISHED and not told.totals["planned"]
+    block = blocks.get(message.run_id) if outcome.is_late(message, told) else None
     return {
         "id": message.id,
         "state": told.state,
-        "reason": "no_device" if nobody else "",
+        "reason": "no_device" if nobody else block.code if block else "",
+        "detail": block.words if block else "",
         "at": message.at,
         "created_at": message.created_at,
         "totals": told.totals,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 from django.db.models import Count
+from django.utils import timezone
 
+from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.many import of_call
 from campaigns.runs.messages.message import Message
@@ -29,6 +32,32 @@ def find(project_id: int, name: str) -> Message | None:
     if not Run.every.filter(pk=run_id, project=project_id, kind=Run.Kind.MESSAGES).exists():
         return None
     return Message.objects.filter(run_id=run_id, number=number).first()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Why no message of a day leaves just now."""
+
+    code: str
+    cause: str
+    detail: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.cause} {self.detail}".strip()
+
+
+def blocks(days: Collection[int]) -> dict[int, Block]:
+    """Of those of these days of which none leaves."""
+    open_days = Run.every.filter(pk__in=days, state=Run.State.OPEN).exclude(cause="")
+    return {
+        day.pk: Block(day.cause, reasons.cause_in_words(day.cause), day.detail) for day in open_days
+    }
+
+
+def is_late(message: Message, told: Outcome) -> bool:
+    """Something of it waits that is due."""
+    return told.state in (WAITING, SENDING) and message.at <= timezone.now()
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from notifications.people.consent import standing
 
 AT_ONCE = 500  # messages
 
+# It may wait for another taker. What else it asked for would be of the time before the wait.
 LOCK = """
-SELECT planned, (SELECT COALESCE(max(number), 0) FROM campaigns_chunk WHERE run_id = r.id)
-FROM campaigns_run r WHERE id = %(run)s AND state = 'open' FOR NO KEY UPDATE
+SELECT planned FROM campaigns_run WHERE id = %(run)s AND state = 'open' FOR NO KEY UPDATE
 """
 
 DUE = """
@@ -78,15 +78,18 @@ WITH due AS (
 ), chunk AS (
     INSERT INTO campaigns_chunk (run_id, number, first_seq, last_seq, state, lease_until, attempt,
         lapses, accepted, rejected, skipped, unknown, copies, reasons, bulk)
-    SELECT %(run)s, %(chunk)s, %(planned)s + 1, %(planned)s + recipients, 'leased',
+    SELECT %(run)s, last.number + 1, %(planned)s + 1, %(planned)s + recipients, 'leased',
         statement_timestamp() + %(lease)s, 1, 0, 0, 0, 0, 0, 0, '{}', %(bulk)s
-    FROM counted WHERE recipients > 0
-    RETURNING id, first_seq, last_seq
+    FROM counted, (
+        SELECT COALESCE(max(number), 0) AS number FROM campaigns_chunk WHERE run_id = %(run)s
+    ) last
+    WHERE recipients > 0
+    RETURNING id, number, first_seq, last_seq
 ), grown AS (
     UPDATE campaigns_run SET planned = planned + recipients FROM counted
     WHERE id = %(run)s AND recipients > 0
 )
-SELECT id, first_seq, last_seq FROM chunk
+SELECT id, number, first_seq, last_seq FROM chunk
 """
 
 # Whose retries are due, and whose worker died. The queued are for the release before: it claims
@@ -127,31 +130,32 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
             locked = cursor.fetchone()
             if locked is None:
                 return None
-            planned, chunks = locked
+            (planned,) = locked
             cursor.execute(DUE, {"run": run.pk, "bulk": bulk, "most": AT_ONCE})
             due = cursor.fetchall()
             if not due:
                 return None
             numbers = [number for number, *_ in due]
             with_inbox = [number for number, *_, may_have_one in due if may_have_one]
-            values: dict[str, Any] = {"run": run.pk, "numbers": numbers, "chunk": chunks + 1}
+            values: dict[str, Any] = {"run": run.pk, "numbers": numbers}
             cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk, "lease": LEASE})
             made = cursor.fetchone()
             if with_inbox:
                 beside(run.pk, with_inbox)
             if made:
                 _, kind, category, _ = due[0]
-                chunk = _just_made(run, *made, number=chunks + 1, bulk=bulk)
+                chunk = _just_made(run, *made, bulk=bulk)
                 return Claim(run, chunk, standing.asked_of(kind, category))
         # Nobody of them has a device: they are done, and there may be more.
 
 
-def _just_made(run: Run, pk: int, first_seq: int, last_seq: int, **more: Any) -> Chunk:
+def _just_made(
+    run: Run, pk: int, number: int, first_seq: int, last_seq: int, *, bulk: bool
+) -> Chunk:
     """As it stands in the row, which nobody else has seen."""
+    seqs = {"first_seq": first_seq, "last_seq": last_seq}
     state = Chunk.State.LEASED
-    return Chunk(
-        pk=pk, run=run, first_seq=first_seq, last_seq=last_seq, state=state, attempt=1, **more
-    )
+    return Chunk(pk=pk, run=run, number=number, state=state, attempt=1, bulk=bulk, **seqs)
 
 
 def _again(run: Run, bulk: bool) -> Claim | None:

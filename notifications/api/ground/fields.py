@@ -116,6 +116,21 @@ class Nothing(StrictSerializer):
     """The body of a request that needs none."""
 
 
+@extend_schema_field(OpenApiTypes.DATETIME)
+class Moment(serializers.DateTimeField):
+    """A time with its offset. Without one it would be another moment for who reads it elsewhere."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        if isinstance(value, str) and not value.isascii():  # other scripts have digits, too
+            self.fail("invalid")
+        return super().to_internal_value(value)
+
+    def enforce_timezone(self, value: Any) -> Any:
+        if value.tzinfo is None:
+            self.fail("invalid")
+        return super().enforce_timezone(value)
+
+
 @extend_schema_field(OpenApiTypes.OBJECT)
 class JsonObject(serializers.Field[Any, Any, Any, Any]):
     """An object, unchanged. Its meaning is checked by the model; here only that PostgreSQL can

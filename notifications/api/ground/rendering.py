@@ -33,6 +33,11 @@ class NoLength(APIException):
     default_detail = "Send the body with a Content-Length."
 
 
+class Packed(APIException):
+    status_code = HTTPStatus.UNSUPPORTED_MEDIA_TYPE.value
+    default_detail = "Send the body as it is, without a Content-Encoding."
+
+
 def as_json(value: Any) -> bytes:
     return exact.dumps(value, orjson.OPT_UTC_Z)
 
@@ -135,7 +140,9 @@ def _refuse_many(body: bytes) -> None:
 
 
 def refuse_unreadable(request: Request) -> None:
-    """Look at the length that was announced, before a byte of the body is read."""
+    """Look at what was announced, before a byte of the body is read."""
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() != "identity":
+        raise Packed
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length and "HTTP_TRANSFER_ENCODING" in request.META:
         raise NoLength

@@ -14,6 +14,7 @@ import redis
 from django.conf import LazySettings, settings
 from django.test import Client
 from django.urls import reverse
+from redis.connection import AbstractConnection
 
 from config.middleware import rate_limits
 from config.middleware.rate_limits import Limit, Limits
@@ -223,19 +224,25 @@ def test_two_processes_share_one_limit(slow: None, ours: Project) -> None:
 
 
 def test_a_request_costs_one_round_trip(ours: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[tuple[Any, ...]] = []
+    sent: list[bytes] = []
     key = a_key(ours)
     call(key)
-    client = rate_limits.script().registered_client
-    whole: Any = client.execute_command
+    whole: Any = AbstractConnection.send_packed_command
 
-    def noted(*words: Any, **more: Any) -> Any:
-        sent.append(words)
-        return whole(*words, **more)
+    def noted(connection: Any, packed: Any, *more: Any) -> None:
+        sent.append(b"".join(packed) if isinstance(packed, list) else packed)
+        whole(connection, packed, *more)
 
-    monkeypatch.setattr(client, "execute_command", noted)
+    monkeypatch.setattr(AbstractConnection, "send_packed_command", noted)
     call(key)
-    assert [words[0] for words in sent] == ["EVALSHA"]
+    assert [packed.count(b"EVALSHA") for packed in sent] == [1]
+
+
+def test_a_valkey_that_forgot_the_script_is_told_it_again(ours: Project) -> None:
+    key = a_key(ours)
+    assert "RateLimit" in call(key)
+    rate_limits.valkey().script_flush()
+    assert "RateLimit" in call(key)
 
 
 def test_while_valkey_is_silent_requests_pass_and_few_of_them_wait(
@@ -249,7 +256,7 @@ def test_while_valkey_is_silent_requests_pass_and_few_of_them_wait(
         **settings.REDIS_DATABASES,
         "cache": url.replace(f":{port}/", f":{relay.port}/"),
     }
-    rate_limits.script.cache_clear()
+    rate_limits.valkey.cache_clear()
     try:
         assert "RateLimit" in call(key)
         relay.cut()
@@ -263,7 +270,7 @@ def test_while_valkey_is_silent_requests_pass_and_few_of_them_wait(
         rate_limits.Outage.is_there = False
         assert "RateLimit" in call(key)
     finally:
-        rate_limits.script.cache_clear()
+        rate_limits.valkey.cache_clear()
 
 
 def test_a_clock_that_was_set_back_locks_nobody_out(clock: Clock) -> None:
