@@ -219,7 +219,7 @@ if SERVED:
 
 # --- The API -------------------------------------------------------------------------------------
 # Requests a second that pass, all web processes together; 0: as many as come.
-API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 500)
+API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 1_000)
 API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
 API_RATE_PER_PERSON = env_int("API_RATE_PER_PERSON", 5)  # with inbox tokens
 PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in

@@ -77,6 +77,7 @@ FIELDS = {
     "rows": pgettext_lazy("field", "rows"),
     "scopes": pgettext_lazy("field", "scopes"),
     "searchable": pgettext_lazy("field", "searchable"),
+    "ask for receipts": pgettext_lazy("field", "ask for receipts"),
     "seconds to full speed": pgettext_lazy("field", "seconds to full speed"),
     "size": pgettext_lazy("field", "size"),
     "slug": pgettext_lazy("field", "slug"),

@@ -1,4 +1,4 @@
 """Echo: what phones report of what was sent to them, kept as it comes and summed up with it.
 
-The doors for receipts write; results, rules and the engine read.
+The doors for receipts and the engine enter.
 """

@@ -51,12 +51,12 @@ class EchoSum(models.Model):
     """
 
     class By(models.TextChoices):
-        ALL = "", _("all")
-        PLATFORM = "platform", _("platform")
-        LOCALE = "locale", _("locale")
-        TIMEZONE = "timezone", _("time zone")
-        APP_VERSION = "app_version", _("app version")
-        AFTER = "after", _("ten minutes after the start")
+        ALL = ""
+        PLATFORM = "platform"
+        LOCALE = "locale"
+        TIMEZONE = "timezone"
+        APP_VERSION = "app_version"
+        AFTER = "after"  # so many times ten minutes since the run began
 
     pk = models.CompositePrimaryKey("run_id", "by", "value", "event")
     run_id = models.BigIntegerField()

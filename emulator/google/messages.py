@@ -24,6 +24,7 @@ class Message(NamedTuple):
     body: str | None
     only_validate: bool
     document: dict[str, Any]
+    receipt: str | None = None  # what its app reports by
 
     @property
     def is_for_a_device(self) -> bool:
@@ -39,10 +40,12 @@ def read(body: bytes) -> Message:
     sizes.judge(message, body, kind=kind)
     notification = message.get("notification", {})
     android = message.get("android", {}).get("notification", {})
+    data = message.get("data", {})
     return Message(
         kind=kind,
         address=message[kind],
-        id=message.get("data", {}).get("carillon_id"),
+        id=data.get("carillon_id"),
+        receipt=data.get("carillon_receipt"),
         title=notification.get("title") or android.get("title"),
         body=notification.get("body") or android.get("body"),
         only_validate=request.get("validateOnly", False),

@@ -21,7 +21,7 @@ MOST_ATTEMPTS = 4
 RETRY_SECONDS = 1.0
 ANSWER_SECONDS = 10.0
 
-Event = tuple[str, str, int]  # message id, event, attempts so far
+Event = tuple[str, str, int]  # receipt, event, attempts so far
 Queue = deque[Event]
 
 
@@ -86,10 +86,10 @@ class Beacon:
     def __len__(self) -> int:
         return sum(map(len, self._queues))
 
-    def tell(self, message_id: str, event: str) -> None:
+    def tell(self, receipt: str, event: str) -> None:
         # What becomes of one message is told over one line, so in the order it happened.
-        number = zlib.crc32(message_id.encode()) % CONNECTIONS
-        self._queues[number].append((message_id, event, 0))
+        number = zlib.crc32(receipt.encode()) % CONNECTIONS
+        self._queues[number].append((receipt, event, 0))
         if number not in self._callers:
             caller = asyncio.get_running_loop().create_task(self._call(self._queues[number]))
             self._callers[number] = caller
@@ -116,16 +116,17 @@ class Beacon:
                 line.close()
 
     async def _tell(
-        self, line: Line, queue: Queue, message_id: str, event: str, attempts: int
+        self, line: Line, queue: Queue, receipt: str, event: str, attempts: int
     ) -> None:
         try:
-            status = await line.post(orjson.dumps({"id": message_id, "event": event}))
+            told = {"receipts": [{"id": receipt, "event": event}]}
+            status = await line.post(orjson.dumps(told))
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
             status = 0  # nobody there, or not one who speaks HTTP
         if 200 <= status < 300:
             self.did["told"] += 1
         elif attempts + 1 < MOST_ATTEMPTS and (status == 429 or not 400 <= status < 500):
             await asyncio.sleep(RETRY_SECONDS)
-            queue.append((message_id, event, attempts + 1))
+            queue.append((receipt, event, attempts + 1))
         else:
             self.did["refused" if status else "unheard"] += 1

@@ -28,7 +28,7 @@ class Push(NamedTuple):
     """As much of a message as a phone cares about."""
 
     address: str
-    id: str | None
+    receipt: str | None  # None: it is not asked what became of it
     collapse: str | None  # one with the same replaces it; None: nothing does
     accepted_at: float
     expires_at: float
@@ -53,7 +53,7 @@ class Push(NamedTuple):
         expires_at = at + float(ttl)
         if headers.get("apns-expiration", "").isdecimal():
             expires_at = float(headers["apns-expiration"])
-        return cls(message.address, message.id, collapse, at, expires_at, shows)
+        return cls(message.address, message.receipt, collapse, at, expires_at, shows)
 
 
 class Phones:
@@ -136,8 +136,8 @@ class Phones:
 
     def _tell(self, push: Push, event: str) -> None:
         self.did[event] += 1
-        if push.id is not None and self._settings.beacon_url:
-            self.beacon.tell(push.id, event)
+        if push.receipt is not None and self._settings.beacon_url:
+            self.beacon.tell(push.receipt, event)
 
     def _happens(self, percent: float) -> bool:
         return self._dice.random() * 100 < percent

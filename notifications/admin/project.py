@@ -44,6 +44,7 @@ class ProjectPage(Page):
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
+        (gettext_lazy("Receipts"), {"fields": ["asks_receipts"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
         (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
         (gettext_lazy("Retention"), {"fields": ["kept"]}),

@@ -20,7 +20,7 @@ FORM = re.compile(r"([0-9A-Za-z:_-]{1,40})\.([A-Za-z0-9_-]{22})")
 
 
 def receipt_id(reference: str) -> str:
-    """Two microseconds: each message of a campaign has its own."""
+    """Two microseconds: each message has its own."""
     return f"{reference}.{_signature(sealing.signing_keys()[0], reference)}"
 
 

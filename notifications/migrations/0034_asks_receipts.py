@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='asks_receipts',
-            field=models.BooleanField(db_default=False, default=True, help_text='Each message carries an id by which the app can report that it was received, shown or opened (docs/receipts.md). It takes about 60 of the 4,096 bytes.', verbose_name='asks for receipts'),
+            field=models.BooleanField(db_default=False, default=False, help_text='Each message carries an id by which the app can report that it was received, shown or opened (docs/api.md). It takes about 60 of the 4,096 bytes.', verbose_name='ask for receipts'),
         ),
     ]

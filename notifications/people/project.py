@@ -86,14 +86,13 @@ class Project(models.Model):
             "call most of them dead. Empty: none is left out."
         ),
     )
-    # Off for projects that are older than it: their apps send none.
     asks_receipts = models.BooleanField(
-        "asks for receipts",
-        default=True,
+        "ask for receipts",
+        default=False,
         db_default=False,
         help_text=_(
             "Each message carries an id by which the app can report that it was received, shown "
-            "or opened (docs/receipts.md). It takes about 60 of the 4,096 bytes."
+            "or opened (docs/api.md). It takes about 60 of the 4,096 bytes."
         ),
     )
     created_at = models.DateTimeField(auto_now_add=True)

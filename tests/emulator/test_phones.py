@@ -32,10 +32,11 @@ class Platform:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status = platform.statuses.pop(0) if platform.statuses else 204
                 if status == 204:
-                    assert event.keys() == {"id", "event"}
+                    (event,) = told.pop("receipts")
+                    assert (told, event.keys()) == ({}, {"id", "event"})
                     platform.heard.append((event["id"], event["event"]))
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
@@ -79,7 +80,7 @@ def shown(message_id: str, *, tag: str = "", **more: Any) -> dict[str, Any]:
     android = {"notification": {"tag": tag}} if tag else {}
     return {
         "token": "a",
-        "data": {"carillon_id": message_id},
+        "data": {"carillon_receipt": message_id},
         "notification": {"title": "x"},
         "android": android,
         **more,
@@ -98,7 +99,7 @@ def test_a_notification_is_received_shown_and_opened(
 
 
 def test_data_is_received_and_nothing_is_shown(phones: RunningEmulator, platform: Platform) -> None:
-    phones.send({"token": "a", "data": {"carillon_id": "1:1"}})
+    phones.send({"token": "a", "data": {"carillon_receipt": "1:1"}})
     platform.wait_for(("1:1", "received"))
     assert phones.counts()["phones"] == {"received": 1}
 
@@ -154,7 +155,7 @@ def test_more_than_a_hundred_data_messages_for_an_offline_phone_are_all_lost(
     phones.settings(offline_percent=100, offline_seconds=2)
     token = phones.token()
     for number in range(101):
-        phones.send({"token": "a", "data": {"carillon_id": f"1:{number}"}}, token=token)
+        phones.send({"token": "a", "data": {"carillon_receipt": f"1:{number}"}}, token=token)
     phones.send(shown("2:1"), token=token)
     platform.wait_for(("2:1", "received"))
     assert phones.counts()["phones"]["discarded"] == 101
@@ -165,7 +166,7 @@ def test_a_beacon_the_platform_could_not_take_is_called_again(
     phones: RunningEmulator, platform: Platform
 ) -> None:
     platform.statuses = [503]
-    phones.send({"token": "a", "data": {"carillon_id": "1:1"}})
+    phones.send({"token": "a", "data": {"carillon_receipt": "1:1"}})
     platform.wait_for(("1:1", "received"))
 
 
@@ -173,7 +174,7 @@ def test_a_beacon_the_platform_refuses_is_given_up(
     phones: RunningEmulator, platform: Platform
 ) -> None:
     platform.statuses = [404]
-    phones.send({"token": "a", "data": {"carillon_id": "1:1"}})
+    phones.send({"token": "a", "data": {"carillon_receipt": "1:1"}})
     eventually("it is given up", lambda: phones.counts()["beacon"].get("refused") == 1)
     assert platform.heard == []
 
@@ -202,7 +203,7 @@ class Arrivals(Phones):
         self.ids: list[str | None] = []
 
     def _arrive(self, push: Push) -> None:
-        self.ids.append(push.id)
+        self.ids.append(push.receipt)
 
 
 @pytest.mark.parametrize("told", [(1, 2), (2, 1)])

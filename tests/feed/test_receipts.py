@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.utils import timezone
@@ -16,7 +20,10 @@ from campaigns.runs.run import Run
 from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
+from tests.given.waiting import eventually
 from tests.servers.feed import Feed
+from tests.servers.relay import Relay
+from tests.servers.workers import database_of_the_tests
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PLACE = "/api/v1/receipts"
@@ -186,6 +193,57 @@ def test_another_method_is_named_those_there_are(phone: Phone) -> None:
     answer, said = phone.call(b"", "GET")
     assert (answer.status, answer.headers["Allow"]) == (405, "POST, OPTIONS")
     assert said["status"] == 405
+
+
+def test_a_feed_that_is_killed_keeps_what_it_answered_and_counts_none_twice(ours: Project) -> None:
+    count = 200
+    make_people(ours, count)
+    run = make_run(ours)
+    feeds = [Feed()]
+
+    def report(seq: int) -> bool:
+        """Until it is answered, as a phone does. Whether more than one call took it."""
+        tries = 0
+        while True:
+            tries += 1
+            with suppress(OSError, HTTPException):
+                answer, _ = Phone(feeds[-1]).call({"receipts": [row(run, seq)]})
+                if answer.status == 200:
+                    return tries > 1
+            assert tries < 200
+            time.sleep(0.1)
+
+    with ThreadPoolExecutor(8) as pool:
+        told = pool.map(report, range(1, count + 1))
+        eventually("some are kept", lambda: len(kept()) > 20)
+        feeds[-1].kill()
+        feeds.append(Feed(port=feeds[-1].port))
+        again = list(told)
+    feeds[-1].kill()
+    assert any(again), "nobody had to call again"
+    assert kept() == [(seq, Event.OPENED) for seq in range(1, count + 1)]
+    assert sums(run) == {("", Event.OPENED): count}
+
+
+def test_while_postgresql_is_away_nobody_is_told_that_it_is_kept(ours: Project) -> None:
+    make_people(ours, 1)
+    run = make_run(ours)
+    relay = Relay(urlsplit(os.environ["DATABASE_URL"]).port or 5432)
+    url = urlsplit(database_of_the_tests())
+    address = url._replace(netloc=f"{url.netloc.rpartition(':')[0]}:{relay.port}").geturl()
+    feed = Feed({"DATABASE_URL": address})
+    try:
+        relay.hang_up()
+        answer, said = Phone(feed).call({"receipts": [row(run)]})
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+        assert said["status"] == 503
+        assert not kept()
+        relay.mend()
+        assert Phone(feed).reports(row(run))["accepted"] == 1
+        assert kept() == [(1, Event.OPENED)]
+    finally:
+        feed.kill()
+        relay.stop()
 
 
 def test_calls_that_come_at_once_are_each_kept_once(feed: Feed, ours: Project) -> None:

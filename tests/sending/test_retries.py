@@ -17,6 +17,7 @@ from campaigns.sending.judging import REFUSED, Final
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
+from notifications.people.project import Project
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 READER = Reader("1:1", "u1", {}, "en", "UTC", "token", "live1:x", "android")
@@ -35,7 +36,12 @@ def left(
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
-    return Run(started_at=NOON - timedelta(minutes=5), ttl_seconds=ttl, on_unknown=on_unknown)
+    return Run(
+        project=Project(),
+        started_at=NOON - timedelta(minutes=5),
+        ttl_seconds=ttl,
+        on_unknown=on_unknown,
+    )
 
 
 def judge(person: Left, outcome: Outcome, its_run: Run, now: datetime) -> Final | Retry | None:

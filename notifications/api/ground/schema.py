@@ -72,11 +72,11 @@ LOCATION = "The address of what was created."
 RATES = [
     _out(
         "RateLimit-Policy",
-        'How many calls are allowed in how many seconds: `"key";q=1000;w=2`.',
+        'How many calls are allowed in how many seconds: `"key";q=2000;w=2`.',
     ),
     _out(
         "RateLimit",
-        'How many calls are left, and in how many seconds all are again: `"key";r=998;t=1`.',
+        'How many calls are left, and in how many seconds all are again: `"key";r=1998;t=1`.',
     ),
     _out("Retry-After", "Try again after this many seconds.", 429, 503),
 ]

@@ -131,8 +131,8 @@ def test_a_refused_call_uses_nothing_up(slow: None, ours: Project) -> None:
 def test_every_answer_of_the_api_says_what_is_left(path: str, ours: Project) -> None:
     reply = call(a_key(ours), path=path)
     policies = {name: (int(q), int(w)) for name, q, w in POLICY.findall(reply["RateLimit-Policy"])}
-    assert policies == {"key": (1000, 2), "address": (2000, 2)}
-    assert reply["RateLimit"] == '"key";r=999;t=1, "address";r=1999;t=1'
+    assert policies == {"key": (2000, 2), "address": (2000, 2)}
+    assert reply["RateLimit"] == '"key";r=1999;t=1, "address";r=1999;t=1'
 
 
 def test_without_a_key_only_the_address_is_counted(db: None) -> None:
