@@ -2,8 +2,8 @@
 
 A page's door is its URL name, with the least role for looking and for changing. An endpoint's is
 its route, with the scope a key needs for each method; those in `OF_A_PERSON` open for a person's
-own app, and for no key. What stands in no table is closed: to all but owners on the pages, to
-everybody in the API. `tests/roles` tries every door with every
+own app, and for no key; those in `OF_ANYBODY` for whoever calls. What stands in no table is closed:
+to all but owners on the pages, to everybody in the API. `tests/roles` tries every door with every
 role, and fails when a new one is missing here.
 """
 
@@ -232,6 +232,8 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/inbox/stream": {"GET", "HEAD"},
     "me/inbox/ticket": {"POST"},
 }
+# What may be told there is signed: no key is asked for.
+OF_ANYBODY = {"receipts"}
 API = "api/v1/"
 
 
@@ -247,3 +249,7 @@ def scope_of(route: str, method: str) -> Scope | None:
 
 def is_a_persons(route: str, method: str) -> bool:
     return method in OF_A_PERSON.get(route.removeprefix(API), set())
+
+
+def is_anybodys(route: str) -> bool:
+    return route.removeprefix(API) in OF_ANYBODY

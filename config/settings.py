@@ -268,6 +268,7 @@ SPECTACULAR_SETTINGS = {
         "PaceLimit": "notifications.pace.gate.Limit",
         "Reason": "campaigns.runs.reasons.Reason",
         "RunVerb": "campaigns.api.runs.PATHS",
+        "ReceiptEvent": "campaigns.echo.receipt.BY_NAME",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "RunState": "campaigns.runs.run.Run.State",

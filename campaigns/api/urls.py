@@ -15,6 +15,7 @@ from campaigns.api import (
 )
 from campaigns.api.automations import automations
 from campaigns.api.messages import messages
+from campaigns.api.receipts import receipts
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -44,6 +45,7 @@ urlpatterns = [
     path("messages/bulk", messages.MessagesBulk.as_view()),
     path("messages/<path:pk>/cancel", messages.MessageCancel.as_view()),
     path("messages/<path:pk>", messages.MessageById.as_view(), name="api-message"),
+    path("receipts", receipts.Receipts.as_view()),
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),

@@ -13,8 +13,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.audiences.happened.event import name_problem, where_problem
+from campaigns.audiences.happened.event import where_problem
 from campaigns.texts.template import Template
+from notifications.people.attributes import validate_attribute_name
 from notifications.people.project import OfProject
 
 A_DAY = 86_400
@@ -36,7 +37,7 @@ class Automation(OfProject):
         ARCHIVED = "archived", gettext_lazy("Archived")
 
     name = models.CharField(max_length=100)
-    event_name = models.CharField(max_length=64)
+    event_name = models.CharField(max_length=64, validators=[validate_attribute_name])
     where = models.JSONField(default=list, blank=True)
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="automations")
     category = models.ForeignKey(
@@ -53,7 +54,7 @@ class Automation(OfProject):
     once_in_seconds = models.PositiveIntegerField(
         default=A_DAY, blank=True, validators=[MaxValueValidator(LONGEST_WINDOW)]
     )
-    unless_name = models.CharField(max_length=64, blank=True)
+    unless_name = models.CharField(max_length=64, blank=True, validators=[validate_attribute_name])
     unless_where = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT, editable=False)
     on_since = models.DateTimeField(null=True, editable=False)  # the last time it was turned on
@@ -108,9 +109,7 @@ class Automation(OfProject):
 
     def clean(self) -> None:
         problems = {
-            "event_name": name_problem("name", self.event_name),
             "where": where_problem(self.where),
-            "unless_name": name_problem("name", self.unless_name) if self.unless_name else "",
             "unless_where": where_problem(self.unless_where),
         }
         if self.unless_where and not self.unless_name:

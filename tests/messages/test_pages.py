@@ -11,13 +11,15 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.messages.message import Message
+from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
+from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
-from tests.given.builders import make_contact, make_device, make_project
+from tests.given.builders import make_automation, make_contact, make_device, make_project
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 
@@ -78,6 +80,19 @@ def test_what_became_of_a_message_is_said_in_words(desk: Desk, fcm: Fcm, project
     shown = desk.open("campaigns_message_one", name)
     assert "Title On its way Text It left." in shown
     assert "Rejected" in shown and "unregistered" not in shown
+
+
+def test_a_message_names_the_automation_it_comes_of(desk: Desk, project: Project) -> None:
+    ada(project, ADDRESS)
+    automation = make_automation(project, name="Forgotten cart")
+    by_hand = send(project)
+    done = Event("ada", automation.event_name, timezone.now(), {})
+    write(project.pk, [done])
+    tasks.decide_triggers()
+    (name,) = (trigger.message for trigger in Trigger.objects.all())
+
+    assert "by the automation Forgotten cart" in desk.open("campaigns_message_one", name)
+    assert "by the automation" not in desk.open("campaigns_message_one", by_hand)
 
 
 def test_a_viewer_sees_no_whole_address_and_cannot_cancel(fcm: Fcm, project: Project) -> None:

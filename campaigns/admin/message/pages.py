@@ -23,6 +23,7 @@ from campaigns.runs.messages import many, outcome
 from campaigns.runs.messages.message import Message
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import in_words
+from campaigns.triggers.automation import Automation
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done, is_page
 from notifications.admin.furniture.page import actor
@@ -107,6 +108,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "people": told.people,
         "blocked": _block(message, told),
         "person": person,
+        "automation": _automation_of(message),
         "texts": _texts(message, person),
         "devices": [_device(row) for row in rows[:DEVICES]],
         "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
@@ -120,6 +122,13 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
 def _block(message: Message, told: Outcome) -> Block | None:
     blocks = outcome.blocks({message.run_id}) if outcome.is_late(message, told) else {}
     return blocks.get(message.run_id)
+
+
+def _automation_of(message: Message) -> Automation | None:
+    """Whose answer it is, if it is one."""
+    theirs = Automation.objects.filter(triggers__contact_id=message.contact_id)
+    of_it = theirs.filter(triggers__run_id=message.run_id, triggers__number=message.number)
+    return of_it.first()
 
 
 def cancel(request: HttpRequest, name: str) -> HttpResponse:

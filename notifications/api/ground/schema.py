@@ -134,7 +134,7 @@ class Schema(AutoSchema):
 
     def _refusals(self) -> set[HTTPStatus]:
         method = getattr(self.view, self.method.lower())
-        found = ALWAYS | getattr(method, "refused", set())
+        found: set[HTTPStatus] = ALWAYS | getattr(method, "refused", set())
         if "{" in self.path and not self._may_make():
             found |= {HTTPStatus.NOT_FOUND}
         if self.method in WITH_A_BODY or self._says_whom:
@@ -143,7 +143,8 @@ class Schema(AutoSchema):
             found |= {HTTPStatus.PRECONDITION_FAILED}
         if "Idempotency-Key" in (given.name for given in self.get_override_parameters()):
             found |= OF_A_KEY
-        return found
+        never: set[HTTPStatus] = self.view.never_refused
+        return found - never
 
     def _get_request_body(self, direction: Any = "request") -> Any:
         method, self.method = self.method, "POST" if self._says_whom else self.method

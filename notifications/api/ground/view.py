@@ -45,6 +45,7 @@ class ApiView(APIView):
     deletes_named = False  # its DELETE has a body, which says what goes
     words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
     refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
+    never_refused: ClassVar[set[HTTPStatus]] = set()  # of those that others of its kind have
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.began = timezone.now()  # once, however often `patient` tries

@@ -85,7 +85,8 @@ def test_a_condition_that_is_emptied_is_gone(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"event_name": "no spaces"}, "“name”"),
+        ({"event_name": "no spaces"}, "A name starts with a letter"),
+        ({"unless_name": "9 lives"}, "A name starts with a letter"),
         ({"where-0-value": "much"}, "gte takes a number"),
         ({"where-0-property": ""}, "“property”"),
         ({"delay_seconds": "29 days"}, "Between 0 s and 28 days"),
@@ -100,6 +101,11 @@ def test_what_is_wrong_is_said_and_nothing_is_kept(
 ) -> None:
     assert said in desk.save(ADD, **{**typed, **wrong})
     assert not Automation.objects.exists()
+
+
+def test_an_event_that_is_missing_is_asked_for_once(desk: Desk, typed: dict[str, Any]) -> None:
+    page = desk.save(ADD, **{**typed, "event_name": ""})
+    assert page.count("This field is required") == 1 and "A name starts" not in page
 
 
 def test_the_review_says_what_it_does_and_what_it_would_have_done(
