@@ -10,6 +10,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
+from config import doors
 from notifications.staff.team import Role
 from tests.roles.people import somebody
 from tests.roles.test_matrix import address, endpoints, methods_of, pages
@@ -78,6 +79,8 @@ def test_a_form_with_our_token_from_another_site_is_refused_everywhere(
 def test_being_logged_in_opens_nothing_of_the_api(browser: Client) -> None:
     """A program shows its key; a browser brings its cookies wherever it is sent."""
     for route, endpoint in endpoints():
+        if doors.is_anybodys(route):
+            continue
         url = "/" + route.replace("<int:pk>", "1").replace("<int:id>", "1")
         url = url.replace("<str:external_id>", "ada").replace("<path:external_id>", "ada")
         for method in methods_of(endpoint):
