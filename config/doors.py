@@ -109,6 +109,7 @@ PAGES: dict[str, Door] = {
     "run_chunk": Door(EDITOR, EDITOR),  # technical
     "run_breakdown": LOOK,
     "run_compare": LOOK,
+    "run_echo": LOOK,
     "run_csv": LOOK,
     "person_sent": LOOK,
     "person_messages": LOOK,

@@ -20,26 +20,30 @@ WITH given AS (
     ORDER BY seq, event, phone_at
 ), theirs AS MATERIALIZED (
     SELECT g.seq, g.event, g.phone_at, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
-        extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after
+        extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after,
+        p.since IS NULL OR p.since >= run.started_at AS is_first
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
     JOIN campaigns_run run ON run.id = %(run)s
+    LEFT JOIN campaigns_reporter p ON p.device_id = r.device_id AND p.event = g.event
 ), new AS (
     INSERT INTO campaigns_receipt (run_id, seq, event, at, phone_at)
     SELECT %(run)s, seq, event, statement_timestamp(), phone_at FROM theirs ORDER BY seq, event
     ON CONFLICT (run_id, seq, event) DO NOTHING
     RETURNING seq, event
 ), counted AS (
-    SELECT event, cut.by, cut.value, count(*) AS count
+    SELECT event, cut.by, COALESCE(cut.value, '') AS value, count(*) AS count,
+        count(*) FILTER (WHERE is_first) AS first
     FROM new JOIN theirs USING (seq, event) CROSS JOIN LATERAL (VALUES
         ('', ''), ('platform', platform), ('locale', locale), ('timezone', timezone),
         ('app_version', app_version), ('after', greatest(0, floor(after))::text)
     ) AS cut (by, value)
     GROUP BY 1, 2, 3
 ), summed AS (
-    INSERT INTO campaigns_echosum AS kept (run_id, by, value, event, count)
-    SELECT %(run)s, by, COALESCE(value, ''), event, count FROM counted ORDER BY by, value, event
-    ON CONFLICT (run_id, by, value, event) DO UPDATE SET count = kept.count + excluded.count
+    INSERT INTO campaigns_echosum AS kept (run_id, by, value, event, count, first)
+    SELECT %(run)s, by, value, event, count, first FROM counted ORDER BY by, value, event
+    ON CONFLICT (run_id, by, value, event)
+    DO UPDATE SET count = kept.count + excluded.count, first = kept.first + excluded.first
 ), reporting AS (
     INSERT INTO campaigns_reporter (device_id, event, since)
     SELECT DISTINCT device_id, event, statement_timestamp()

@@ -64,6 +64,8 @@ class EchoSum(models.Model):
     value = models.CharField(max_length=64, blank=True)
     event = models.SmallIntegerField(choices=Event)
     count = models.IntegerField()
+    # Of these, by devices that had never reported such an event when the run began.
+    first = models.IntegerField(db_default=0)
 
     def __str__(self) -> str:
         return f"{self.count} of run {self.run_id}"

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
+from campaigns.echo.reporting import reporting
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown
 
@@ -80,6 +81,8 @@ def _step(run: Run) -> None:
     through = min(kept.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
     for name, value, status, count in _counted(run.pk, kept.counted_through, through):
         _add(kept, name, value, status, count)
+    if kept.knows_who_reports:
+        _add_reporting(kept, through)
     kept.counted_through = through
     if kept.is_of(run):
         _shorten(kept)
@@ -101,11 +104,25 @@ def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> Non
     sums[STATUSES.index(status)] += count
 
 
+def _add_reporting(kept: Breakdown, through: int) -> None:
+    """Only of the values whose results are kept."""
+    after = kept.counted_through
+    for by, value, event, count in reporting(kept.run_id, after=after, through=through):
+        of_all = kept.reporting.setdefault(by, {})
+        if by and value not in kept.counts[by]:
+            continue
+        sums = of_all.setdefault(value, {}) if by else of_all
+        sums[str(event)] = sums.get(str(event), 0) + count
+    kept.reporting["through"] = through
+
+
 def _shorten(kept: Breakdown) -> None:
     """Keep the largest of each; the smaller ones become “others”."""
     for name, values in kept.counts.items():
         largest_first = sorted(values.items(), key=lambda item: (-sum(item[1]), item[0]))
         kept.counts[name] = dict(largest_first[:SHOWN_VALUES])
+        known = kept.reporting.get(name, {}).items()
+        kept.reporting[name] = {value: of for value, of in known if value in kept.counts[name]}
         for _, sums in largest_first[SHOWN_VALUES:]:
             before = kept.others.get(name, [0] * len(STATUSES))
             kept.others[name] = [a + b for a, b in zip(before, sums, strict=True)]

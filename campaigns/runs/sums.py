@@ -31,6 +31,9 @@ class Breakdown(models.Model):
     counts = models.JSONField(default=dict)
     # {"locale": […]}: of the values past the bound of each.
     others = models.JSONField(default=dict)
+    # How many of the recipients have a device that was known to report what becomes of a push, by
+    # event: {"": {"3": 400}, "platform": {"ios": {"3": 150}}, …, "through": the last counted}.
+    reporting = models.JSONField(default=dict, db_default={})
 
     def __str__(self) -> str:
         return f"breakdown of run {self.run_id}"
@@ -38,6 +41,11 @@ class Breakdown(models.Model):
     def is_of(self, run: Run) -> bool:
         """Whether it is whole, and of the end that the run has now."""
         return self.finished_at == run.finished_at and self.counted_through >= (run.planned or 0)
+
+    @property
+    def knows_who_reports(self) -> bool:
+        """An older release counts, and knows nothing of it."""
+        return bool(self.reporting.get("through", 0) == self.counted_through)
 
 
 @dataclass(frozen=True)

@@ -95,4 +95,7 @@ def _flower(env: Mapping[str, str]) -> Service:
 def emulator(state: State, env: Mapping[str, str]) -> Service:
     port = env["EMULATOR_PORT"]
     argv = (PYTHON, "-m", "emulator", "--port", port, "--dir", str(state.emulator))
-    return Service("emulator", argv, env, answers=tcp(int(port)))
+    # Phones that answer, where a project asks them to: a demo campaign comes back as an echo.
+    beacon = f"http://127.0.0.1:{env['FEED_PORT']}/api/v1/receipts"
+    phones = ("--set", "phones=true", "--set", f"beacon_url={beacon}")
+    return Service("emulator", (*argv, *phones), env, answers=tcp(int(port)))

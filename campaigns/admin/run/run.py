@@ -35,7 +35,7 @@ from campaigns.admin.run.rest import (
     offers_everybody_else,
     offers_the_rest,
 )
-from campaigns.admin.run.result import as_sent, beside, cuts
+from campaigns.admin.run.result import as_sent, beside, cuts, echo
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
@@ -89,6 +89,7 @@ class RunPage(FromRuns, ReadOnlyPage):
             ("<int:run_id>/course/", live.course_view, "run_course"),
             ("<int:run_id>/chunk/", chunk.chunk_view, "run_chunk"),
             ("<int:run_id>/breakdown/", cuts.breakdown_view, "run_breakdown"),
+            ("<int:run_id>/echo/", echo.echo_view, "run_echo"),
             ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
             ("<int:run_id>/recipients.csv", deliveries.csv_view, "run_csv"),
@@ -178,6 +179,7 @@ class RunPage(FromRuns, ReadOnlyPage):
             "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **cuts.picture(run),
+            **echo.picture(run, now),
             "verbs": self._buttons(request, run),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),

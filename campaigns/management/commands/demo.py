@@ -71,6 +71,7 @@ def demo_project() -> Project:
             "firebase_project_id": key.get("project_id", "carillon-demo"),
             "ramp_seconds": 0,  # a demo should not begin with a minute of patience
             "timezone": "Asia/Seoul",
+            "asks_receipts": True,
         },
     )
     if key and not hasattr(project, "service_account"):

@@ -51,11 +51,11 @@ def picture(run: Run) -> dict[str, Any]:
 
 
 def _lines(cut: breakdown.Cut) -> list[Line]:
-    lines = [Line(_in_words(cut.by, kind.value), kind) for kind in cut.kinds]
+    lines = [Line(in_words(cut.by, kind.value), kind) for kind in cut.kinds]
     return [*lines, Line(_("All others"), cut.others)] if cut.others else lines
 
 
-def _in_words(by: str, value: str) -> str:
+def in_words(by: str, value: str) -> str:
     if by == "platform" and value in Device.Platform.values:
         return str(Device.Platform(value).label)
     if by == "locale" and value:

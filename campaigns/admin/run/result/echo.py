@@ -1,0 +1,141 @@
+"""What became of it on the phones: the funnel, by group and over time, as the page shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.admin.run.result.cuts import SHOWN, TITLES, in_words
+from campaigns.echo.funnel import SLOT_MINUTES, Funnel, Told, funnel, over_time
+from campaigns.echo.receipt import Event
+from campaigns.results import breakdown
+from campaigns.runs import sums
+from campaigns.runs.run import Run
+from notifications.admin.furniture.axis import Mark, nice_top
+from notifications.admin.furniture.coming_back import COMING_BACK
+from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
+from notifications.values.shares import width
+
+MOST_BARS = 72
+STEPS = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
+ECHO = timedelta(minutes=30)  # after its end most of it has come
+OVER_TIME = {
+    Event.RECEIVED: gettext_lazy("Received over time"),
+    Event.DISPLAYED: gettext_lazy("Displayed over time"),
+    Event.OPENED: gettext_lazy("Opened over time"),
+}
+BY_GROUP = {
+    Event.RECEIVED: gettext_lazy("Received by group"),
+    Event.DISPLAYED: gettext_lazy("Displayed by group"),
+    Event.OPENED: gettext_lazy("Opened by group"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step of the funnel."""
+
+    label: str
+    count: int
+    width: str
+    told: Told | None = None  # None: what we know ourselves
+    coverage: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """How many told of it in each stretch of time, the same in numbers below the drawing."""
+
+    bars: list[tuple[str, str]]  # where each stands, and how high
+    each: str  # how wide
+    heights: list[Mark]
+    times: list[Mark]
+    values: list[tuple[str, int]]
+
+
+def echo_view(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
+    told = picture(run, timezone.now())
+    if request.GET.get("tag") == told.get("echo_tag"):
+        return HttpResponse(status=204)  # htmx leaves the page as it is, and what is open, open
+    return render(request, "admin/campaigns/run/echo.html", told)
+
+
+def picture(run: Run, now: datetime) -> dict[str, Any]:
+    if run.planned is None:
+        return {"echo": None}
+    totals = sums.totals_of(run)
+    found = funnel(run, totals, breakdown.kept_of(run))
+    asks = run.project.asks_receipts
+    last = found.last
+    return {
+        "run": run,
+        "zone": run.project.timezone,
+        "echo": found if asks or found.heard else None,
+        "asks_receipts": asks,
+        "echo_rows": _rows(found, totals),
+        "echo_groups": [
+            (str(TITLES[by]), [(in_words(by, group.value), group.told) for group in groups[:SHOWN]])
+            for by, groups in found.groups.items()
+            if any(group.value for group in groups)
+        ],
+        "echo_by_group": BY_GROUP[last] if last else "",
+        "echo_over_time": OVER_TIME[last] if last else "",
+        "echo_bars": _bars(run, last) if last else None,
+        "echo_trigger": _asks_again(run, now),
+        "echo_tag": _tag(run, found, totals),
+    }
+
+
+def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
+    """All that can change of it."""
+    told = (each for step in found.steps for each in (step.count, step.able))
+    beside = sum(each.count for each in found.beside)
+    return ".".join(map(str, (run.state, totals.planned, totals.accepted, *told, beside)))
+
+
+def _rows(found: Funnel, totals: sums.Totals) -> list[Row]:
+    def row(label: Any, count: int, *more: Any) -> Row:
+        return Row(str(label), count, width(count, totals.planned), *more)
+
+    ours = [row(_("Planned"), totals.planned), row(_("Accepted"), totals.accepted)]
+    theirs = (
+        row(step.event.label, step.count, step, step.coverage(found.may_have))
+        for step in found.steps
+    )
+    return [*ours, *theirs]
+
+
+def _asks_again(run: Run, now: datetime) -> str:
+    """Receipts come while it sends, and for days."""
+    began = run.started_at is not None
+    fresh = run.finished_at is None or now - run.finished_at < ECHO
+    return f"every 3s, {COMING_BACK}" if began and fresh else COMING_BACK
+
+
+def _bars(run: Run, event: Event) -> Bars | None:
+    """None: too short for a drawing."""
+    counts, began = over_time(run.pk, event), run.started_at
+    if len(counts) < 2 or began is None:
+        return None
+    step = next((step for step in STEPS if len(counts) <= step * MOST_BARS), STEPS[-1])
+    summed = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
+    top, each = nice_top(max(2, *summed)), 600 / len(summed)
+    zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * step)
+    since = [
+        local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in range(len(summed) + 1)
+    ]
+    return Bars(
+        bars=[(f"{each * at:.1f}", f"{140 * count / top:.1f}") for at, count in enumerate(summed)],
+        each=f"{each * 0.8:.1f}",
+        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
+        times=[Mark(0, since[0]), Mark(50, since[len(summed) // 2]), Mark(100, since[-1])],
+        values=list(zip(since, summed, strict=False)),
+    )

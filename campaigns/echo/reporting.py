@@ -1,0 +1,38 @@
+"""Reporting: how many of a run's recipients can tell what became of it?
+
+Those whose device had reported such an event before the run began. Who begins with this very run is
+counted with the receipt (`EchoSum.first`).
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+# Whoever may have got it: FCM took it, or nobody knows. GROUPING bits: a row is about the column
+# whose bit is not set.
+COUNT = """
+SELECT grouping(r.platform, r.locale, r.timezone, r.app_version),
+    COALESCE(r.platform, r.locale, r.timezone, r.app_version, ''), e.event, count(*)
+FROM campaigns_recipient r
+JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+    AND d.seq > %(after)s AND d.seq <= %(through)s AND d.status IN ('accepted', 'unknown')
+JOIN campaigns_reporter e ON e.device_id = r.device_id
+    AND e.since < (SELECT started_at FROM campaigns_run WHERE id = %(run)s)
+WHERE r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
+GROUP BY GROUPING SETS ((e.event), (r.platform, e.event), (r.locale, e.event),
+    (r.timezone, e.event), (r.app_version, e.event))
+"""
+ABOUT = {
+    0b1111: "",
+    0b0111: "platform",
+    0b1011: "locale",
+    0b1101: "timezone",
+    0b1110: "app_version",
+}
+
+
+def reporting(run_id: int, *, after: int, through: int) -> list[tuple[str, str, int, int]]:
+    """By what, its value, the event, and how many recipients of these numbers."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"run": run_id, "after": after, "through": through})
+        return [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]

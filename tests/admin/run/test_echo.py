@@ -1,0 +1,145 @@
+"""The funnel: what phones told of a run, of those that can tell, on its page."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import EchoSum, Event, Receipt, Report
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.admin.run.test_result import ended
+from tests.given.builders import make_contact, make_device, make_people, make_run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asking(project: Project) -> Project:
+    Project.objects.filter(pk=project.pk).update(asks_receipts=True)
+    project.refresh_from_db()
+    return project
+
+
+def tell(run: Run, event: Event, *seqs: int) -> None:
+    keep(Report(run.pk, seq, event, None) for seq in seqs)
+
+
+def echo(desk: Desk, run: Run) -> str:
+    return desk.open("run_echo", run.pk)
+
+
+def test_a_project_that_does_not_ask_has_no_funnel(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    run = ended(make_run(project))
+    assert "What became of it" not in desk.open("campaigns_run_change", run.pk)
+
+
+def test_before_anybody_told_the_page_says_how_apps_do(desk: Desk, asking: Project) -> None:
+    make_people(asking, 3)
+    page = desk.open("campaigns_run_change", ended(make_run(asking)).pk)
+    assert "No phone has reported anything yet" in page
+    assert "Planned 3 Accepted 3 Received 0 0 0 % – Displayed 0 0 0 % – Opened 0 0 0 % –" in page
+
+
+def test_a_share_is_of_those_who_can_tell(desk: Desk, asking: Project) -> None:
+    """Numbers 1 to 4 reported an earlier run, and of this one 1, 2 and, for the first time, 5."""
+    make_people(asking, 10)
+    earlier = ended(make_run(asking))
+    tell(earlier, Event.OPENED, 1, 2, 3, 4)
+    run = ended(make_run(asking))
+    same = dict(Recipient.objects.filter(run_id=run.pk).values_list("device_id", "seq"))
+    was = dict(Recipient.objects.filter(run_id=earlier.pk).values_list("seq", "device_id"))
+    tell(run, Event.OPENED, *(same[was[seq]] for seq in (1, 2, 5)))
+
+    page = echo(desk, run)
+    assert "Opened 3 5 50 % 60 %" in page, "five of ten can tell, three of them did"
+    assert "Received 0 0 0 % –" in page
+
+
+def test_the_share_of_a_run_that_goes_on_is_not_told_yet(desk: Desk, asking: Project) -> None:
+    make_people(asking, 5)
+    run = make_run(asking)
+    tell(run, Event.RECEIVED, 1, 2)
+    page = echo(desk, run)
+    assert "Received 2 – –" in page and "It grows while phones report" in page
+
+
+def test_who_told_while_the_run_went_on_can_tell_once(desk: Desk, asking: Project) -> None:
+    make_people(asking, 4)
+    run = make_run(asking)
+    tell(run, Event.OPENED, 1, 2)
+    ended(run)
+    assert "Opened 2 2 50 % 100 %" in echo(desk, run)
+
+
+def test_groups_and_times_are_told_of_the_last_step_anybody_took(
+    desk: Desk, asking: Project
+) -> None:
+    for name, platform in (("ada", "ios"), ("bob", "android"), ("eve", "android")):
+        make_device(make_contact(asking, external_id=name), platform=platform)
+    run = ended(make_run(asking))
+    seq_of = dict(Recipient.objects.filter(run_id=run.pk).values_list("platform", "seq"))
+    tell(run, Event.RECEIVED, 1, 2, 3)
+    tell(run, Event.DISPLAYED, seq_of["ios"])
+    page = echo(desk, run)
+    assert "Displayed by group Platform Can tell Displayed iOS 1 1 100 %" in page
+    assert "Displayed over time" not in page, "one stretch of ten minutes is no course"
+
+    EchoSum.objects.filter(by="after", event=Event.DISPLAYED).update(value="3")
+    assert "Displayed over time" in echo(desk, run)
+
+
+def test_what_else_phones_tell_is_counted_beside(desk: Desk, asking: Project) -> None:
+    make_people(asking, 3)
+    run = ended(make_run(asking))
+    tell(run, Event.DISMISSED, 1)
+    tell(run, Event.ACTION_2, 1, 2)
+    assert "Dismissed: 1 · Button 2: 2" in echo(desk, run)
+
+
+def test_a_page_that_shows_it_all_is_left_as_it_is(desk: Desk, asking: Project) -> None:
+    make_people(asking, 3)
+    run = ended(make_run(asking))
+    address = reverse("admin:run_echo", args=[run.pk])
+    shown = desk.client.get(address).content.decode()
+    tag = shown.partition("?tag=")[2].partition('"')[0]
+    assert desk.client.get(address, {"tag": tag}).status_code == 204
+    tell(run, Event.OPENED, 1)
+    again = desk.client.get(address, {"tag": tag})
+    assert again.status_code == 200 and "Opened 1 1" in text_of(again)
+
+
+def test_receipts_without_a_platform_and_with_an_unknown_one_are_one_group(
+    asking: Project,
+) -> None:
+    """Of an older release's recipients nothing is known."""
+    make_people(asking, 2)
+    run = make_run(asking)
+    Recipient.objects.filter(run_id=run.pk, seq=1).update(app_version=None)
+    Recipient.objects.filter(run_id=run.pk, seq=2).update(app_version="")
+    tell(run, Event.OPENED, 1, 2)
+    assert EchoSum.objects.get(run_id=run.pk, by="app_version").count == 2
+
+
+def test_every_number_is_what_the_rows_say(desk: Desk, asking: Project) -> None:
+    make_people(asking, 20)
+    earlier = ended(make_run(asking))
+    tell(earlier, Event.RECEIVED, *range(1, 8))
+    run = ended(make_run(asking))
+    tell(run, Event.RECEIVED, *range(3, 16))
+    tell(run, Event.RECEIVED, *range(1, 5))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(DISTINCT d.device_id) FROM campaigns_delivery d"
+            " JOIN campaigns_reporter e USING (device_id)"
+            " WHERE d.run_id = %s AND e.event = 1 AND d.status = 'accepted'",
+            [run.pk],
+        )
+        (able,) = cursor.fetchone()
+    count = Receipt.objects.filter(run_id=run.pk, event=1).count()
+    assert f"Received {count} {able} " in echo(desk, run)
