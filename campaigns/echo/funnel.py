@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaigns.echo.receipt import EchoSum, Event
+from campaigns.echo.receipt import STEPS, EchoSum, Event
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY, Breakdown, Totals
 from notifications.values.shares import share
 
-STEPS = (Event.RECEIVED, Event.DISPLAYED, Event.OPENED)
 BESIDE = (Event.DISMISSED, Event.ACTION_1, Event.ACTION_2, Event.ACTION_3)
 SLOT_MINUTES = 10
 
@@ -62,8 +61,8 @@ def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
     """`kept`: what was counted of the finished run."""
     sums = _sums(run.pk)
     able = kept if kept and kept.knows_who_reports else None
-    steps = [_told(event, sums.get(("", "", event)), _known(able, event)) for event in STEPS]
-    beside = [_told(event, sums.get(("", "", event)), None) for event in BESIDE]
+    steps = [_told(event, sums, able) for event in STEPS]
+    beside = [_told(event, sums, None) for event in BESIDE]
     last = next((step.event for step in reversed(steps) if step.count), None)
     return Funnel(
         steps=steps,
@@ -86,29 +85,26 @@ def _sums(run_id: int) -> Sums:
     return {(row.by, row.value, row.event): row for row in rows}
 
 
-def _known(kept: Breakdown | None, event: Event, by: str = "", value: str = "") -> int | None:
-    """How many were known to tell before the run began."""
-    if kept is None:
-        return None
-    of = kept.reporting.get(by, {})
-    found: int = (of.get(value, {}) if by else of).get(str(event.value), 0)
-    return found
+def _told(event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value: str = "") -> Told:
+    row = sums.get((by, value, event))
+    count = row.count if row else 0
+    return Told(event, count, _able(event, sums, kept, by, value) if kept else None)
 
 
-def _told(event: Event, row: EchoSum | None, known: int | None) -> Told:
-    """A device that told is one that can, also when FCM is said to have refused it."""
-    count, first = (row.count, row.first) if row else (0, 0)
-    return Told(event, count, None if known is None else max(count, known + first))
+def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:
+    """Those known to tell of this step or an earlier one: before the run, and since."""
+    known = kept.reporting.get(by, {})
+    known = known.get(value, {}) if by else known
+    steps = [step for step in STEPS if step <= event]
+    since = (row.first for step in steps if (row := sums.get((by, value, step))))
+    return sum(known.get(str(step.value), 0) for step in steps) + sum(since)
 
 
 def _groups(sums: Sums, kept: Breakdown, event: Event) -> dict[str, list[Group]]:
     """Those of whom somebody can tell; the largest first."""
     groups = {}
     for by in CUT_BY:
-        told = {
-            value: _told(event, sums.get((by, value, event)), _known(kept, event, by, value))
-            for value in kept.counts[by]
-        }
+        told = {value: _told(event, sums, kept, by, value) for value in kept.counts[by]}
         found = [Group(value, one) for value, one in told.items() if one.able]
         groups[by] = sorted(found, key=lambda group: (-(group.told.able or 0), group.value))
     return groups

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 from django.db import connection, transaction
 
-from campaigns.echo.receipt import Report
+from campaigns.echo.receipt import STEPS, Report
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their
 # keys: two processes that keep the same ones must not wait for each other in a circle. Receipts of
 # a run whose recipients were forgotten are of nobody, and are not kept.
+#
+# `risen`: whose device was not known to tell of such a step, nor of an earlier one. They are added
+# to this step, and taken from the later one by which they were known.
 KEEP = """
 WITH given AS (
     SELECT DISTINCT ON (seq, event) seq, event, phone_at
@@ -20,24 +23,40 @@ WITH given AS (
     ORDER BY seq, event, phone_at
 ), theirs AS MATERIALIZED (
     SELECT g.seq, g.event, g.phone_at, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
-        extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after,
-        p.since IS NULL OR p.since >= run.started_at AS is_first
+        extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after, run.started_at
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
     JOIN campaigns_run run ON run.id = %(run)s
-    LEFT JOIN campaigns_reporter p ON p.device_id = r.device_id AND p.event = g.event
 ), new AS (
     INSERT INTO campaigns_receipt (run_id, seq, event, at, phone_at)
     SELECT %(run)s, seq, event, statement_timestamp(), phone_at FROM theirs ORDER BY seq, event
     ON CONFLICT (run_id, seq, event) DO NOTHING
     RETURNING seq, event
+), stepped AS (
+    SELECT DISTINCT ON (seq) theirs.* FROM new JOIN theirs USING (seq, event)
+    WHERE event <= %(last_step)s ORDER BY seq, event
+), risen AS MATERIALIZED (
+    SELECT stepped.*, known.event AS before FROM stepped CROSS JOIN LATERAL (SELECT least(
+        (SELECT min(event) FROM campaigns_reporter WHERE device_id = stepped.device_id
+            AND event <= %(last_step)s AND since < stepped.started_at),
+        (SELECT min(event) FROM campaigns_receipt WHERE run_id = %(run)s AND seq = stepped.seq)
+    ) AS event) known
+    WHERE known.event IS NULL OR stepped.event < known.event
+), moved AS (
+    SELECT event, 1 AS count, 0 AS first, platform, locale, timezone, app_version, after
+    FROM new JOIN theirs USING (seq, event)
+    UNION ALL
+    SELECT event, 0, 1, platform, locale, timezone, app_version, NULL FROM risen
+    UNION ALL
+    SELECT before, 0, -1, platform, locale, timezone, app_version, NULL FROM risen
+    WHERE before IS NOT NULL
 ), counted AS (
-    SELECT event, cut.by, COALESCE(cut.value, '') AS value, count(*) AS count,
-        count(*) FILTER (WHERE is_first) AS first
-    FROM new JOIN theirs USING (seq, event) CROSS JOIN LATERAL (VALUES
+    SELECT event, cut.by, COALESCE(cut.value, '') AS value, sum(count) AS count, sum(first) AS first
+    FROM moved CROSS JOIN LATERAL (VALUES
         ('', ''), ('platform', platform), ('locale', locale), ('timezone', timezone),
         ('app_version', app_version), ('after', greatest(0, floor(after))::text)
     ) AS cut (by, value)
+    WHERE count > 0 OR cut.by <> 'after'
     GROUP BY 1, 2, 3
 ), summed AS (
     INSERT INTO campaigns_echosum AS kept (run_id, by, value, event, count, first)
@@ -52,6 +71,9 @@ WITH given AS (
 )
 SELECT count(*) FROM new
 """
+# What others of the same run are keeping is seen: two steps of one device would rise twice. Their
+# sums would make them wait for each other in any case.
+ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
 
 
 def keep(reports: Iterable[Report]) -> int:
@@ -72,6 +94,7 @@ def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no
         "events": [report.event for report in reports],
         "times": [report.phone_at for report in reports],
     }
-    cursor.execute(KEEP, {"run": run_id, **columns})
+    cursor.execute(ALONE, [run_id])
+    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
     (count,) = cursor.fetchone()
     return int(count)

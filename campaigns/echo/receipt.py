@@ -14,7 +14,8 @@ REFERENCE = re.compile(r"(\d{1,18}):(\d{1,9})")
 
 
 class Event(models.IntegerChoices):
-    """Each is counted by itself: an app that reports what is opened may not know what arrived."""
+    """Each is counted by itself. The first three are steps, in their order: an app that tells of
+    one is taken to tell of the later ones; who tells what is opened may not know what arrived."""
 
     RECEIVED = 1, _("Received")
     DISPLAYED = 2, _("Displayed")
@@ -25,6 +26,7 @@ class Event(models.IntegerChoices):
     ACTION_3 = 13, _("Button 3")
 
 
+STEPS = (Event.RECEIVED, Event.DISPLAYED, Event.OPENED)
 BY_NAME = {event.name.lower(): event for event in Event}
 
 
@@ -64,7 +66,8 @@ class EchoSum(models.Model):
     value = models.CharField(max_length=64, blank=True)
     event = models.SmallIntegerField(choices=Event)
     count = models.IntegerField()
-    # Of these, by devices that had never reported such an event when the run began.
+    # Recipients whose device is known by this step to tell, and was not when the run began; less
+    # those who were known by it, and told of an earlier one since.
     first = models.IntegerField(db_default=0)
 
     def __str__(self) -> str:

@@ -1,12 +1,14 @@
 """Reporting: how many of a run's recipients can tell what became of it?
 
-Those whose device had reported such an event before the run began. Who begins with this very run is
-counted with the receipt (`EchoSum.first`).
+By the earliest step that their device had reported before the run began. Who begins with this very
+run is counted with the receipt (`EchoSum.first`).
 """
 
 from __future__ import annotations
 
 from django.db import connection
+
+from campaigns.echo.receipt import STEPS
 
 # Whoever may have got it: FCM took it, or nobody knows. GROUPING bits: a row is about the column
 # whose bit is not set.
@@ -16,9 +18,12 @@ SELECT grouping(r.platform, r.locale, r.timezone, r.app_version),
 FROM campaigns_recipient r
 JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
     AND d.seq > %(after)s AND d.seq <= %(through)s AND d.status IN ('accepted', 'unknown')
-JOIN campaigns_reporter e ON e.device_id = r.device_id
-    AND e.since < (SELECT started_at FROM campaigns_run WHERE id = %(run)s)
-WHERE r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
+CROSS JOIN LATERAL (
+    SELECT min(event) AS event FROM campaigns_reporter WHERE device_id = r.device_id
+        AND event <= %(last_step)s
+        AND since < (SELECT started_at FROM campaigns_run WHERE id = %(run)s)
+) e
+WHERE e.event IS NOT NULL AND r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
 GROUP BY GROUPING SETS ((e.event), (r.platform, e.event), (r.locale, e.event),
     (r.timezone, e.event), (r.app_version, e.event))
 """
@@ -32,7 +37,8 @@ ABOUT = {
 
 
 def reporting(run_id: int, *, after: int, through: int) -> list[tuple[str, str, int, int]]:
-    """By what, its value, the event, and how many recipients of these numbers."""
+    """By what, its value, the step, and how many recipients of these numbers."""
+    asked = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"run": run_id, "after": after, "through": through})
+        cursor.execute(COUNT, asked)
         return [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]

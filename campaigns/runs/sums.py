@@ -31,8 +31,9 @@ class Breakdown(models.Model):
     counts = models.JSONField(default=dict)
     # {"locale": […]}: of the values past the bound of each.
     others = models.JSONField(default=dict)
-    # How many of the recipients have a device that was known to report what becomes of a push, by
-    # event: {"": {"3": 400}, "platform": {"ios": {"3": 150}}, …, "through": the last counted}.
+    # How many of the recipients have a device that was known to tell what becomes of a push, by the
+    # earliest step it had told of: {"": {"3": 400}, "platform": {"ios": {"3": 150}}, …, "through":
+    # the last counted}.
     reporting = models.JSONField(default=dict, db_default={})
 
     def __str__(self) -> str:
