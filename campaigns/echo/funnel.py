@@ -93,8 +93,8 @@ def _told(event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value:
 
 def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:
     """Those known to tell of this step or an earlier one: before the run, and since."""
-    known = kept.reporting.get(by, {})
-    known = known.get(value, {}) if by else known
+    of = kept.reporting.get(by, {})
+    known: dict[str, int] = of.get(value, {}) if by else of
     steps = [step for step in STEPS if step <= event]
     since = (row.first for step in steps if (row := sums.get((by, value, step))))
     return sum(known.get(str(step.value), 0) for step in steps) + sum(since)
