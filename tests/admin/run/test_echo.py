@@ -114,6 +114,15 @@ def test_groups_and_times_are_told_of_the_last_step_anybody_took(
     assert "Displayed over time" in echo(desk, run)
 
 
+def test_what_is_no_large_group_is_one_of_all_others(desk: Desk, asking: Project) -> None:
+    for number in range(9):
+        person = make_contact(asking, external_id=f"u{number}", timezone=f"Etc/GMT+{number}")
+        make_device(person)
+    run = ended(make_run(asking))
+    tell(run, Event.RECEIVED, *range(1, 10))
+    assert "Etc/GMT+5 1 1 100 % All others 3 3 100 %" in echo(desk, run)
+
+
 def test_what_else_phones_tell_is_counted_beside(desk: Desk, asking: Project) -> None:
     make_people(asking, 3)
     run = ended(make_run(asking))

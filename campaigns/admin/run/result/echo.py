@@ -82,7 +82,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "asks_receipts": asks,
         "echo_rows": _rows(found, totals),
         "echo_groups": [
-            (str(TITLES[by]), [(in_words(by, group.value), group.told) for group in groups[:SHOWN]])
+            (str(TITLES[by]), _lines(found, by))
             for by, groups in found.groups.items()
             if any(group.value for group in groups)
         ],
@@ -111,6 +111,16 @@ def _rows(found: Funnel, totals: sums.Totals) -> list[Row]:
         for step in found.steps
     )
     return [*ours, *theirs]
+
+
+def _lines(found: Funnel, by: str) -> list[tuple[str, Told]]:
+    """The largest groups, and the others together: all the lines are the step of the funnel."""
+    shown = found.groups[by][:SHOWN]
+    (whole,) = (step for step in found.steps if step.event == found.last)
+    count = whole.count - sum(group.told.count for group in shown)
+    able = (whole.able or 0) - sum(group.told.able or 0 for group in shown)
+    others = [(_("All others"), Told(whole.event, count, able))] if able else []
+    return [*((in_words(by, group.value), group.told) for group in shown), *others]
 
 
 def _asks_again(run: Run, now: datetime) -> str:
