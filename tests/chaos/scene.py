@@ -140,6 +140,10 @@ class Scene:
         """The web, started for this scene, with a person and a program before it."""
         return Door(self.stage.start_web(self.fault.different.get("web")), self.project)
 
+    def feed(self) -> int:
+        """What takes receipts, started for this scene; its port."""
+        return self.stage.start_feed(self.fault.different.get("feed"))
+
     # --- For the judge ---------------------------------------------------------------------------
 
     @property

@@ -124,6 +124,17 @@ class Stage:
         self.workers["web"].start()
         return url
 
+    def start_feed(self, different: Mapping[str, str] | None = None) -> int:
+        """What takes receipts, on a port of its own; the port."""
+        (port,) = free_ports(1)
+        argv = (sys.executable, "-m", "tests.chaos.feed", "--port", str(port))
+        answers = http(f"http://127.0.0.1:{port}/healthz")
+        env = {**self.environment, **(different or {})}
+        self.workers["feed"] = self._process(Service("feed", argv, env, answers))
+        self._different["feed"] = {}
+        self.workers["feed"].start()
+        return port
+
     def deaths(self) -> int:
         """How many pool children the workers have seen dying since the stage began."""
         return len(self._said(r"exited with 'signal"))

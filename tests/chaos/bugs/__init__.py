@@ -13,6 +13,7 @@ from tests.chaos.bugs import (
     messages,
     operators,
     postgres_faults,
+    receipts,
     redis_faults,
     refusals,
     slow_callers,
@@ -20,5 +21,15 @@ from tests.chaos.bugs import (
 
 GROUPS = (
     *(kills, doorbells, clocks, redis_faults, postgres_faults),
-    *(fcm_faults, refusals, operators, freezing, slow_callers, consent, importing, messages),
+    *(
+        fcm_faults,
+        refusals,
+        operators,
+        freezing,
+        slow_callers,
+        consent,
+        importing,
+        messages,
+        receipts,
+    ),
 )

@@ -20,6 +20,7 @@ from tests.chaos.faults import (
     messages,
     operators,
     postgres_faults,
+    receipts,
     redis_faults,
     refusals,
     restoring,
@@ -32,7 +33,7 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, slow_callers, crowds, freezing, consent, importing, messages),
+    *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
 )
 
 
