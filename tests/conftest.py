@@ -28,6 +28,7 @@ from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
 from tests.servers.fcm import Fcm
+from tests.servers.feed import Feed
 from tests.servers.workers import Workers, unheard
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -132,6 +133,14 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def feed(transactional_db: None) -> Iterator[Feed]:
+    """The process that streams and takes receipts, beside the test's rows."""
+    feed = Feed()
+    yield feed
+    feed.kill()
 
 
 @pytest.fixture(autouse=True)

@@ -42,13 +42,6 @@ def ada(transactional_db: None, site: Site) -> Contact:
 
 
 @pytest.fixture
-def feed(transactional_db: None) -> Iterator[Feed]:
-    feed = Feed()
-    yield feed
-    feed.kill()
-
-
-@pytest.fixture
 def page(browser: Browser, site: Site, ada: Contact, feed: Feed, emulator: Fcm) -> Iterator[Page]:
     """The shop's page; the first token its backend gives is not taken any more."""
     web = Workers(emulator, {"FEED_PORT": str(feed.port)})

@@ -95,13 +95,6 @@ def _pages(port: int) -> type[BaseHTTPRequestHandler]:
 
 
 @pytest.fixture
-def feed(transactional_db: None) -> Iterator[Feed]:
-    feed = Feed()
-    yield feed
-    feed.kill()
-
-
-@pytest.fixture
 def shop(browser: Browser, feed: Feed) -> Iterator[Shop]:
     shop = Shop(browser, feed)
     yield shop

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from campaigns.echo.receipt import EchoSum, Event, Receipt, Reporter
@@ -17,13 +15,6 @@ from tests.servers.feed import Feed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PEOPLE = 60
-
-
-@pytest.fixture
-def feed(transactional_db: None) -> Iterator[Feed]:
-    feed = Feed()
-    yield feed
-    feed.kill()
 
 
 @pytest.fixture
