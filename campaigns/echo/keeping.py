@@ -39,7 +39,8 @@ WITH given AS (
     SELECT stepped.*, known.event AS before FROM stepped CROSS JOIN LATERAL (SELECT least(
         (SELECT min(event) FROM campaigns_reporter WHERE device_id = stepped.device_id
             AND event <= %(last_step)s AND since < stepped.started_at),
-        (SELECT min(event) FROM campaigns_receipt WHERE run_id = %(run)s AND seq = stepped.seq)
+        (SELECT min(event) FROM campaigns_receipt WHERE run_id = %(run)s AND seq = stepped.seq
+            AND event <= %(last_step)s)
     ) AS event) known
     WHERE known.event IS NULL OR stepped.event < known.event
 ), moved AS (

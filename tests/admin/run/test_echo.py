@@ -73,6 +73,15 @@ def test_the_share_of_a_run_that_goes_on_is_not_told_yet(desk: Desk, asking: Pro
     assert "Received 2 – –" in page and "It grows while phones report" in page
 
 
+def test_what_was_wiped_away_first_does_not_stand_for_a_step(asking: Project) -> None:
+    make_people(asking, 1)
+    run = ended(make_run(asking))
+    tell(run, Event.DISMISSED, 1)
+    tell(run, Event.RECEIVED, 1)
+    moved = EchoSum.objects.filter(run_id=run.pk, by="").values_list("event", "first")
+    assert set(moved) == {(Event.DISMISSED, 0), (Event.RECEIVED, 1)}
+
+
 def test_who_told_while_the_run_went_on_can_tell_once(desk: Desk, asking: Project) -> None:
     make_people(asking, 4)
     run = make_run(asking)

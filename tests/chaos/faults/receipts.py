@@ -24,6 +24,7 @@ SIZES = (1, 1, 1, 7, 40, 250, 500)  # of a call
 AGAIN = 5  # every fifth call comes once more
 PHONES = 8
 TRIES = 200
+AWAY_SECONDS = 1  # so that every phone calls somebody who is not there
 
 
 class Phones:
@@ -96,7 +97,7 @@ def consumer_killed(scene: Scene) -> None:
         for share in (0.3, 0.6):
             _until_kept(run.pk, share)
             scene.worker("feed").kill()
-            time.sleep(1)
+            time.sleep(AWAY_SECONDS)
             scene.worker("feed").start()
     scene.healed()
     scene.finish()

@@ -24,7 +24,7 @@ from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
 from notifications.values.shares import width
 
 MOST_BARS = 72
-STEPS = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
+STRETCHES = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
 ECHO = timedelta(minutes=30)  # after its end most of it has come
 OVER_TIME = {
     Event.RECEIVED: gettext_lazy("Received over time"),
@@ -135,10 +135,11 @@ def _bars(run: Run, event: Event) -> Bars | None:
     counts, began = over_time(run.pk, event), run.started_at
     if len(counts) < 2 or began is None:
         return None
-    step = next((step for step in STEPS if len(counts) <= step * MOST_BARS), STEPS[-1])
-    summed = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
+    fitting = (slots for slots in STRETCHES if len(counts) <= slots * MOST_BARS)
+    slots = next(fitting, STRETCHES[-1])
+    summed = [sum(counts[at : at + slots]) for at in range(0, len(counts), slots)]
     top, each = nice_top(max(2, *summed)), 600 / len(summed)
-    zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * step)
+    zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * slots)
     since = [
         local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in range(len(summed) + 1)
     ]
