@@ -46,17 +46,20 @@
     document.getElementById("kept").hidden = false;
   }
 
-  let waiting;
+  let waiting = 0;
   const saved = document.getElementById("saved");
   const keep = () => {
+    waiting = 0;
+    if (differ(values(), asServed)) localStorage.setItem(here, JSON.stringify(values()));
+  };
+  const changed = () => {
     saved.textContent = ""; // it is true no longer
     clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      if (differ(values(), asServed)) localStorage.setItem(here, JSON.stringify(values()));
-    }, 300);
+    waiting = setTimeout(keep, 300);
   };
-  form.addEventListener("input", keep);
-  form.addEventListener("change", keep);
+  form.addEventListener("input", changed);
+  form.addEventListener("change", changed);
+  addEventListener("pagehide", () => waiting && keep()); // left before the wait was over
   form.addEventListener("submit", () => localStorage.setItem(here, JSON.stringify(values())));
   // A launch sends what is saved: what is not goes the way of the Review tab first.
   const saveFirst = (event) => {
@@ -67,6 +70,8 @@
   };
   document.addEventListener("click", saveFirst, { capture: true });
   document.getElementById("kept-discard")?.addEventListener("click", () => {
+    clearTimeout(waiting);
+    waiting = 0;
     forget();
     location.reload();
   });

@@ -62,15 +62,22 @@ document.addEventListener("DOMContentLoaded", () => {
     const draft = { values: values(), at: Date.now(), mine, sent };
     localStorage.setItem(here, JSON.stringify(draft));
   };
-  let waiting;
+  let waiting = 0;
+  const settle = () => {
+    waiting = 0;
+    if (differ(values(), served)) keep(false);
+    else forget();
+  };
   const changed = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => (differ(values(), served) ? keep(false) : forget()), 300);
+    waiting = setTimeout(settle, 300);
   };
   form.addEventListener("input", changed);
   form.addEventListener("change", changed);
+  addEventListener("pagehide", () => waiting && settle()); // left before the wait was over
   form.addEventListener("submit", () => {
     clearTimeout(waiting);
+    waiting = 0;
     keep(true);
   });
 });

@@ -114,3 +114,36 @@ def test_a_campaign_half_written_is_in_the_form_again(
     assert campaign.name == "Spring for all"
     assert troubles == []
     page.close()
+
+
+def test_what_was_typed_at_the_last_moment_is_kept_too(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    campaign, audience, troubles = make_campaign(project), make_audience(project), list[str]()
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/campaign/{campaign.pk}/change/?step=who")
+    leave_as_soon_as_it_is_typed(page, "Spring for all")
+    expect(page.locator("#kept")).to_be_visible()
+    expect(page.locator("#id_name")).to_have_value("Spring for all")
+    page.locator("#kept-discard").click()
+    expect(page.locator("#id_name")).to_have_value(campaign.name)
+    expect(page.locator("#kept")).to_be_hidden()
+
+    page.goto(f"{live_server.url}/admin/campaigns/audience/{audience.pk}/change/")
+    leave_as_soon_as_it_is_typed(page, "Everybody awake")
+    page.click("#draft-bring")
+    expect(page.locator("#id_name")).to_have_value("Everybody awake")
+    assert troubles == []
+    page.close()
+
+
+def leave_as_soon_as_it_is_typed(page: Page, name: str) -> None:
+    with page.expect_navigation():
+        page.locator("#id_name").evaluate(
+            """(field, name) => {
+              field.value = name;
+              field.dispatchEvent(new Event("input", { bubbles: true }));
+              location.reload();
+            }""",
+            name,
+        )
