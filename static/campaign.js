@@ -46,20 +46,12 @@
     document.getElementById("kept").hidden = false;
   }
 
-  let waiting = 0;
   const saved = document.getElementById("saved");
-  const keep = () => {
-    waiting = 0;
+  const drop = whenTyped(form, () => {
     if (differ(values(), asServed)) localStorage.setItem(here, JSON.stringify(values()));
-  };
-  const changed = () => {
-    saved.textContent = ""; // it is true no longer
-    clearTimeout(waiting);
-    waiting = setTimeout(keep, 300);
-  };
-  form.addEventListener("input", changed);
-  form.addEventListener("change", changed);
-  addEventListener("pagehide", () => waiting && keep()); // left before the wait was over
+  });
+  const unsaid = () => saved.replaceChildren(); // it is true no longer
+  for (const kind of ["input", "change"]) form.addEventListener(kind, unsaid);
   form.addEventListener("submit", () => localStorage.setItem(here, JSON.stringify(values())));
   // A launch sends what is saved: what is not goes the way of the Review tab first.
   const saveFirst = (event) => {
@@ -70,8 +62,7 @@
   };
   document.addEventListener("click", saveFirst, { capture: true });
   document.getElementById("kept-discard")?.addEventListener("click", () => {
-    clearTimeout(waiting);
-    waiting = 0;
+    drop();
     forget();
     location.reload();
   });

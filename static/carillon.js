@@ -99,6 +99,27 @@ document.addEventListener("click", async (event) => {
   button.textContent = words().copied;
 });
 
+// `write` keeps a form: a moment after the last key, or as the page is left before that. What it
+// answers with drops what waits.
+const whenTyped = (form, write) => {
+  let waiting = 0;
+  const drop = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+  };
+  const now = () => {
+    drop();
+    write();
+  };
+  const typed = () => {
+    drop();
+    waiting = setTimeout(now, 300);
+  };
+  for (const kind of ["input", "change"]) form.addEventListener(kind, typed);
+  addEventListener("pagehide", () => waiting && now());
+  return drop;
+};
+
 // In the page's language; pages without a log-in have none of this.
 const words = () => document.getElementById("c-words")?.dataset ?? {};
 const NAMES = { dock_to_right: "navigation", close: "close", more_horiz: "more", notifications: "home" };

@@ -62,22 +62,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const draft = { values: values(), at: Date.now(), mine, sent };
     localStorage.setItem(here, JSON.stringify(draft));
   };
-  let waiting = 0;
-  const settle = () => {
-    waiting = 0;
-    if (differ(values(), served)) keep(false);
-    else forget();
-  };
-  const changed = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(settle, 300);
-  };
-  form.addEventListener("input", changed);
-  form.addEventListener("change", changed);
-  addEventListener("pagehide", () => waiting && settle()); // left before the wait was over
+  const drop = whenTyped(form, () => (differ(values(), served) ? keep(false) : forget()));
   form.addEventListener("submit", () => {
-    clearTimeout(waiting);
-    waiting = 0;
+    drop();
     keep(true);
   });
 });
