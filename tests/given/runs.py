@@ -6,16 +6,31 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
+from campaigns.audiences.audience import Audience, Member
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
-from tests.given.builders import make_people, make_run, make_scheduled_run
+from tests.given.builders import (
+    make_contact,
+    make_device,
+    make_people,
+    make_run,
+    make_scheduled_run,
+)
 
 NOON = datetime(2031, 5, 31, 12, tzinfo=UTC)
+ENDS = {
+    "got": [("accepted", "", "")],
+    "one-of-two": [("accepted", "", ""), ("rejected", "unregistered", "")],
+    "dead": [("rejected", "unregistered", "")],
+    "no-city": [("skipped", "missing_value", "'city' is undefined")],
+    "no-name": [("skipped", "missing_value", "'name' is undefined")],
+    "perhaps": [("unknown", "unanswered", "")],
+}
 
 
 def scheduled(project: Project) -> Run:
@@ -48,6 +63,30 @@ def doubtful(project: Project) -> Run:
     return run
 
 
+def ended_each_way(project: Project) -> Run:
+    """Finished: each person is called as it ended for them."""
+    for name, ends in ENDS.items():
+        person = make_contact(project, external_id=name)
+        for _ in ends:
+            make_device(person)
+    found = make_run(project, name="Spring")
+    flat = [(name, end) for name, ends in ENDS.items() for end in ends]
+    for row in Recipient.objects.filter(run_id=found.pk).order_by("seq"):
+        _name, (status, reason, detail) = flat[row.seq - 1]
+        Delivery.objects.create(
+            run_id=found.pk, seq=row.seq, device_id=row.device_id, status=status, reason=reason,
+            detail=detail, attempt=1, at=timezone.now(),
+        )  # fmt: skip
+    reasons = {"unregistered": 2, "missing_value": 2, "unanswered": 1}
+    found.chunks.update(
+        accepted=2, rejected=2, skipped=2, unknown=1, reasons=reasons, state=Chunk.State.CLOSED
+    )
+    engine.advance(found.pk, now=timezone.now())
+    found.refresh_from_db()
+    assert found.state == "finished"
+    return found
+
+
 def retiring(project: Project) -> Run:
     run = cancelled(project)
     Device.objects.update(
@@ -62,3 +101,8 @@ def cancelled(project: Project) -> Run:
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     return run
+
+
+def on_list(audience: Audience) -> set[str]:
+    members = Member.objects.filter(audience=audience).select_related("contact")
+    return {member.contact.external_id for member in members}
