@@ -13,11 +13,11 @@ from playwright.sync_api import Browser, Page, expect
 from notifications.inbox.item import InboxItem
 from notifications.people.contact import Contact
 from tests.api.own_app import token_of
-from tests.browser.test_own_app import Site, serving
 from tests.feed.conftest import send
 from tests.given.builders import make_contact, make_project
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
+from tests.servers.site import Site, serving
 from tests.servers.workers import CHECKOUT, Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -19,6 +17,7 @@ from notifications.people.project import Project
 from tests.api.own_app import token_of
 from tests.api.test_documented import shown
 from tests.given.builders import make_contact, make_project
+from tests.servers.site import Site, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REGISTER = 'await me("devices", "POST", { token: fcmToken, platform: "web" });'
@@ -27,34 +26,6 @@ const API = %(api)s, inboxToken = %(token)s, fcmToken = "live-ada:APA91b-web";
 const run = async () => { %(script)s };
 run().then(() => { document.title = "done"; }, (error) => { document.title = error.name; });
 </script>"""
-
-
-class Site:
-    """One page, at an origin of its own."""
-
-    page = ""
-
-    def __init__(self, server: ThreadingHTTPServer) -> None:
-        self.origin = f"http://127.0.0.1:{server.server_address[1]}"
-
-
-@contextmanager
-def serving() -> Iterator[Site]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # as the library calls it
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(site.page.encode() if self.path == "/" else b"")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        site = Site(server)
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield site
-        server.shutdown()
 
 
 @pytest.fixture

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, Worker
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Worker
 
 from campaigns.echo.receipt import Event, Receipt
 from campaigns.runs.run import Run
@@ -20,12 +18,12 @@ from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
 from tests.servers.feed import Feed
+from tests.servers.site import serving
 from tests.servers.workers import CHECKOUT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = (Path(CHECKOUT) / "docs" / "receipts.md").read_text()
 (SNIPPET,) = re.findall(r"```javascript\n(.*?)```", TEXT, re.DOTALL)
-PAGE = "<!doctype html><title>Shop</title>"
 # Only the system clicks: an event that a script makes cannot wait.
 CLICK = """async ([kind, action]) => {
   const [notification] = await self.registration.getNotifications();
@@ -38,24 +36,21 @@ CLICK = """async ([kind, action]) => {
 
 
 class Shop:
-    """A page, and its service worker, which tells this feed."""
+    """A page that is open in a browser, with its service worker."""
 
-    def __init__(self, browser: Browser, feed: Feed) -> None:
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _pages(feed.port))
-        Thread(target=self.server.serve_forever, daemon=True).start()
-        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.context = browser.new_context()
-        self.context.grant_permissions(["notifications"], origin=self.origin)
-        self.page: Page = self.context.new_page()
-        self.page.goto(f"{self.origin}/")
-        self.chromium: CDPSession = self.context.new_cdp_session(self.page)
+    def __init__(self, context: BrowserContext, origin: str) -> None:
+        self.origin = origin
+        context.grant_permissions(["notifications"], origin=origin)
+        page = context.new_page()
+        page.goto(f"{origin}/")
+        self.chromium: CDPSession = context.new_cdp_session(page)
         self._registered: list[str] = []
         self.chromium.on("ServiceWorker.workerRegistrationUpdated", self._note)
         self.chromium.send("ServiceWorker.enable")
-        self.page.evaluate(
+        page.evaluate(
             "navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready)"
         )
-        self.worker: Worker = self.context.service_workers[0]
+        self.worker: Worker = context.service_workers[0]
 
     def push(self, **message: Any) -> None:
         """As FCM delivers it to a browser."""
@@ -67,38 +62,20 @@ class Shop:
     def click(self, kind: str = "notificationclick", action: str = "") -> None:
         self.worker.evaluate(CLICK, [kind, action])
 
-    def close(self) -> None:
-        self.context.close()
-        self.server.shutdown()
-        self.server.server_close()
+    def shows_one(self) -> bool:
+        shown = "self.registration.getNotifications().then((shown) => shown.length)"
+        return self.worker.evaluate(shown) == 1
 
     def _note(self, told: dict[str, Any]) -> None:
         self._registered += [each["registrationId"] for each in told["registrations"]]
 
 
-def _pages(port: int) -> type[BaseHTTPRequestHandler]:
-    script = SNIPPET.replace("https://push.example.com", f"http://127.0.0.1:{port}")
-    pages = {"/": ("text/html", PAGE), "/sw.js": ("text/javascript", script)}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # as the library calls it
-            kind, text = pages.get(self.path, ("text/plain", ""))
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler
-
-
 @pytest.fixture
 def shop(browser: Browser, feed: Feed) -> Iterator[Shop]:
-    shop = Shop(browser, feed)
-    yield shop
-    shop.close()
+    """Its service worker tells this feed."""
+    with serving() as site, browser.new_context() as context:
+        site.worker = SNIPPET.replace("https://push.example.com", f"http://127.0.0.1:{feed.port}")
+        yield Shop(context, site.origin)
 
 
 @pytest.fixture
@@ -151,8 +128,7 @@ def test_data_alone_is_received_and_not_displayed(shop: Shop, run: Run) -> None:
 def test_what_could_not_be_told_goes_with_the_next(shop: Shop, feed: Feed, run: Run) -> None:
     feed.kill()
     shop.push(notification={"title": "First"}, data=carried(run, 1))
-    eventually("it is shown", lambda: shop.worker.evaluate(
-        "self.registration.getNotifications().then((shown) => shown.length)"))  # fmt: skip
+    eventually("it is shown", shop.shows_one)
     again = Feed(port=feed.port)
     try:
         shop.push(notification={"title": "Second"}, data=carried(run, 2))
@@ -163,6 +139,5 @@ def test_what_could_not_be_told_goes_with_the_next(shop: Shop, feed: Feed, run: 
 
 def test_a_message_that_asks_for_nothing_is_shown(shop: Shop, run: Run) -> None:
     shop.push(notification={"title": "Hello"}, data={})
-    eventually("it is shown", lambda: shop.worker.evaluate(
-        "self.registration.getNotifications().then((shown) => shown.length)"))  # fmt: skip
+    eventually("it is shown", shop.shows_one)
     assert not Receipt.objects.exists()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import get_ident
 
 from django.db.models import Count
 
@@ -24,7 +25,6 @@ SIZES = (1, 1, 1, 7, 40, 250, 500)  # of a call
 AGAIN = 5  # every fifth call comes once more
 PHONES = 8
 TRIES = 200
-AWAY_SECONDS = 1  # so that every phone calls somebody who is not there
 
 
 class Phones:
@@ -34,6 +34,7 @@ class Phones:
         self._port = scene.feed()
         self._calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.wrong: list[str] = []
+        self._in_vain: set[int] = set()  # phones that met nobody
         rows = [(seq, event) for seq in range(1, PEOPLE + 1) for event in EVENTS]
         scene.stage.random.shuffle(rows)
         at = number = 0
@@ -52,6 +53,10 @@ class Phones:
             for each in calling:
                 each.result()
         assert not self.wrong, f"{len(self.wrong)} calls were answered {self.wrong[0]}"
+
+    def all_meet_nobody(self) -> None:
+        self._in_vain.clear()
+        eventually("each phone meets nobody", lambda: len(self._in_vain) == PHONES, seconds=30)
 
     def _call_until_empty(self) -> None:
         while True:
@@ -77,6 +82,7 @@ class Phones:
             answer = connection.getresponse()
             return f"{answer.status} {answer.read().decode()}"
         except (OSError, http.client.HTTPException) as error:
+            self._in_vain.add(get_ident())
             return f"nothing: {error}"
         finally:
             connection.close()
@@ -97,7 +103,7 @@ def consumer_killed(scene: Scene) -> None:
         for share in (0.3, 0.6):
             _until_kept(run.pk, share)
             scene.worker("feed").kill()
-            time.sleep(AWAY_SECONDS)
+            phones.all_meet_nobody()
             scene.worker("feed").start()
     scene.healed()
     scene.finish()
