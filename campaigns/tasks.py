@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 FILLING_SECONDS = 10.0
 UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
+AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
 DECIDING_SECONDS = 5.0
 RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
 TRIGGERS_RUNG = "triggers-rung"
@@ -131,19 +132,45 @@ def _publish_urgent(task: Task[Any, Any], rung: str, at: datetime | None = None)
 def send_messages() -> None:
     """Send what is due to single people, a chunk after the other. Never raises: what is left is in
     the rows."""
-    with suppress(Exception):  # before the rows are read: who commits later rings again
-        cache.delete(RUNG)
     try:
-        for taken in messages.due(seconds=SENDING_SECONDS):
-            hit("messages_taken")
-            try:
-                sending.send_claimed(taken)
-            except Fenced:
-                log.warning("run=%s chunk=%s lost its lease", taken.run.pk, taken.chunk.number)
+        _send_and_look_again(time.monotonic() + SENDING_SECONDS)
     except DATABASE_TROUBLE as error:  # the sweep rings again
         log.warning("messages not sent: %s", error)
     except Exception:
         log.exception("messages failed")
+
+
+def _send_and_look_again(ends_at: float) -> None:
+    """The doorbell counts as heard while somebody is about to look: those who commit meanwhile need
+    not ring. Whoever finds it rung leaves what is not ripe yet to who hears it."""
+    while True:
+        with suppress(Exception):  # before the rows are read: who commits later rings again
+            cache.delete(RUNG)
+        left = _send_ripe(ends_at - time.monotonic())
+        if left is None:
+            return None
+        if time.monotonic() > ends_at:
+            return _publish_urgent(send_messages, RUNG)
+        with suppress(Exception):
+            if not cache.add(RUNG, 1, timeout=RUNG_SECONDS):
+                return None
+        _let_gather(left)
+
+
+def _let_gather(seconds: float) -> None:
+    time.sleep(max(seconds, AT_LEAST))
+
+
+def _send_ripe(seconds: float) -> float | None:
+    """In how many seconds more is ripe; None: there is no more."""
+    due = messages.Due(seconds=seconds)
+    for taken in due:
+        hit("messages_taken")
+        try:
+            sending.send_claimed(taken)
+        except Fenced:
+            log.warning("run=%s chunk=%s lost its lease", taken.run.pk, taken.chunk.number)
+    return due.ripens_in
 
 
 def ring_long_list() -> None:

@@ -17,7 +17,7 @@ from campaigns.engine import cancelling
 from campaigns.runs import sums
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, free_lapsed
 from campaigns.runs.claiming import Claim
-from campaigns.runs.messages import day, many
+from campaigns.runs.messages import day, many, ripe
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
@@ -28,18 +28,36 @@ MOST_TIMERS = 20
 LOOK_EVERY = 0.5  # seconds: at the projects, as people change their settings meanwhile
 
 
-def due(*, seconds: float) -> Iterator[Claim]:
-    """Chunk after chunk of what is due, a project after the other, as long as there is any."""
-    began = looked_at = time.monotonic()
-    days, found = _days(), True
-    while found and time.monotonic() < began + seconds:
-        if time.monotonic() > looked_at + LOOK_EVERY:
-            days, looked_at = _days(), time.monotonic()
-        found = False
-        for run in days:
-            if taken := _taken(run):
-                found = True
-                yield taken
+class Due:
+    """Chunk after chunk of what is ripe, a project after the other, as long as there is any."""
+
+    def __init__(self, *, seconds: float) -> None:
+        self.ends_at = time.monotonic() + seconds
+        # In how many seconds more may be taken of what is due already; None: there is no more.
+        self.ripens_in: float | None = None
+        self._days: dict[int, Run] = {}
+        self._looked_at = time.monotonic()
+
+    def __iter__(self) -> Iterator[Claim]:
+        found = True
+        while found:
+            waits = patiently(ripe.waits)
+            self.ripens_in = min(waits.values(), default=None)
+            found = False
+            for run in self._of([run_id for run_id, wait in waits.items() if not wait]):
+                if taken := _taken(run):
+                    found = True
+                    yield taken
+            if time.monotonic() > self.ends_at:
+                return
+
+    def _of(self, ripe: list[int]) -> list[Run]:
+        """The days with these ids, as they are, or were a moment ago."""
+        is_old = time.monotonic() > self._looked_at + LOOK_EVERY
+        if is_old or not self._days.keys() >= set(ripe):
+            self._looked_at = time.monotonic()
+            self._days = {run.pk: run for run in _days()}
+        return [self._days[run_id] for run_id in ripe if run_id in self._days]
 
 
 def next_of_many() -> Claim | None:

@@ -99,6 +99,8 @@ class Run(OfProject):
     resumed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
+    # Of a day of messages: when a worker last took some to single people.
+    taken_at = models.DateTimeField(null=True, editable=False)
     # Its campaign was stopped from repeating when this was the last run; none follows it.
     series_stopped_at = models.DateTimeField(null=True, editable=False)
     # Who was in it was erased then; what came of it stays in the totals.

@@ -212,7 +212,7 @@ def test_a_process_that_dies_while_it_takes_them_leaves_nothing_and_the_next_sto
     keep = of_messages.keep
     with monkeypatch.context() as dying, pytest.raises(SystemExit):
         dying.setattr(of_messages, "keep", die)
-        list(messages.due(seconds=1))
+        list(messages.Due(seconds=1))
     assert not InboxItem.objects.exists()
     assert Message.objects.get().state == "waiting"
 

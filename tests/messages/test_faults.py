@@ -136,14 +136,14 @@ def test_what_a_worker_took_and_never_sent_leaves_once_its_lease_is_over(
     call: Caller, fcm: Fcm
 ) -> None:
     names = accepted(call)
-    asleep = next(messages.due(seconds=1))
+    asleep = next(iter(messages.Due(seconds=1)))
 
     tasks.send_messages()
     assert not fcm.witness(), "they are somebody's"
 
     let_leases_lapse()
     messages.look_after(clock.now())
-    another = next(messages.due(seconds=1))
+    another = next(iter(messages.Due(seconds=1)))
     assert (another.chunk.pk, another.chunk.attempt) == (asleep.chunk.pk, 2)
     with pytest.raises(Fenced):
         sending.send_claimed(asleep)

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.claiming import Claim, count_interrupted
 from campaigns.runs.messages.message import asks_of
+from campaigns.runs.messages.ripe import TO_TRY_AGAIN
 from campaigns.runs.run import Run
 from notifications.people.consent import standing
 
@@ -86,23 +87,19 @@ WITH due AS (
     WHERE recipients > 0
     RETURNING id, number, first_seq, last_seq
 ), grown AS (
-    UPDATE campaigns_run SET planned = planned + recipients FROM counted
-    WHERE id = %(run)s AND recipients > 0
+    UPDATE campaigns_run SET planned = planned + recipients,
+        taken_at = CASE WHEN %(bulk)s THEN taken_at ELSE statement_timestamp() END
+    FROM counted WHERE id = %(run)s AND recipients > 0
 )
 SELECT id, number, first_seq, last_seq FROM chunk
 """
 
-# Whose retries are due, and whose worker died. The queued are for the release before: it claims
-# its chunks later than it takes them.
-AGAIN = """
+AGAIN = f"""
 UPDATE campaigns_chunk SET state = 'leased', lease_until = statement_timestamp() + %(lease)s,
     attempt = attempt + 1, not_before = NULL
 WHERE id IN (
     SELECT id FROM campaigns_chunk
-    WHERE run_id = %(run)s AND bulk = %(bulk)s AND (
-        state = 'waiting' AND COALESCE(not_before, '-infinity') <= statement_timestamp()
-        OR state = 'queued' AND queued_at < statement_timestamp() - interval '15 s'
-    )
+    WHERE run_id = %(run)s AND bulk = %(bulk)s AND {TO_TRY_AGAIN}
     ORDER BY number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 )
 RETURNING id

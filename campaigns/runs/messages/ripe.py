@@ -1,0 +1,42 @@
+"""Ripe: what may be taken now. To take one message costs nearly what it costs to take a hundred, so
+those that come soon after a taking wait for each other; the first after a silence does not wait.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import connection
+
+GATHERING = timedelta(milliseconds=200)
+
+# Of a chunk of such a day: whose retries are due, and whose worker died. The queued are for the
+# release before: it claims its chunks later than it takes them.
+TO_TRY_AGAIN = """(
+    state = 'waiting' AND COALESCE(not_before, '-infinity') <= statement_timestamp()
+    OR state = 'queued' AND queued_at < statement_timestamp() - interval '15 s'
+)"""
+
+# What was due when somebody took last is ripe: it was too much for one chunk, or of another
+# category. Subqueries, so that each day is asked with its own index.
+WAITS = f"""
+SELECT id, CASE WHEN again OR first_at <= taken_at OR taken_at IS NULL THEN 0 ELSE
+    greatest(0, extract(epoch FROM taken_at + %(gathering)s - statement_timestamp())) END
+FROM (
+    SELECT run.id, run.taken_at, (
+        SELECT min(at) FROM campaigns_message
+        WHERE run_id = run.id AND state = 'waiting' AND NOT bulk AND at <= statement_timestamp()
+    ) AS first_at, EXISTS (
+        SELECT FROM campaigns_chunk WHERE run_id = run.id AND NOT bulk AND {TO_TRY_AGAIN}
+    ) AS again
+    FROM campaigns_run run WHERE run.state = 'open'
+) day
+WHERE again OR first_at IS NOT NULL
+"""
+
+
+def waits() -> dict[int, float]:
+    """Of the days with something due to single people: in how many seconds it may be taken."""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITS, {"gathering": GATHERING})
+        return {run: float(wait) for run, wait in cursor.fetchall()}
