@@ -126,17 +126,18 @@ REPORTED_IN = (
     " JOIN campaigns_receipt t ON t.run_id = %s AND t.seq = r.seq"
     " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s AND t.event = ANY(%s)"
 )
+UNOPENED_BY_ALL = "bool_or(x.status = 'accepted') AND count(t.seq) = 0"
 NOT_OPENED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
     " LEFT JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq"
-    f" LEFT JOIN campaigns_receipt t ON t.run_id = %s AND t.seq = r.seq"
+    " LEFT JOIN campaigns_receipt t ON t.run_id = %s AND t.seq = r.seq"
     f" AND t.event = {Event.OPENED.value}"
     " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s"
     " GROUP BY r.contact_id, r.run_id"
-    " HAVING bool_or(x.status = 'accepted') AND count(t.seq) = 0"
+    f" HAVING {UNOPENED_BY_ALL}"
 )
 ALL_TELL = (
-    " AND bool_and(x.status IS NULL OR x.status NOT IN ('accepted', 'unknown')"
+    "bool_and(x.status IS NULL OR x.status NOT IN ('accepted', 'unknown')"
     f" OR {TELLS.format(one='r')})"
 )
 
@@ -145,8 +146,20 @@ def in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
     """The people, from the first id to the last, to whom it applies in one run."""
     if value["outcome"] != NOT_OPENED:
         return Sql(REPORTED_IN, [run, run, *people, list(BY[value["outcome"]])])
-    sql = NOT_OPENED_IN + (ALL_TELL if CAN_TELL in value else "")
+    sql = f"{NOT_OPENED_IN} AND {ALL_TELL}" if CAN_TELL in value else NOT_OPENED_IN
     return Sql(sql, [run, run, run, *people])
+
+
+# All of one run; `unsure`: whoever cannot tell may have opened it.
+UNOPENED = (
+    f"SELECT r.contact_id, NOT {ALL_TELL} AS unsure"
+    " FROM campaigns_recipient r"
+    " LEFT JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq"
+    " LEFT JOIN campaigns_receipt t ON t.run_id = %(run)s AND t.seq = r.seq"
+    f" AND t.event = {Event.OPENED.value}"
+    " WHERE r.run_id = %(run)s"
+    f" GROUP BY r.contact_id HAVING {UNOPENED_BY_ALL}"
+)
 
 
 # --- What was seen --------------------------------------------------------------------------------
