@@ -446,6 +446,19 @@ def test_a_run_whose_rule_outgrew_the_limit_waits_for_a_person(
     assert "at most 2 runs" in run.detail
 
 
+def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world: Past) -> None:
+    def warned(**value: Any) -> list[str]:
+        return [str(one) for one in doubts.of_rules(world.project.pk, rule(**value))]
+
+    said = "A rule asks who has not opened it. "
+    they_may = "phone that cannot tell: they may have."
+    second = sorted(world.campaign_of)[1]
+    assert warned(outcome="not_opened", run=second) == [f"{said}Of 3, 1 has a {they_may}"]
+    assert warned(outcome="not_opened") == [f"{said}It includes people with a {they_may}"]
+    assert warned(outcome="not_opened", can_tell=True, run=second) == []
+    assert warned(outcome="opened", run=second) == []
+
+
 def test_a_rule_warns_of_a_run_that_is_not_over(world: Past) -> None:
     going = make_run(world.project)
     waiting = f"Run {going.pk} is not finished: people still waiting in it count as not reached."

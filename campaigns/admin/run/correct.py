@@ -58,7 +58,7 @@ class CorrectDialog(RunDialog):
 
     @cached_property
     def got(self) -> tuple[int, int] | None:
-        return outcomes.count(self.run, outcomes.GOT)
+        return outcomes.count(self.run.pk, outcomes.GOT)
 
     def context(self) -> dict[str, Any]:
         if self.problem:

@@ -78,7 +78,7 @@ class RestDialog(RunDialog):
 
     @cached_property
     def found(self) -> tuple[int, int] | None:
-        return outcomes.count(self.run, outcomes.MISSED) if self.left else None
+        return outcomes.count(self.run.pk, outcomes.MISSED) if self.left else None
 
     @cached_property
     def reachable(self) -> outcomes.Reachable | None:
@@ -87,7 +87,7 @@ class RestDialog(RunDialog):
     @cached_property
     def unopened(self) -> tuple[int, int] | None:
         """Of how many nobody knows that they opened it, and how many of them could not tell."""
-        return outcomes.count(self.run, outcomes.UNOPENED)
+        return outcomes.count(self.run.pk, outcomes.UNOPENED)
 
     @cached_property
     def unopened_now(self) -> outcomes.Reachable | None:
@@ -247,7 +247,7 @@ class ListDialog(RunDialog):
     def context(self) -> dict[str, Any]:
         unopened = None
         if self.possible and who.NOT_OPENED in self.labels:
-            unopened = outcomes.count(self.run, outcomes.UNOPENED)
+            unopened = outcomes.count(self.run.pk, outcomes.UNOPENED)
         return dict(zip(("people", "silent"), unopened or (), strict=False))
 
 

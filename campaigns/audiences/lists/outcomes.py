@@ -57,14 +57,14 @@ GROUP BY r.contact_id
 """
 
 
-def count(run: Run, whom: str) -> tuple[int, int] | None:
+def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple[int, int] | None:
     """How many people they are, and how many of them are unsure; None if counting takes too long.
     Includes people erased since."""
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with within(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*), count(*) FILTER (WHERE unsure) FROM ({whom}) person",
-                {"run": run.pk},
+                {"run": run_id},
             )
             people, unsure = cursor.fetchone()
             return people, unsure
