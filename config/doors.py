@@ -86,6 +86,7 @@ PAGES: dict[str, Door] = {
         rest=EDITOR,
         everybody_else=EDITOR,
         make_list=EDITOR,
+        correct=EDITOR,
     ),
     **{verb.page: Door(verb.role, verb.role) for verb in VERBS},  # sender
     "campaigns_overview": LOOK,
@@ -216,6 +217,8 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs": {"GET": Scope.RUNS},
     "runs/<int:pk>": {"GET": Scope.RUNS},
     "runs/<int:pk>/breakdown": {"GET": Scope.RUNS},
+    "runs/<int:pk>/correct": {"POST": Scope.RUNS},
+    "runs/<int:pk>/list": {"POST": Scope.AUDIENCES},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch

@@ -14,6 +14,8 @@ from campaigns.api import (
     templates,
 )
 from campaigns.api.automations import automations
+from campaigns.api.from_runs import corrections
+from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.verbs import VERBS
@@ -49,6 +51,8 @@ urlpatterns = [
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
+    path("runs/<int:pk>/correct", corrections.RunCorrect.as_view()),
+    path("runs/<int:pk>/list", lists_of_runs.RunList.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),

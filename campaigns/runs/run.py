@@ -91,6 +91,10 @@ class Run(OfProject):
     category_kind = models.CharField(max_length=13, blank=True, default="", db_default="")
 
     inbox = models.BooleanField(default=False, db_default=False)
+    # A correction: what it sends takes the place of that run's messages, where they are shown.
+    corrects = models.ForeignKey(
+        "self", null=True, editable=False, on_delete=models.PROTECT, related_name="corrected_by"
+    )
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
@@ -229,8 +233,9 @@ class Run(OfProject):
 
     @property
     def collapse_id(self) -> str:
-        """The same for every copy to one phone, so that a second one replaces the first."""
-        return f"carillon-{self.pk}"
+        """The same for every copy to one phone, so that a second one replaces the first; and for a
+        correction, that of the run it corrects."""
+        return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
     @property
     def detail(self) -> str:

@@ -42,13 +42,7 @@ class Push(NamedTuple):
         own = android.get("notification", {})
         alert = apns.get("payload", {}).get("aps", {}).get("alert")
         shows = bool(document.get("notification") or own or alert or web.get("notification"))
-        collapse = (
-            own.get("tag")
-            or headers.get("apns-collapse-id")
-            or web.get("notification", {}).get("tag")
-            or android.get("collapseKey")
-            or ("" if shows else None)
-        )
+        collapse = message.tag or android.get("collapseKey") or ("" if shows else None)
         ttl = android.get("ttl", web.get("headers", {}).get("TTL", LONGEST_TTL_SECONDS))
         expires_at = at + float(ttl)
         if headers.get("apns-expiration", "").isdecimal():

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
 from campaigns.admin.run import chunk, deliveries, live, person_sent
+from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
     KeepUnknownDialog,
@@ -31,7 +32,6 @@ from campaigns.admin.run.rest import (
     MAKE_LIST,
     REST,
     FromRuns,
-    is_known,
     offers_everybody_else,
     offers_the_rest,
 )
@@ -39,6 +39,7 @@ from campaigns.admin.run.result import as_sent, beside, cuts, echo
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
 from campaigns.results import compare
@@ -57,7 +58,7 @@ DUPLICATE = gettext_lazy("Duplicate as a new campaign")
 
 
 @admin.register(Run)
-class RunPage(FromRuns, ReadOnlyPage):
+class RunPage(FromRuns, Corrects, ReadOnlyPage):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
@@ -68,6 +69,7 @@ class RunPage(FromRuns, ReadOnlyPage):
         *(verb.name for verb in VERBS if verb is not MOVE),
         "rest",
         "everybody_else",
+        "correct",
         "make_list",
         "duplicate",
     ]
@@ -185,6 +187,7 @@ class RunPage(FromRuns, ReadOnlyPage):
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
+            "corrections": list(run.corrections.order_by("pk")),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 
@@ -194,10 +197,14 @@ class RunPage(FromRuns, ReadOnlyPage):
         fitting = [(verb.name, verb.label) for verb in offered]
         rest = [("rest", REST)] if offers_the_rest(run) else []
         others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
+        right = [("correct", CORRECT)] if offers_a_correction(run) else []
         lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-            for name, label in [*others, *rest, *fitting, *lists, ("duplicate", DUPLICATE)]
+            for name, label in [
+                *(*others, *rest, *fitting, *right, *lists),
+                ("duplicate", DUPLICATE),
+            ]
             if self.opens(request, name)
         ]
 
