@@ -26,6 +26,6 @@ class CampaignsConfig(AppConfig):
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED += [forget, forget_answers]
+        ERASED.extend([forget, forget_answers])
         writing.LISTENERS.append(tasks.answer_events)
         clearing.WITH_THEM.append(going.remove_old)
