@@ -16,6 +16,7 @@ from campaigns.api import (
 from campaigns.api.automations import automations
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -51,5 +52,6 @@ urlpatterns = [
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
+    path("runs/<int:pk>/why", why.RunWhy.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
 ]

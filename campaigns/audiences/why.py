@@ -64,6 +64,7 @@ class Judged:
 @dataclass(frozen=True)
 class InOrOut:
     contact: Contact
+    rules: dict[str, Any]  # the tree as `explain` gives it
     tree: Node
     because: list[Node]
     devices: list[Judged]
@@ -93,6 +94,7 @@ def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
     explained = _judged(contact, meant)
     return InOrOut(
         contact=contact,
+        rules=_as_saved(explained),
         tree=_node(explained, contact),
         because=[_node(node, contact) for node in _deciding(explained)],
         devices=_selected_devices(contact, meant),
