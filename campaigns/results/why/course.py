@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.echo.receipt import Event, Receipt
 from campaigns.results.reason_steps import STEPS, detail_in_words
@@ -84,8 +84,18 @@ def answer_in_words(answer: Answer) -> str:
     return _("FCM answered %(answer)s: %(reason)s.") % {"answer": name, "reason": reason}
 
 
+# What a reason says of one try; its own words are of the last.
+OF_ONE_TRY = {
+    Reason.THROTTLED: gettext_lazy("Too many requests, says FCM"),
+    Reason.DEVICE_THROTTLED: gettext_lazy("The device gets too many pushes, says FCM"),
+    Reason.UNREACHABLE: gettext_lazy("FCM could not be reached"),
+}
+
+
 def reason_in_words(code: str) -> str:
-    """Of an answer: some say that it is us, and not the recipient."""
+    """Of one try. Some say that it is us, and not the recipient."""
+    if code in OF_ONE_TRY:
+        return str(OF_ONE_TRY[Reason(code)])
     if code in Reason.values:
         return in_words(code)
     return cause_in_words(NO_ACCESS[code]).rstrip(".") if code in NO_ACCESS else code

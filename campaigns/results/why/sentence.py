@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.why import Node
+from campaigns.results.why.course import reason_in_words
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
@@ -56,7 +57,7 @@ def _waiting(why: Why) -> str:
     retry = min(retries, key=lambda one: one.not_before)
     said = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
     at = why.when(retry.not_before)
-    return said % {"person": why.contact, "reason": in_words(retry.reason), "at": at}
+    return said % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}
 
 
 def _not_in(why: Why) -> str:
