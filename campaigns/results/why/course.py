@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -79,7 +80,7 @@ def _answer(answer: Answer) -> Step:
 def answer_in_words(answer: Answer) -> str:
     reason = reason_in_words(answer.reason)
     if not answer.http:
-        return _("No answer of FCM: %(reason)s.") % {"reason": reason}
+        return f"{reason}."
     name = f"{answer.http} {answer.code}".strip()
     return _("FCM answered %(answer)s: %(reason)s.") % {"answer": name, "reason": reason}
 
@@ -89,6 +90,8 @@ OF_ONE_TRY = {
     Reason.THROTTLED: gettext_lazy("Too many requests, says FCM"),
     Reason.DEVICE_THROTTLED: gettext_lazy("The device gets too many pushes, says FCM"),
     Reason.UNREACHABLE: gettext_lazy("FCM could not be reached"),
+    Reason.UNAVAILABLE: gettext_lazy("FCM was out of service"),
+    Reason.SERVER_ERROR: gettext_lazy("FCM failed while processing it"),
 }
 
 
@@ -105,14 +108,22 @@ def _final(row: Row) -> list[Step]:
     sent = row.sent
     if not sent.status or sent.at is None:
         return []
-    said = str(Delivery.Status(sent.status).label)
+    said = _("FCM took it.")
     if sent.reason:
-        said = f"{said}: {in_words(sent.reason)}"
-    more = [detail_in_words(sent.reason, sent.detail), str(STEPS.get(sent.reason, ""))]
+        said = f"{Delivery.Status(sent.status).label}: {in_words(sent.reason)}."
+    return [Step(sent.at, Kind.FINAL, said, " ".join(_beside(row)), code=sent.status)]
+
+
+def _beside(row: Row) -> Iterator[str]:
+    """What FCM said stands with its answer already, where that was kept."""
+    sent = row.sent
+    detail = detail_in_words(sent.reason, sent.detail)
+    if detail and not any(answer.detail == sent.detail for answer in row.answers):
+        yield f"{detail.rstrip('.')}."
+    if step := STEPS.get(sent.reason):
+        yield str(step)
     if sent.resent:
-        more.append(_("It was sent again, so the phone may have got two."))
-    text = ". ".join(part.rstrip(".") for part in more if part)
-    return [Step(sent.at, Kind.FINAL, f"{said}.", text and f"{text}.", code=sent.status)]
+        yield _("It was sent again, so the phone may have got two.")
 
 
 def _receipt(receipt: Receipt) -> Step:

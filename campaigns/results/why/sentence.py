@@ -29,8 +29,9 @@ def _accepted(why: Why) -> str:
 
 def _partly(why: Why) -> str:
     taken = sum(row.sent.status == Delivery.Status.ACCEPTED for row in why.rows)
-    said = _("%(person)s was sent to: FCM took it for %(taken)d of %(all)d devices.")
-    return said % {"person": why.contact, "taken": taken, "all": len(why.rows)}
+    said = _("%(person)s was sent to on %(at)s: FCM took it for %(taken)d of %(all)d devices.")
+    at, devices = _first(why, Delivery.Status.ACCEPTED), len(why.rows)
+    return said % {"person": why.contact, "at": at, "taken": taken, "all": devices}
 
 
 def _rejected(why: Why) -> str:
