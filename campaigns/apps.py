@@ -11,7 +11,9 @@ class CampaignsConfig(AppConfig):
     def ready(self) -> None:
         from campaigns import naming, tasks  # these need the models, not there before this
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
+        from campaigns.engine.forgetting import forget_answers
         from campaigns.results import sent  # noqa: F401  # so does this
+        from campaigns.results.why import answers  # noqa: F401  # and this
         from campaigns.runs.messages.of_person import forget
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
@@ -24,6 +26,6 @@ class CampaignsConfig(AppConfig):
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.append(forget)
+        ERASED.extend([forget, forget_answers])
         writing.LISTENERS.append(tasks.answer_events)
         clearing.WITH_THEM.append(going.remove_old)

@@ -9,6 +9,7 @@ from campaigns.echo.receipt import Receipt as Receipt
 from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
+from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient
 from campaigns.runs.ledger import Retry as Retry

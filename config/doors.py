@@ -112,6 +112,7 @@ PAGES: dict[str, Door] = {
     "run_compare": LOOK,
     "run_echo": LOOK,
     "run_csv": LOOK,
+    "run_why": LOOK,
     "person_sent": LOOK,
     "person_messages": LOOK,
     "overview_health": LOOK,
@@ -221,6 +222,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>/list": {"POST": Scope.AUDIENCES},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
+    "runs/<int:pk>/why": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch
 }
 # For a person's own app: with their inbox token, and with no API key.

@@ -68,6 +68,8 @@ class Outcome:
     message_id: str = ""
     detail: str = ""
     retry_after: float | None = None
+    http: int = 0  # its status; 0: no answer came
+    code: str = ""  # what the answer calls itself, in its own words
 
 
 class BadCredentials(Exception):

@@ -18,6 +18,7 @@ from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -55,5 +56,6 @@ urlpatterns = [
     path("runs/<int:pk>/list", lists_of_runs.RunList.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
+    path("runs/<int:pk>/why", why.RunWhy.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
 ]

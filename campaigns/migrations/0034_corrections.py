@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0032_shares_of_those_who_tell'),
+        ('campaigns', '0033_gather_messages'),
     ]
 
     operations = [

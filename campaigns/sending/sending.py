@@ -235,7 +235,7 @@ class Sending:
         trip = self.rows.judge_window(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
-        judged = flight.judge(believed, self.claim, spared=spared)
+        judged = flight.judge(outcomes, self.claim, spared=spared)
         self.settled += settling.settle(self.claim, flight.window, judged)
         latency.measure(self.lane, judged.accepted_since(), self.claim.now())
         if trip:

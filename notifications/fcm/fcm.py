@@ -176,14 +176,16 @@ class FcmGateway:
             return _outcome(message, verdicts.NO_ANSWER, detail=_in_words(error))
         if status == 200:
             return _accepted(message, body)
-        ruling, words = verdicts.classify(status, body)
+        ruling, answer = verdicts.classify(status, body)
         if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and first:
             self._tokens.reject(token)  # once more, with a fresh one
             return await self._attempt(message, permit, first=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
         if ruling.reason == "throttled" and wait:
             self._close_for(wait)
-        return _outcome(message, ruling, detail=words, retry_after=wait)
+        outcome = _outcome(message, ruling, detail=answer.words, retry_after=wait)
+        outcome.http, outcome.code = status, str(answer.name)
+        return outcome
 
     def _close_for(self, seconds: float) -> None:
         """The whole project was told to wait. What has not left yet would only be refused too,

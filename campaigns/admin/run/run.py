@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.run import chunk, deliveries, live, person_sent
+from campaigns.admin.run import chunk, deliveries, live, person_sent, why
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
@@ -94,6 +94,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             ("<int:run_id>/echo/", echo.echo_view, "run_echo"),
             ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
+            ("<int:run_id>/why/", why.why_view, "run_why"),
             ("<int:run_id>/recipients.csv", deliveries.csv_view, "run_csv"),
             ("sent-to/<int:contact_id>/", person_sent.sent_view, "person_sent"),
         ]
