@@ -27,6 +27,7 @@ NAMES = (
     "before_decided",
     "after_decided",
     "sweep",
+    "before_converted",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0
