@@ -216,6 +216,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs": {"GET": Scope.RUNS},
     "runs/<int:pk>": {"GET": Scope.RUNS},
     "runs/<int:pk>/breakdown": {"GET": Scope.RUNS},
+    "runs/<int:pk>/funnel": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch

@@ -4,7 +4,6 @@ from django.urls import path
 
 from campaigns.api import (
     audiences,
-    breakdown,
     campaigns,
     check,
     deliveries,
@@ -16,6 +15,7 @@ from campaigns.api import (
 from campaigns.api.automations import automations
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.results import breakdown, funnel
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -49,6 +49,7 @@ urlpatterns = [
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
+    path("runs/<int:pk>/funnel", funnel.RunFunnel.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
