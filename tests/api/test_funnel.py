@@ -29,7 +29,9 @@ def run(ours: Project) -> Run:
     seq = {one.external_id: who[one.pk] for one in Contact.objects.filter(project=ours)}
     keep(Report(run.pk, seq[name], Event.OPENED, None) for name in ("ada", "bob"))
     keep([Report(run.pk, seq["eve"], Event.DISMISSED, None)])
-    bought = [writing.Event("ada", "bought", timezone.now(), {"price": price}) for price in (5, 7.5)]
+    bought = [
+        writing.Event("ada", "bought", timezone.now(), {"price": price}) for price in (5, 7.5)
+    ]
     writing.write(ours.pk, bought)
     return run
 
