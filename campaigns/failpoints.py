@@ -28,6 +28,7 @@ NAMES = (
     "after_decided",
     "sweep",
     "before_converted",
+    "recounted",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0

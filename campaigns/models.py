@@ -10,6 +10,7 @@ from campaigns.echo.goal import Touch as Touch
 from campaigns.echo.receipt import EchoSum as EchoSum
 from campaigns.echo.receipt import Receipt as Receipt
 from campaigns.echo.receipt import Reporter as Reporter
+from campaigns.echo.recount import Recount as Recount
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Delivery as Delivery

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from campaigns.echo.goal import STEP_OF
 from campaigns.failpoints import hit
@@ -133,6 +133,11 @@ def _given(rows: Sequence[tuple[int, Any]]) -> list[Any]:
     ]
 
 
+def alone(cursor: Any, project_id: int) -> None:
+    """Until the transaction ends, nobody else tells of the project's goals."""
+    cursor.execute(ALONE, [project_id])
+
+
 # --- Receipts arrive ------------------------------------------------------------------------------
 
 WITH_GOALS = """
@@ -168,9 +173,22 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(WITH_GOALS, [list(told)])
         for run_id, project_id, after in cursor.fetchall():
-            cursor.execute(ALONE, [project_id])
+            alone(cursor, project_id)
             step = STEP_OF[Run.GoalAfter(after)]
             asked = {"run": run_id, "step": step, "seqs": sorted(set(told[run_id]))}
             cursor.execute(TOUCH, asked)
             if seqs := [seq for (seq,) in cursor.fetchall()]:
                 cursor.execute(CONVERT.format(events=AFTER_TOUCH), [run_id, seqs])
+
+
+def count_again(run: Run, seqs: range) -> int:
+    """Of what was kept by a release that knew of no goals, in a transaction of its own: how many
+    touches were missing, and sums were moved."""
+    given = list(seqs)
+    asked = {"run": run.pk, "step": STEP_OF[Run.GoalAfter(run.goal_after)], "seqs": given}
+    with transaction.atomic(), connection.cursor() as cursor:
+        alone(cursor, run.project_id)
+        cursor.execute(TOUCH, asked)
+        missing = cursor.rowcount
+        cursor.execute(CONVERT.format(events=AFTER_TOUCH), [run.pk, given])
+        return missing + int(cursor.rowcount)

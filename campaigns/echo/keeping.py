@@ -93,13 +93,18 @@ def keep(reports: Iterable[Report]) -> int:
     return new
 
 
+def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
+    """Nobody else moves the sums of this run until the transaction ends."""
+    cursor.execute(ALONE, [run_id])
+
+
 def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no-untyped-def]
     columns = {
         "seqs": [report.seq for report in reports],
         "events": [report.event for report in reports],
         "times": [report.phone_at for report in reports],
     }
-    cursor.execute(ALONE, [run_id])
+    alone(cursor, run_id)
     cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
     (count,) = cursor.fetchone()
     return int(count)
