@@ -11,6 +11,7 @@ class CampaignsConfig(AppConfig):
     def ready(self) -> None:
         from campaigns import naming, tasks  # these need the models, not there before this
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
+        from campaigns.echo.converting import count_events
         from campaigns.engine.forgetting import forget_answers
         from campaigns.results import sent  # noqa: F401  # so does this
         from campaigns.results.why import answers  # noqa: F401  # and this
@@ -27,5 +28,5 @@ class CampaignsConfig(AppConfig):
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
         ERASED.extend([forget, forget_answers])
-        writing.LISTENERS.append(tasks.answer_events)
+        writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)

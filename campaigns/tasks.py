@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns.audiences.lists import filling, sizes
+from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.planning import schedule
@@ -279,12 +280,31 @@ def fill_list(audience_id: int) -> None:
 @shared_task
 def tidy() -> None:
     """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    and count some audiences whose number is old."""
+    count some audiences whose number is old; and have runs counted again, each once a day."""
     with suppress(*DATABASE_TROUBLE):  # then with the next tick
         if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
             with ringing():
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
+        if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
+            with ringing():
+                recount_echo.delay()
+
+
+@shared_task
+def recount_echo() -> None:
+    """Compare the sums of one run's receipts and goal with the rows; it rings itself again for the
+    next run, so that others have their turn."""
+    try:
+        now = patiently(clock.now)
+        run = patiently(lambda: recounting.due(now).first())
+        if run is None or recounting.recount(run, now=now) is None:
+            return  # the next tick rings again
+    except DATABASE_TROUBLE as error:
+        log.warning("nothing counted again: %s", error)
+        return
+    with suppress(NotRung), ringing():
+        recount_echo.delay()
 
 
 @shared_task

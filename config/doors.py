@@ -220,6 +220,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>/breakdown": {"GET": Scope.RUNS},
     "runs/<int:pk>/correct": {"POST": Scope.RUNS},
     "runs/<int:pk>/list": {"POST": Scope.AUDIENCES},
+    "runs/<int:pk>/funnel": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
     "runs/<int:pk>/why": {"GET": Scope.RUNS},

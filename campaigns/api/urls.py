@@ -4,7 +4,6 @@ from django.urls import path
 
 from campaigns.api import (
     audiences,
-    breakdown,
     campaigns,
     check,
     deliveries,
@@ -18,6 +17,7 @@ from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.results import breakdown, funnel
 from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
@@ -54,6 +54,7 @@ urlpatterns = [
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
     path("runs/<int:pk>/correct", corrections.RunCorrect.as_view()),
     path("runs/<int:pk>/list", lists_of_runs.RunList.as_view()),
+    path("runs/<int:pk>/funnel", funnel.RunFunnel.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
     path("runs/<int:pk>/why", why.RunWhy.as_view()),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from django.db import connection, transaction
 
+from campaigns.echo.converting import count_touches
 from campaigns.echo.receipt import STEPS, Report
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their
@@ -86,7 +87,15 @@ def keep(reports: Iterable[Report]) -> int:
     for report in reports:
         of_run[report.run_id].append(report)
     with transaction.atomic(), connection.cursor() as cursor:
-        return sum(_kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run))
+        new = sum(_kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run))
+        # After all of them: whoever waits for a run holds no project's goals.
+        count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
+    return new
+
+
+def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
+    """Nobody else moves the sums of this run until the transaction ends."""
+    cursor.execute(ALONE, [run_id])
 
 
 def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no-untyped-def]
@@ -95,7 +104,7 @@ def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no
         "events": [report.event for report in reports],
         "times": [report.phone_at for report in reports],
     }
-    cursor.execute(ALONE, [run_id])
+    alone(cursor, run_id)
     cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
     (count,) = cursor.fetchone()
     return int(count)

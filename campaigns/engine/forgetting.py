@@ -24,6 +24,15 @@ from campaigns.runs.ledger import Answer, drop_partition
 from campaigns.runs.run import Run
 from notifications.staff import audit
 
+# What is kept of recipients beside their partitions.
+OF_RECIPIENTS = (
+    "campaigns_window",
+    "campaigns_answer",
+    "campaigns_receipt",
+    "campaigns_touch",
+    "campaigns_conversion",
+)
+
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:
     """Finished runs whose rows still exist, oldest first."""
@@ -70,7 +79,7 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         if run.kind == Run.Kind.MESSAGES:
             drop_partition("campaigns_message", run.pk)
         with connection.cursor() as cursor:
-            for table in ("campaigns_window", "campaigns_answer", "campaigns_receipt"):
+            for table in OF_RECIPIENTS:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", [run.pk])
         audit.record(
             by, gettext_noop("removed the recipients of"), run, project=run.project,

@@ -27,10 +27,13 @@ from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
+from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import standing
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
+
+MOST_WITHIN = 30 * 86_400
 
 
 class Campaign(OfProject):
@@ -97,6 +100,20 @@ class Campaign(OfProject):
     # The run whose messages its own take the place of; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
+    )
+    goal_event = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
+    )
+    goal_within_seconds = models.PositiveIntegerField(
+        default=86_400,
+        db_default=86_400,
+        validators=[MinValueValidator(60), MaxValueValidator(MOST_WITHIN)],
+    )
+    goal_after = models.CharField(
+        max_length=8, choices=Run.GoalAfter, default=Run.GoalAfter.OPENED, db_default="opened"
+    )
+    goal_value = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
     )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)

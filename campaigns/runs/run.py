@@ -55,6 +55,10 @@ class Run(OfProject):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
 
+    class GoalAfter(models.TextChoices):
+        OPENED = "opened", _("Opened")
+        RECEIVED = "received", _("Received")
+
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=8, choices=Kind, default="campaign", db_default="campaign")
     # Whoever reads runs of campaigns need not ask whether there is one.
@@ -95,6 +99,13 @@ class Run(OfProject):
     corrects = models.ForeignKey(
         "self", null=True, editable=False, on_delete=models.PROTECT, related_name="corrected_by"
     )
+    # Empty: no goal. See `echo/goal.py`.
+    goal_event = models.CharField(max_length=64, blank=True, default="", db_default="")
+    goal_within_seconds = models.PositiveIntegerField(default=86_400, db_default=86_400)
+    goal_after = models.CharField(
+        max_length=8, choices=GoalAfter, default="opened", db_default="opened"
+    )
+    goal_value = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
@@ -183,6 +194,11 @@ class Run(OfProject):
             ),
             models.Index(fields=["project", "-id"], name="run_of_project"),
             models.Index(fields=["id"], condition=Q(state="open"), name="open_runs"),
+            models.Index(
+                fields=["project", "goal_event"],
+                condition=~Q(goal_event=""),
+                name="runs_with_goals",
+            ),
         ]
 
     class InvalidMove(Exception):

@@ -13,6 +13,7 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery
@@ -46,6 +47,7 @@ class Metrics(Collector):
         yield self._oldest_lease()
         yield self._stalled()
         yield self._repairs()
+        yield self._echo()
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
@@ -78,6 +80,14 @@ class Metrics(Collector):
         for kind, count in repairs(Run.every.all(), self.now).items():
             family.add_metric([kind], count)
         return family
+
+    def _echo(self) -> Metric:
+        return GaugeMetricFamily(
+            "carillon_echo_differences",
+            "Sums of receipts and goals that the last day's recount found wrong; each was put "
+            "right.",
+            value=differences_lately(self.now),
+        )
 
     def _outcomes(self) -> Metric:
         family = GaugeMetricFamily(

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from campaigns import tasks
+from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
 from config import celery
@@ -55,6 +56,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "health": list(_health()),
         "queues": _queues(),
         "repairs": repairs(within(request, Run.every.all()), now),
+        "echo_differences": differences_lately(now),
         "projects": Project.objects.select_related("service_account").order_by("name"),
         "keys": keys.select_related("project")[:SHOWN_KEYS],
         "key_count": keys.count(),

@@ -75,6 +75,8 @@ task_routes = {
     # What goes to thousands takes its turn with campaigns.
     "campaigns.tasks.unfold_messages": {"queue": "bulk"},
     "campaigns.tasks.send_to_many": {"queue": "bulk"},
+    # A minute for a run of millions.
+    "campaigns.tasks.recount_echo": {"queue": "bulk"},
     "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},

@@ -77,7 +77,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
 
     class Media:
         css = {"all": ["run.css"]}
-        js = ["run.js", "chart.js"]
+        js = ["run.js", "chart.js", "take_away.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         return super().get_queryset(request).select_related("campaign", "project")
