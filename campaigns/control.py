@@ -83,9 +83,8 @@ def correct(run: Run, *, text: str, by: str) -> Campaign:
     """A draft that takes the place of what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
         campaign = correcting.draft(run, text=text, by=by)
-        about = {"project": campaign.project, "corrects_run": run.pk}
         for made in (campaign.audience, campaign.template, campaign):
-            audit.record(by, "created", made, **about)
+            audit.record(by, "created", made, project=campaign.project, corrects_run=run.pk)
         _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)
     return campaign
 

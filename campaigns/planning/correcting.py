@@ -56,7 +56,7 @@ def draft(run: Run, *, text: str, by: str) -> Campaign:
         tree = rules(run, text)
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
-        campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
+        campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
         campaign.template = _as_sent(run, named=campaign.name, by=by)
         campaign.save()
     return campaign

@@ -31,11 +31,12 @@ class Message(NamedTuple):
         """By what a phone knows what it shows: a newer one with the same takes its place."""
         android, apns = self.document.get("android", {}), self.document.get("apns", {})
         web = self.document.get("webpush", {})
-        return (
+        found: str | None = (
             android.get("notification", {}).get("tag")
             or apns.get("headers", {}).get("apns-collapse-id")
             or web.get("notification", {}).get("tag")
         )
+        return found
 
     @property
     def is_for_a_device(self) -> bool:

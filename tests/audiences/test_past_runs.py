@@ -457,6 +457,14 @@ def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world
     assert warned(outcome="not_opened") == [f"{said}It includes people with a {they_may}"]
     assert warned(outcome="not_opened", can_tell=True, run=second) == []
     assert warned(outcome="opened", run=second) == []
+    Reporter.objects.all().delete()
+    since = NOW - timedelta(days=60)
+    Reporter.objects.bulk_create(
+        Reporter(device_id=device, event=1, since=since)
+        for devices in world.devices.values()
+        for device in devices
+    )
+    assert warned(outcome="not_opened", run=second) == []
 
 
 def test_a_rule_warns_of_a_run_that_is_not_over(world: Past) -> None:

@@ -71,6 +71,8 @@ class RestDialog(RunDialog):
         super().__init__(*args, **kwargs)
         if self.asks_whom:
             cast(forms.ChoiceField, self.fields["whom"]).choices = _whom(self.left)
+            none_missed = self.reachable is not None and not self.reachable.people
+            self.fields["whom"].initial = who.NOT_OPENED if none_missed else None
         else:
             del self.fields["whom"]
         if not self.run.unknown or not self.left:

@@ -20,7 +20,7 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.view import ApiView
 
-EXAMPLE = OpenApiExample("Only the Korean text was wrong", {"text": "ko"}, request_only=True)
+EXAMPLE = OpenApiExample("In every language", {"text": EVERY}, request_only=True)
 
 
 class CorrectionSerializer(StrictSerializer):

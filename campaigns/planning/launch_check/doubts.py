@@ -92,12 +92,15 @@ def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
     """Of rules on who has not opened it, but not of those on whose every phone can tell."""
     for leaf in asked:
         if leaf["value"]["outcome"] == reported.NOT_OPENED and CAN_TELL not in leaf["value"]:
-            return [Doubt(Code.CANNOT_TELL, _how_many(one_run(project_id, leaf["value"])))]
+            words = _how_many(one_run(project_id, leaf["value"]))
+            return [Doubt(Code.CANNOT_TELL, words)] if words else []
     return []
 
 
 def _how_many(run: int | None) -> str:
     counted = outcomes.count(run, outcomes.UNOPENED, seconds=SECONDS) if run else None
+    if counted is not None and not counted[1]:
+        return ""
     if counted is None:
         return _(
             "A rule asks who has not opened it. It includes people with a phone that cannot tell: "
