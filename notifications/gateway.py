@@ -68,6 +68,7 @@ class Outcome:
     message_id: str = ""
     detail: str = ""
     retry_after: float | None = None
+    seconds: float | None = None  # from the request to FCM's answer
 
 
 class BadCredentials(Exception):

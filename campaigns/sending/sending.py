@@ -30,6 +30,7 @@ from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
+from campaigns.sending.measured.measured import Measured
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
@@ -87,6 +88,7 @@ class Sending:
             rate=self.run.rate_per_second,
             lane=self.lane,
         )
+        self.measured = Measured(self.rows.measured_as(), self.lane)
         self.heard = Heard()
         self.opens_at: datetime | None = None
         self.proven = self.rows.proven()
@@ -131,9 +133,10 @@ class Sending:
             elif self.in_flight:
                 return  # settle meanwhile
             elif grant.wait > WORTH_WAITING:
+                self.measured.gate(grant, 0.0)
                 self._come_back_in(grant.wait)
             else:
-                self._rest(min(grant.wait, LOOK_EVERY))
+                self._rest(grant)
             self._renew_when_due()
 
     def _sent_to(self) -> int:
@@ -165,18 +168,21 @@ class Sending:
             self._open([chosen])
             self._settle_oldest()
 
-    def _rest(self, seconds: float) -> None:
+    def _rest(self, grant: gate.Grant) -> None:
         """Wait for the gate, but not so long that nobody else gets this worker."""
+        seconds = min(grant.wait, LOOK_EVERY)
         time.sleep(seconds)
+        self.measured.gate(grant, seconds)
         self.rested += seconds
         if self.rested >= (URGENT_REST if self.is_urgent else MOST_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:
         """Asked before a thousand people are read for nothing."""
-        wait = self._ask(0).wait
-        if wait > WORTH_WAITING:
-            self._come_back_in(wait)
+        grant = self._ask(0)
+        if grant.wait > WORTH_WAITING:
+            self.measured.gate(grant, 0.0)
+            self._come_back_in(grant.wait)
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
@@ -236,7 +242,9 @@ class Sending:
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(believed, self.claim, spared=spared)
-        self.settled += settling.settle(self.claim, flight.window, judged)
+        settled = settling.settle(self.claim, flight.window, judged)
+        self.settled += settled
+        self.measured.window(outcomes, judged, settled)
         latency.measure(self.lane, judged.accepted_since(), self.claim.now())
         if trip:
             self._pause(trip.cause, trip.detail)
