@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stan
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 from config.pages.unfold import UNFOLD as UNFOLD
+from notifications.requests.lines import FORMATS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
@@ -298,12 +300,15 @@ if SERVED:
     SECURE_HSTS_PRELOAD = True
 
 # --- Logs ----------------------------------------------------------------------------------------
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", tuple(FORMATS))
+if LOG_FORMAT == "json":
+    logging.captureWarnings(True)  # Python would print them
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "notifications.requests.request_id.Line",
+            "()": FORMATS[LOG_FORMAT],
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },

@@ -38,6 +38,7 @@ from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
+from notifications.requests.at_work import working_on
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
@@ -64,7 +65,9 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
 
 def send_claimed(granted: Claim) -> dict[str, int]:
     """Send a chunk that is ours."""
-    return Sending(granted).work()
+    run, chunk = granted.run, granted.chunk.number
+    with working_on(project=run.project.slug, run=run.pk, chunk=chunk):
+        return Sending(granted).work()
 
 
 class Sending:
