@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.boot.database_address import database_address
 from config.boot.environment import (
     KEYS,
+    env_address,
     env_bool,
     env_choice,
     env_int,
@@ -52,6 +53,7 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 METRICS_PORT = env_int("METRICS_PORT", 0)
 METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
 METRICS_DIR = env_text("METRICS_DIR", "")  # where processes leave what they measure
+OTEL_EXPORTER_OTLP_ENDPOINT = env_address("OTEL_EXPORTER_OTLP_ENDPOINT")  # of a collector
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
@@ -77,6 +79,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
+    *(["config.middleware.traced.Traced"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

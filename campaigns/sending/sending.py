@@ -39,6 +39,7 @@ from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
 from notifications.requests.at_work import working_on
+from notifications.tracing import tracing
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
@@ -65,9 +66,16 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
 
 def send_claimed(granted: Claim) -> dict[str, int]:
     """Send a chunk that is ours."""
-    run, chunk = granted.run, granted.chunk.number
-    with working_on(project=run.project.slug, run=run.pk, chunk=chunk):
-        return Sending(granted).work()
+    at = {"project": granted.run.project.slug, "run": granted.run.pk, "chunk": granted.chunk.number}
+    with working_on(**at), tracing.span("chunk", **at, lane=lane_of(granted)) as span:
+        settled = Sending(granted).work()
+        span.tell(**settled)
+        return settled
+
+
+def lane_of(granted: Claim) -> str:
+    is_urgent = granted.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
+    return "urgent" if is_urgent else "bulk"
 
 
 class Sending:
@@ -76,8 +84,7 @@ class Sending:
     def __init__(self, granted: Claim) -> None:
         self.claim = granted
         self.run = granted.run
-        self.is_urgent = self.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
-        self.lane = "urgent" if self.is_urgent else "bulk"
+        self.lane = lane_of(granted)
         self.rows = Rows(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
@@ -120,6 +127,7 @@ class Sending:
             for window in self.in_flight:
                 if window.outcomes:
                     window.outcomes.cancel()
+                window.span.end()
         return dict(self.settled)
 
     # --- Out -------------------------------------------------------------------------------------
@@ -177,7 +185,7 @@ class Sending:
         time.sleep(seconds)
         self.measured.gate(grant, seconds)
         self.rested += seconds
-        if self.rested >= (URGENT_REST if self.is_urgent else MOST_REST):
+        if self.rested >= (URGENT_REST if self.lane == "urgent" else MOST_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:
@@ -200,16 +208,20 @@ class Sending:
         a request that left before its window was committed would be nobody's after a crash."""
         now = self.claim.now()
         flight = InFlight(None, {left.reader.reference: left for left in people})
+        flight.span = tracing.span("window", people=len(people))
         pushes = self._pushes(people, flight, now)
         if pushes:
             seqs = [flight.by_reference[push.reference].seq for push in pushes]
             opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
             if opened is None:
+                flight.span.end()
                 return  # paused or cancelled: nothing was written, these people stay waiting
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
             if pushes := flight.still_wanted(pushes, opened):
+                asking = flight.span.child("fcm", "client", requests=len(pushes))
                 flight.outcomes = dispatch(self.gateway, pushes, self.permit)
+                flight.outcomes.add_done_callback(lambda _: asking.end())
         self.in_flight.append(flight)
 
     def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:
@@ -229,13 +241,16 @@ class Sending:
     # --- Back ------------------------------------------------------------------------------------
 
     def _settle_oldest(self) -> None:
-        """Write what the oldest window's answers make of its people.
+        if self.in_flight:
+            flight = self.in_flight.popleft()
+            with flight.span:
+                self._settle(flight)
+
+    def _settle(self, flight: InFlight) -> None:
+        """Write what a window's answers make of its people.
 
         An answer that says that we are at fault ends nobody's waiting: it pauses the run.
         """
-        if not self.in_flight:
-            return
-        flight = self.in_flight.popleft()
         hit("mid_send")
         outcomes = self._outcomes(flight)
         hit("before_settle")
@@ -245,7 +260,9 @@ class Sending:
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(believed, self.claim, spared=spared)
-        settled = settling.settle(self.claim, flight.window, judged)
+        with tracing.span("settle"):
+            settled = settling.settle(self.claim, flight.window, judged)
+        flight.span.tell(**settled, retries=len(judged.retries))
         self.settled += settled
         self.measured.window(outcomes, judged, settled)
         latency.measure(self.lane, judged.accepted_since(), self.claim.now())

@@ -21,9 +21,9 @@ class QuietBeat(Beat):
 
 
 def quiet(app: Celery) -> None:
-    app.Beat = app.subclass_with_self(QuietBeat, name="Beat")
+    setattr(app, "Beat", app.subclass_with_self(QuietBeat, name="Beat"))  # noqa: B010  # a property
     celeryd_init.connect(_quiet_worker, weak=False)
-    worker.safe_say = _say
+    setattr(worker, "safe_say", _say)  # noqa: B010  # unknown to its stubs
 
 
 def _quiet_worker(instance: Any, **signal: Any) -> None:
