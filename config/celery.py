@@ -9,6 +9,7 @@ from typing import Any
 from celery import Celery, Task
 from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
+from config.workers import noted as noted
 from config.workers import rung as rung
 from config.workers.broker import stop_the_holes
 from config.workers.quiet import quiet
