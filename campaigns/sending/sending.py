@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -66,7 +66,11 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
 
 def send_claimed(granted: Claim) -> dict[str, int]:
     """Send a chunk that is ours."""
-    at = {"project": granted.run.project.slug, "run": granted.run.pk, "chunk": granted.chunk.number}
+    at: dict[str, Any] = {
+        "project": granted.run.project.slug,
+        "run": granted.run.pk,
+        "chunk": granted.chunk.number,
+    }
     with working_on(**at), tracing.span("chunk", **at, lane=lane_of(granted)) as span:
         settled = Sending(granted).work()
         span.tell(**settled)

@@ -26,6 +26,8 @@ REQUEST = "carillon_request"  # the header
 NAMES = {"run_id": "run", "number": "chunk", "wave": "wave", "audience_id": "list"}
 GO_ON = {"campaigns.tasks.wave_done"}
 
+_spans: dict[str, tracing.Span] = {}  # of tasks at work, by their id
+
 
 @worker_init.connect
 def prepare(**signal: Any) -> None:
@@ -50,14 +52,14 @@ def begin(task_id: str, task: Task[Any, Any], kwargs: Mapping[str, Any], **signa
     at_work.is_at(task=task.name, task_id=task_id, **ids)
     carried = {name: request.get(name) for name in (tracing.PARENT, tracing.LINK)}
     name = task.name.rpartition(".")[2]
-    request.span = tracing.span(name, "consumer", carried=carried, task_id=task_id, **ids)
-    request.span.__enter__()
+    _spans[task_id] = tracing.span(name, "consumer", carried=carried, task_id=task_id, **ids)
+    _spans[task_id].__enter__()
 
 
 @task_postrun.connect
-def end(task: Task[Any, Any], **signal: Any) -> None:
-    if not task.request.is_eager:
-        task.request.span.__exit__(None, None, None)
+def end(task_id: str, **signal: Any) -> None:
+    if span := _spans.pop(task_id, None):
+        span.__exit__(None, None, None)
         request_id.carry_on("")
         at_work.is_at()
 
