@@ -48,7 +48,11 @@ def begin(task_id: str, task: Task[Any, Any], kwargs: Mapping[str, Any], **signa
     if request.is_eager:
         return
     request_id.carry_on(str(request.get(REQUEST, "")))
-    ids = {NAMES[name]: value for name, value in kwargs.items() if name in NAMES}
+    ids = {
+        NAMES[name]: value
+        for name, value in kwargs.items()
+        if name in NAMES and isinstance(value, int)
+    }
     at_work.is_at(task=task.name, task_id=task_id, **ids)
     carried = {name: request.get(name) for name in (tracing.PARENT, tracing.LINK)}
     name = task.name.rpartition(".")[2]
