@@ -58,7 +58,18 @@ def test_an_expression_reads(expression: str) -> None:
     labels = set(re.findall(r"by \(([^)]*)\)", bare))
     words = set(re.findall(r"[a-z_]+", re.sub(r"by \([^)]*\)", "", bare)))
     assert words <= FUNCTIONS
-    known = {"project", "lane", "verdict", "status", "reason", "limit", "event", "worker", "queue"}
+    known = {
+        "project",
+        "lane",
+        "state",
+        "verdict",
+        "status",
+        "reason",
+        "limit",
+        "event",
+        "worker",
+        "queue",
+    }
     assert {name.strip() for each in labels for name in each.split(",")} <= {*known, "le"}
     for _, inside in SELECTOR.findall(expression):
         assert MATCHER.sub("", inside).strip(" ,") == "", "labels with a value each"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
-from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 from tests.given.waiting import eventually
 from tests.servers.collector import Told, collecting
 from tests.servers.fcm import Fcm
@@ -121,6 +122,32 @@ def test_what_the_clock_rings_begins_a_trace_with_a_link(project: Project, fcm: 
     ]
     assert first.trace not in sweeps and set(first.links) <= sweeps
     assert first.what["carillon.run"] == run.pk
+
+
+def test_a_message_by_express_is_linked_to_its_caller(project: Project, fcm: Fcm) -> None:
+    make_device(make_contact(project, external_id="ada"), "live1:APA91b")
+    _, key = ApiKey.issue(project, "shop")
+    said = {"to": {"contact": "ada"}, "content": {"title": "Hello", "body": "x"}}
+    with collecting() as collector, traced(fcm, collector.url, "urgent") as workers:
+        web = workers.start_web()
+        for number in (1, 2):  # the first one makes the key known
+            asked = urllib.request.Request(
+                f"{web}/api/v1/messages",
+                json.dumps(said).encode(),
+                headers={
+                    "Authorization": f"Bearer {key}",
+                    "Content-Type": "application/json",
+                    "traceparent": THEIRS,
+                },
+            )
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                assert answer.status == 202
+            eventually("it is told", lambda: len(collector.named("settle")) == number)  # noqa: B023
+        eventually("and how it came", lambda: bool(collector.named("express")))
+    express = collector.named("express")[-1]
+    assert express.links == ("1" * 32,)
+    way = path_of(collector.named("settle")[-1], collector.spans)
+    assert way == ["express", "ring", "send_messages", "chunk", "window", "settle"]
 
 
 @contextmanager
