@@ -22,10 +22,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from notifications.tracing.tracing import LINK, PARENT
-
 FLUSH_SECONDS = 1.0
 EXPORT_SECONDS = 5.0
+HEADER = "traceparent"  # as W3C has it
 KINDS = {kind.name.lower(): kind for kind in trace.SpanKind}
 
 log = logging.getLogger(__name__)
@@ -100,16 +99,17 @@ class OpenSpan:
             self._span.end()
 
 
-def begin(name: str, kind: str, headers: Mapping[str, Any], what: Mapping[str, Any]) -> OpenSpan:
-    if rung_by := headers.get(LINK):
+def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by: Any) -> OpenSpan:
+    if rung_by:
         return _begun(name, kind, context.Context(), what, _links(rung_by))
-    return _begun(name, kind, _within(headers.get(PARENT)), what)
+    return _begun(name, kind, _within(parent), what)
 
 
-def carried(header: str) -> dict[str, str]:
+def here() -> str:
+    """The span at work, for another process; empty: none is."""
     headers: dict[str, str] = {}
     _w3c.inject(headers)
-    return {header: headers[PARENT]} if PARENT in headers else {}
+    return headers.get(HEADER, "")
 
 
 def _begun(
@@ -128,12 +128,12 @@ def _begun(
 
 def _within(parent: Any) -> context.Context | None:
     """None: the span at work."""
-    return _w3c.extract({PARENT: str(parent)}) if parent else None
+    return _w3c.extract({HEADER: str(parent)}) if parent else None
 
 
 def _links(parent: Any) -> list[trace.Link]:
     """None of what is no parent: anybody may have made the header."""
-    found = trace.get_current_span(_w3c.extract({PARENT: str(parent)}, context.Context()))
+    found = trace.get_current_span(_w3c.extract({HEADER: str(parent)}, context.Context()))
     its = found.get_span_context()
     return [trace.Link(its)] if its.is_valid else []
 

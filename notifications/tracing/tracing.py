@@ -70,12 +70,17 @@ def span(
     name: str, kind: str = "internal", *, carried: Mapping[str, Any] = NOTHING, **what: Any
 ) -> Span:
     """Begun now, within the one at work; or as `carried` says that came from another process."""
-    return _spans().begin(name, kind, carried, what) if is_on() else NO_SPAN
+    if not is_on():
+        return NO_SPAN
+    parent, rung_by = carried.get(PARENT), carried.get(LINK)
+    begun: Span = _spans().begin(name, kind, what, parent=parent, rung_by=rung_by)
+    return begun
 
 
 def carried(*, anew: bool = False) -> dict[str, str]:
     """For a process that goes on with this: headers. `anew`: it begins a trace, linked to ours."""
-    return _spans().carried(LINK if anew else PARENT) if is_on() else {}
+    here = _spans().here() if is_on() else ""
+    return {LINK if anew else PARENT: here} if here else {}
 
 
 def prepare() -> None:
