@@ -35,6 +35,7 @@ from notifications import tasks as imports
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,8 @@ def ringing() -> Iterator[None]:
     not work. Celery, kombu and redis-py each have errors of their own for that.
     """
     try:
-        yield
+        with tracing.span("ring", "producer"):
+            yield
     except Exception as error:
         raise NotRung(f"{type(error).__name__}: {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.boot.database_address import database_address
 from config.boot.environment import (
     KEYS,
+    env_address,
     env_bool,
     env_choice,
     env_int,
@@ -26,6 +28,7 @@ from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stan
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 from config.pages.unfold import UNFOLD as UNFOLD
+from notifications.requests.lines import FORMATS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
@@ -50,6 +53,7 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 METRICS_PORT = env_int("METRICS_PORT", 0)
 METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
 METRICS_DIR = env_text("METRICS_DIR", "")  # where processes leave what they measure
+OTEL_EXPORTER_OTLP_ENDPOINT = env_address("OTEL_EXPORTER_OTLP_ENDPOINT")  # of a collector
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
@@ -75,6 +79,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
+    *(["config.middleware.traced.Traced"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -298,12 +303,15 @@ if SERVED:
     SECURE_HSTS_PRELOAD = True
 
 # --- Logs ----------------------------------------------------------------------------------------
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", tuple(FORMATS))
+if LOG_FORMAT == "json":
+    logging.captureWarnings(True)  # Python would print them
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "notifications.requests.request_id.Line",
+            "()": FORMATS[LOG_FORMAT],
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },

@@ -70,6 +70,7 @@ class Outcome:
     retry_after: float | None = None
     http: int = 0  # its status; 0: no answer came
     code: str = ""  # what the answer calls itself, in its own words
+    seconds: float | None = None  # from the request to FCM's answer
 
 
 class BadCredentials(Exception):

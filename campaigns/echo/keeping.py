@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from django.db import connection, transaction
 
 from campaigns.echo.converting import count_touches
-from campaigns.echo.receipt import STEPS, Report
+from campaigns.echo.receipt import STEPS, Event, Report
+from campaigns.runs.run import Run
+from notifications.measures.by_project import label_of
+from notifications.measures.measure import Count
+
+KEPT = Count(
+    "carillon_receipts_total", "Receipts of phones that were kept, by what they tell.",
+    ("project", "event"),
+)  # fmt: skip
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their
 # keys: two processes that keep the same ones must not wait for each other in a circle. Receipts of
@@ -71,7 +80,7 @@ WITH given AS (
     FROM new JOIN theirs USING (seq, event) ORDER BY device_id, event
     ON CONFLICT (device_id, event) DO NOTHING
 )
-SELECT count(*) FROM new
+SELECT event, count(*) FROM new GROUP BY event
 """
 # What others of the same run are keeping is seen: two steps of one device would rise twice. Their
 # sums would make them wait for each other in any case.
@@ -87,10 +96,11 @@ def keep(reports: Iterable[Report]) -> int:
     for report in reports:
         of_run[report.run_id].append(report)
     with transaction.atomic(), connection.cursor() as cursor:
-        new = sum(_kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run))
+        kept = {run_id: _kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run)}
         # After all of them: whoever waits for a run holds no project's goals.
         count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
-    return new
+    _measure(kept)
+    return sum(new.total() for new in kept.values())
 
 
 def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
@@ -98,7 +108,10 @@ def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
     cursor.execute(ALONE, [run_id])
 
 
-def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no-untyped-def]
+def _kept(  # type: ignore[no-untyped-def]
+    cursor, run_id: int, reports: list[Report]
+) -> Counter[str]:
+    """How many are new, by event."""
     columns = {
         "seqs": [report.seq for report in reports],
         "events": [report.event for report in reports],
@@ -106,5 +119,15 @@ def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no
     }
     alone(cursor, run_id)
     cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
-    (count,) = cursor.fetchone()
-    return int(count)
+    return Counter({Event(event).name.lower(): count for event, count in cursor.fetchall()})
+
+
+def _measure(kept: Mapping[int, Counter[str]]) -> None:
+    for run_id, new in kept.items():
+        if new:
+            KEPT.add_each(new, _project_of(run_id))
+
+
+@lru_cache(1_000)
+def _project_of(run_id: int) -> str:
+    return label_of(Run.every.select_related("project").get(pk=run_id).project)

@@ -14,6 +14,7 @@ from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
 from notifications.pace.heard import Heard
+from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
@@ -27,6 +28,7 @@ class InFlight:
     by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
+    span: Span = NO_SPAN
 
     def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
         """The pushes to people whom the window names; the others left meanwhile, or said no."""

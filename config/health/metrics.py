@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,9 +24,11 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
 from config.workers.celery_settings import QUEUES
+from config.workers.noted import Process, processes
 from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)
+MOST_WORKERS = 100  # that are named; the others are one
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
@@ -53,6 +57,7 @@ class Metrics(Collector):
         yield self._tick_age()
         yield from self._messages()
         yield from _feeds()
+        yield from _workers()
         yield _queues()
 
     def _oldest_lease(self) -> Metric:
@@ -153,6 +158,31 @@ def _feeds() -> Iterator[Metric]:
         for family, value in ((streams, feed.streams), (sent, feed.sent), (cut, feed.cut)):
             family.add_metric([feed.name], value)
     return iter((streams, sent, cut))
+
+
+def _workers() -> Iterator[Metric]:
+    """As each process said within the last minute."""
+    told = ["worker", "queue"]
+    count = GaugeMetricFamily("carillon_worker_processes", "Processes of a worker.", labels=told)
+    memory = GaugeMetricFamily(
+        "carillon_worker_memory_bytes", "Memory that its processes use.", labels=told
+    )
+    cpu = GaugeMetricFamily("carillon_worker_cpu", "Processors that they keep busy.", labels=told)
+    with suppress(redis.RedisError):  # the series are missing while Redis is; readyz says why
+        for labels, theirs in _by_worker(processes()).items():
+            count.add_metric(labels, len(theirs))
+            memory.add_metric(labels, sum(each.memory for each in theirs))
+            cpu.add_metric(labels, sum(each.cpu for each in theirs))
+    return iter((count, memory, cpu))
+
+
+def _by_worker(found: list[Process]) -> dict[tuple[str, str], list[Process]]:
+    named = sorted({each.worker for each in found})[:MOST_WORKERS]
+    of_each = defaultdict(list)
+    for process in found:
+        worker = process.worker if process.worker in named else "other"
+        of_each[worker, process.queue].append(process)
+    return of_each
 
 
 def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> Metric:

@@ -44,6 +44,11 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
             {"CARILLON_ENV": "prod"},
             "CARILLON_ENV must be one of development, demo, test, staging, production",
         ),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of text, json"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://",
+        ),
         ({"DATABASE_URL": "foo"}, "DATABASE_URL must begin with postgresql://"),
         ({"DATABASE_URL": "mysql://h/shop"}, "DATABASE_URL must begin with postgresql://"),
         ({"DATABASE_URL": "postgresql://h:5432"}, "DATABASE_URL must end in a database's name"),
