@@ -23,6 +23,7 @@ from config.boot.environment import (
     load_running_stack,
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 from config.pages.unfold import UNFOLD as UNFOLD
@@ -281,6 +282,17 @@ FEED_PORT = env_int("FEED_PORT", 8001, least=1)
 # Where apps find it, if neither at the web's own address nor at that port.
 FEED_URL = env_text("FEED_URL", "").rstrip("/")
 FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, of one process
+
+# --- Where we are reached ------------------------------------------------------------------------
+try:
+    PUBLIC_URL = public_address(env_text("PUBLIC_URL", ""), plain=not SERVED)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+# Of phones, and of links that are counted: the feed's. Empty: nobody has said.
+PHONES_URL = FEED_URL or PUBLIC_URL
+if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
+    PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
+    PHONES_URL = PHONES_URL or f"http://127.0.0.1:{FEED_PORT}"
 
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py
