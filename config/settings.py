@@ -166,6 +166,7 @@ FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
 if ENVIRONMENT != "test":
     refuse_failpoint(FAILPOINT)
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
+GOOGLE_FCM_DATA_ENDPOINT = "https://fcmdata.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)

@@ -17,6 +17,8 @@ from django.http import HttpResponse
 
 from config.feed.asking import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
+from config.feed.links import PLACE as LINKS
+from config.feed.links import Links
 from config.feed.receipts import PLACE as RECEIPTS
 from config.feed.receipts import Receipts
 from config.feed.rounds import Rounds
@@ -63,6 +65,7 @@ class Server:
         self.streams = Streams(settings.FEED_STREAMS)
         self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
         self.receipts = Receipts()
+        self.links = Links(self.receipts.turns)
         self.stopping = asyncio.Event()
 
     async def serve(self, host: str, port: int) -> None:
@@ -122,8 +125,10 @@ class Server:
         path = request.raw_path.partition("?")[0]
         if path == "/healthz":
             return web.Response(text="ok\n")
+        if path.startswith(LINKS):
+            return await self.links.answered(request)
         if path not in (STREAM, RECEIPTS):
-            said = f"Only {STREAM}, {RECEIPTS} and /healthz are here.\n"
+            said = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
             return web.Response(status=404, text=said)
         environ = environ_for(request)
         try:
