@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from django.db import models
@@ -46,6 +47,43 @@ class Figure(OfProject):
 
     def __str__(self) -> str:
         return f"{self.day} {self.label}"
+
+    @property
+    def arrived(self) -> str:
+        return self._share(DELIVERED)
+
+    @property
+    def waiting(self) -> str:
+        return self._share(PENDING)
+
+    @property
+    def replaced(self) -> str:
+        return self._share(COLLAPSED)
+
+    @property
+    def dropped(self) -> str:
+        return self._share(*DROPPED)
+
+    @property
+    def why_dropped(self) -> str:
+        return self._each(DROPPED)
+
+    @property
+    def late(self) -> str:
+        """Of those that arrived; one may be late for several causes."""
+        return self._share(*DELAYED)
+
+    @property
+    def why_late(self) -> str:
+        return self._each(DELAYED)
+
+    def _share(self, *names: str) -> str:
+        told = [self.percents[name] for name in names if name in self.percents]
+        return f"{sum(told):.2f}".rstrip("0").rstrip(".") + " %" if told else "–"
+
+    def _each(self, names: Mapping[str, object]) -> str:
+        told = [name for name in names if name in self.percents]
+        return " · ".join(f"{names[name]}: {self._share(name)}" for name in told)
 
 
 class Trouble(models.TextChoices):
