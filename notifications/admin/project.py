@@ -47,7 +47,7 @@ class ProjectPage(Page):
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
         (gettext_lazy("Receipts"), {"fields": ["asks_receipts", "counts_links", "told_where"]}),
-        (gettext_lazy("FCM’s own figures"), {"fields": ["fcm_app_id", "figures"]}),
+        (gettext_lazy("FCM's own figures"), {"fields": ["fcm_app_id", "figures"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
         (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
         (gettext_lazy("Retention"), {"fields": ["kept"]}),

@@ -22,7 +22,7 @@ DELAYED = {
     "delayedDeviceOffline": _("the device was offline"),
     "delayedDeviceDoze": _("the device dozed"),
     "delayedMessageThrottled": _("FCM throttled them"),
-    "delayedUserStopped": _("the device’s user was stopped"),
+    "delayedUserStopped": _("the device's user was stopped"),
 }
 OTHERS = ("deliveredNoDelay", "priorityLowered")
 PERCENTS = (DELIVERED, PENDING, COLLAPSED, *DROPPED, *DELAYED, *OTHERS)
@@ -87,17 +87,17 @@ class Figure(OfProject):
 
 
 class Trouble(models.TextChoices):
-    """Why were there no figures?"""
+    """Why were there no figures? In words: `words.py`."""
 
-    KEY = "key", _("The key")
-    OFF = "off", _("The API is switched off")
-    SCOPE = "scope", _("The scope")
-    ROLE = "role", _("The role")
-    TOKEN = "token", _("The token")
-    APP = "app", _("The app")
-    BUSY = "busy", _("Google is busy")
-    UNREACHABLE = "unreachable", _("Out of reach")
-    UNREADABLE = "unreadable", _("An answer of another kind")
+    KEY = "key"
+    OFF = "off"
+    SCOPE = "scope"
+    ROLE = "role"
+    TOKEN = "token"
+    APP = "app"
+    BUSY = "busy"
+    UNREACHABLE = "unreachable"
+    UNREADABLE = "unreadable"
 
 
 class Asking(models.Model):

@@ -7,7 +7,7 @@ from django.utils.translation import gettext, gettext_lazy
 from notifications.fcm_data.figure import Asking, Trouble
 
 FIXES = {
-    Trouble.KEY: gettext_lazy("The project’s key gives no token. Set a key, or check it."),
+    Trouble.KEY: gettext_lazy("The project's key gives no token. Set a key, or check it."),
     Trouble.OFF: gettext_lazy(
         "The Firebase Cloud Messaging Data API is switched off in {project}. Enable it at "
         "https://console.cloud.google.com/apis/library/fcmdata.googleapis.com?project={project} "
@@ -28,10 +28,10 @@ FIXES = {
     ),
     Trouble.BUSY: gettext_lazy("Google has a problem of its own. It is asked again in an hour."),
     Trouble.UNREACHABLE: gettext_lazy(
-        "Google could not be reached. Check this machine’s network; it is asked again in an hour."
+        "Google could not be reached. Check this machine's network; it is asked again in an hour."
     ),
     Trouble.UNREADABLE: gettext_lazy(
-        "What answered is not FCM’s Data API: perhaps a proxy. It is asked again tomorrow."
+        "What answered is not FCM's Data API: perhaps a proxy. It is asked again tomorrow."
     ),
 }
 

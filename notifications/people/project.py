@@ -129,7 +129,7 @@ class Project(models.Model):
         db_default="",
         help_text=_(
             "Such as 1:1234567890:android:321abc456def7890, from the Firebase console → Project "
-            "settings → Your apps. With it, FCM’s own figures are fetched once a day. Empty: they "
+            "settings → Your apps. With it, FCM's own figures are fetched once a day. Empty: they "
             "are not."
         ),
     )
@@ -167,12 +167,12 @@ class Project(models.Model):
             )
         if self.fcm_app_id and not AN_ANDROID_APP.fullmatch(self.fcm_app_id):
             wrong["fcm_app_id"] = _(
-                "An Android app’s ID looks like 1:1234567890:android:321abc456def7890. It is "
-                "neither the package’s name nor an API key."
+                "An Android app's ID looks like 1:1234567890:android:321abc456def7890. It is "
+                "neither the package's name nor an API key."
             )
         if self.counts_links and not leads_through_us():
             wrong["counts_links"] = _(
-                "FCM takes https links only: an engineer sets PUBLIC_URL to this installation’s "
+                "FCM takes https links only: an engineer sets PUBLIC_URL to this installation's "
                 "https:// address first."
             )
         if wrong:

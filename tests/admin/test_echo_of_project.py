@@ -44,7 +44,7 @@ def test_without_an_address_it_says_who_sets_it(
 
 
 def test_figures_are_asked_for_when_the_app_is_named(desk: Desk, project: Project) -> None:
-    assert "Give the app’s ID above, and save." in page(desk, project)
+    assert "Give the app's ID above, and save." in page(desk, project)
     Project.objects.filter(pk=project.pk).update(fcm_app_id=APP)
     assert "Not asked yet: within ten minutes." in page(desk, project)
 

@@ -134,7 +134,7 @@ def test_without_a_key_and_without_a_way_the_cause_is_told(shop: Project, fcm: F
     ServiceAccount.objects.all().delete()
     Asking.objects.all().delete()
     tasks.fetch_figures(project_id=shop.pk)
-    assert fix(shop).startswith("The project’s key gives no token")
+    assert fix(shop).startswith("The project's key gives no token")
 
 
 def test_what_is_told_again_is_told_better_and_what_is_old_goes(shop: Project) -> None:
@@ -154,7 +154,7 @@ def test_what_is_told_again_is_told_better_and_what_is_old_goes(shop: Project) -
      "1:123:android:0A1B2C3D4E", "1:123:android:0a1b2c3d\n", "AIzaSyD-abc"],
 )  # fmt: skip
 def test_what_is_no_apps_id_is_refused(db: None, app: str) -> None:
-    with pytest.raises(ValidationError, match="Android app’s ID looks like"):
+    with pytest.raises(ValidationError, match="Android app's ID looks like"):
         Project(fcm_app_id=app, name="Shop", firebase_project_id="shop-demo").clean()
 
 
