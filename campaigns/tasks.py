@@ -31,10 +31,10 @@ from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
 from campaigns.triggers import arriving, deciding
-from notifications import tasks as imports
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.tasks import ring_figures, ring_waiting
 from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def sweep() -> None:
         after = (left + TIMER_SLACK).total_seconds()
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
-    imports.ring_waiting(now)
+    ring_waiting(now)
     patiently(lambda: messages.look_after(now), seconds=0)
     for seconds in patiently(messages.due_soon, seconds=0):
         with ringing():
@@ -282,12 +282,14 @@ def fill_list(audience_id: int) -> None:
 @shared_task
 def tidy() -> None:
     """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    count some audiences whose number is old; and have runs counted again, each once a day."""
+    count some audiences whose number is old; have FCM's own figures fetched, and runs counted
+    again, each once a day."""
     with suppress(*DATABASE_TROUBLE):  # then with the next tick
         if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
             with ringing():
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
+        ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():
                 recount_echo.delay()

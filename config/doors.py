@@ -161,6 +161,7 @@ PAGES: dict[str, Door] = {
         use_machine=OPERATOR,
         new_inbox_secret=OPERATOR,
         end_inbox_secret=OPERATOR,
+        fetch_figures=OPERATOR,
     ),
     "project_unseen": Door(OPERATOR, OPERATOR),
     **_page("notifications_apikey", OPERATOR, OPERATOR, revoke=OPERATOR),

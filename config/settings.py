@@ -25,6 +25,7 @@ from config.boot.environment import (
     load_running_stack,
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 from config.pages.unfold import UNFOLD as UNFOLD
@@ -170,6 +171,7 @@ FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
 if ENVIRONMENT != "test":
     refuse_failpoint(FAILPOINT)
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
+GOOGLE_FCM_DATA_ENDPOINT = "https://fcmdata.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
@@ -286,6 +288,17 @@ FEED_PORT = env_int("FEED_PORT", 8001, least=1)
 # Where apps find it, if neither at the web's own address nor at that port.
 FEED_URL = env_text("FEED_URL", "").rstrip("/")
 FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, of one process
+
+# --- Where we are reached ------------------------------------------------------------------------
+try:
+    PUBLIC_URL = public_address(env_text("PUBLIC_URL", ""), plain=not SERVED)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+# Of phones, and of links that are counted: the feed's. Empty: nobody has said.
+PHONES_URL = FEED_URL or PUBLIC_URL
+if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
+    PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
+    PHONES_URL = PHONES_URL or f"http://127.0.0.1:{FEED_PORT}"
 
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py

@@ -48,6 +48,7 @@ class Push:
     body: str = ""
     image: str = ""
     link: str = ""
+    browser_link: str = ""  # what a browser opens by itself, if not the link
     data: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of `platform`; see options.py
     collapse_id: str = ""

@@ -1,4 +1,4 @@
-"""The doorbell of imports. It carries an id; ringing it twice, late or never changes no result."""
+"""Doorbells of imports and figures. They carry an id; twice, late or never changes no result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from celery import shared_task
 from django.db import transaction
 
 from notifications import imports
+from notifications.fcm_data import fetching
 from notifications.people.importing.model import waiting
+from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 log = logging.getLogger(__name__)
@@ -53,3 +55,23 @@ def work_on_import(import_id: int) -> None:
         return
     if more:
         _publish(import_id)
+
+
+def ring_figures(now: datetime) -> None:
+    """Have FCM asked for the figures of whichever project is due."""
+    for project_id in patiently(lambda: fetching.due(now), seconds=0):
+        try:
+            fetch_figures.delay(project_id=project_id)
+        except Exception as error:  # the broker's, as above
+            log.warning("figures of project=%s could not be rung: %s", project_id, error)
+
+
+@shared_task
+def fetch_figures(project_id: int) -> None:
+    """Never raises: what went wrong stands on the project's page."""
+    try:
+        fetching.fetch(project_id, now=clock.now())
+    except DATABASE_TROUBLE as error:  # then with a later tick
+        log.warning("figures of project=%s not fetched: %s", project_id, error)
+    except Exception:
+        log.exception("figures of project=%s cannot be fetched", project_id)

@@ -336,7 +336,11 @@ class Campaign(OfProject):
     def look(self) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""
         renderer = Renderer(
-            self.template.frozen(), collapse_id="carillon-0", analytics_label=self.label
+            self.template.frozen(),
+            collapse_id="carillon-0",
+            analytics_label=self.label,
+            asks_receipts=self.project.asks_receipts,
+            counts_links=self.project.counts_links,
         )
         return outlook.look(self.project_id, self.audience.effective_rules, renderer)
 

@@ -80,6 +80,7 @@ task_routes = {
     "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
+    "notifications.tasks.fetch_figures": {"queue": "bulk"},  # Google may take its time
 }
 
 # --- Ids only, as JSON: what Flower and the broker show must name nobody

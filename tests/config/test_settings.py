@@ -57,6 +57,11 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
         ({"WORKERS": "0"}, "WORKERS must be a whole number of at least 1"),
         ({"DEBUG": "maybe"}, "DEBUG must be true or false"),
         ({"SECRET_KEY_FILE": "/nowhere/key"}, "SECRET_KEY_FILE: cannot read /nowhere/key"),
+        ({"PUBLIC_URL": "push.example.com"}, "PUBLIC_URL must be a host and perhaps a port"),
+        (
+            {"CARILLON_ENV": "production", "PUBLIC_URL": "http://push.example.com"},
+            "PUBLIC_URL must begin with https:// in production and staging",
+        ),
         (
             {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
             "Only a stand-in for FCM needs FCM_ENDPOINT. Unset that when CARILLON_ENV=production",

@@ -35,7 +35,7 @@ from campaigns.admin.run.rest import (
     offers_everybody_else,
     offers_the_rest,
 )
-from campaigns.admin.run.result import as_sent, beside, cuts, echo
+from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
@@ -183,6 +183,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             **live.course(run, now, technical=live.sees_technical(request)),
             **cuts.picture(run),
             **echo.picture(run, now),
+            **figures.picture(run),
             "verbs": self._buttons(request, run),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
