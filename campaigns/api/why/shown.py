@@ -13,7 +13,7 @@ from campaigns.results.why.rows import Row
 from campaigns.results.why.sentence import sentence
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.results.why.words import not_known
-from campaigns.runs.ledger import Answer, Delivery, Retry
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import id_of
 from campaigns.runs.reasons import in_words
 from notifications.gateway import Verdict
@@ -169,26 +169,17 @@ def _recipient(row: Row) -> dict[str, Any]:
         "status": sent.status or WAITING,
         "reason_text": in_words(sent.reason),
         "windows": [_of(window, WindowSerializer) for window in row.windows],
-        "answers": [_answer(answer) for answer in row.answers],
+        "answers": [_of(answer, AnswerSerializer) for answer in row.answers],
         "receipts": [
-            {"event": EVENTS[list(Event).index(Event(one.event))], "at": one.at,
-             "phone_at": one.phone_at}
+            {"event": Event(one.event).name.lower(), "at": one.at, "phone_at": one.phone_at}
             for one in row.receipts
         ],
-        "retry": _retry(row.retry) if row.retry and not sent.status else None,
-    }  # fmt: skip
+        "retry": _of(row.retry, RetrySerializer) if row.retry and not sent.status else None,
+    }
 
 
 def _of(row: Any, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in shape().fields}
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    return _of(answer, AnswerSerializer)
-
-
-def _retry(retry: Retry) -> dict[str, Any]:
-    return _of(retry, RetrySerializer)
+    return {name: getattr(row, name) for name in shape().get_fields()}
 
 
 def _now(why: Why, now: Now) -> dict[str, Any]:
