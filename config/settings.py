@@ -276,10 +276,13 @@ SPECTACULAR_SETTINGS = {
         "Reason": "campaigns.runs.reasons.Reason",
         "RunVerb": "campaigns.api.runs.PATHS",
         "ReceiptEvent": "campaigns.echo.receipt.BY_NAME",
+        "KeptOut": "campaigns.results.why.now.Fate",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
+        "Verdict": "notifications.gateway.Verdict",
+        "WhyEnding": "campaigns.results.why.why.Ending",
     },
 }
 

@@ -89,8 +89,10 @@ class InOrOut:
         return len(self.tree.inner) > 1 or any(node.inner for node in self.tree.inner)
 
 
-def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
-    meant = _meant(contact, tree)
+def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> InOrOut:
+    """`frozen`: by a run, which settled what they depend on: asked anew, a rule on past runs would
+    cover that run itself and those after it."""
+    meant = tree if frozen else _meant(contact, tree)
     explained = _judged(contact, meant)
     return InOrOut(
         contact=contact,

@@ -95,7 +95,8 @@ def _shown(row: Row, found: Why) -> Shown:
 def _device(row: Row) -> str:
     if row.device is None:
         platform = str(Device.Platform(row.platform).label) if row.platform else ""
-        return f"{platform} {_('a device removed since')}".strip()
+        removed = _("a device removed since")
+        return f"{platform} {removed}".strip()
     if row.moved:
         return _("%(device)s, another person's since") % {"device": row.device}
     return str(row.device)

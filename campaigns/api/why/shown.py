@@ -13,13 +13,12 @@ from campaigns.results.why.rows import Row
 from campaigns.results.why.sentence import sentence
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.results.why.words import not_known
-from campaigns.runs.ledger import Answer, Delivery, Retry
 from campaigns.runs.messages.message import id_of
+from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
 from campaigns.runs.reasons import in_words
 from notifications.gateway import Verdict
 from notifications.people.consent import standing
 
-WAITING = "waiting"
 EVENTS = [event.name.lower() for event in Event]
 
 
@@ -37,7 +36,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     http = serializers.IntegerField(help_text="Its status; 0: no answer came.")
     code = serializers.CharField(help_text="FCM's name for it.")
-    verdict = serializers.ChoiceField(choices=[(one.value, one.value) for one in Verdict])
+    verdict = serializers.ChoiceField(choices=[(one.value, one.name) for one in Verdict])
     reason = serializers.CharField()
     may_have_arrived = serializers.BooleanField()
     detail = serializers.CharField()
@@ -65,7 +64,7 @@ class RecipientSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(help_text="The recipient's number in the run.")
     platform = serializers.CharField(help_text="As it was then.")
     message = serializers.CharField(allow_null=True, help_text="Its id, in a run of messages.")
-    status = serializers.ChoiceField(choices=[WAITING, *Delivery.Status.values])
+    status = serializers.ChoiceField(choices=DEVICE_STATUSES)
     reason = serializers.CharField(help_text="A code; empty if accepted.")
     reason_text = serializers.CharField()
     detail = serializers.CharField()
@@ -86,7 +85,7 @@ class SeenSerializer(serializers.Serializer[Any]):
     last_seen_at = serializers.DateTimeField()
     retired_at = serializers.DateTimeField(allow_null=True)
     kept_out = serializers.ChoiceField(
-        choices=[(fate.value, fate.value) for fate in Fate],
+        choices=[(fate.value, fate.name) for fate in Fate],
         help_text="Why it could not be in the snapshot: `retired` or `unseen` before it, for "
         "certain; `later`: registered after it, or again; `free`: nothing of it.",
     )
@@ -98,7 +97,7 @@ class SeenSerializer(serializers.Serializer[Any]):
 class ConsentSerializer(serializers.Serializer[Any]):
     """Whether they may be sent such a message now."""
 
-    reason = serializers.ChoiceField(choices=["", *standing.REASONS], help_text="Empty: they may.")
+    reason = serializers.CharField(help_text=f"{' or '.join(standing.REASONS)}; empty: they may.")
     changed_at = serializers.DateTimeField(allow_null=True)
 
 
@@ -123,11 +122,11 @@ class WhySerializer(serializers.Serializer[Any]):
     run = serializers.IntegerField()
     contact = serializers.CharField()
     answer = serializers.CharField(help_text="One sentence.")
-    ending = serializers.ChoiceField(choices=[(one.value, one.value) for one in Ending])
-    cause = serializers.ChoiceField(
-        choices=[(one.value, one.value) for one in Cause],
+    ending = serializers.ChoiceField(choices=[(one.value, one.name) for one in Ending])
+    cause = serializers.CharField(
         allow_null=True,
-        help_text="What kept the person out of the snapshot, as far as it can be told.",
+        help_text="What kept the person out of the snapshot, as far as it can be told: "
+        f"{', '.join(Cause)}.",
     )
     in_snapshot = serializers.BooleanField(
         allow_null=True, help_text="null: nobody can know it, or not yet."
@@ -169,26 +168,17 @@ def _recipient(row: Row) -> dict[str, Any]:
         "status": sent.status or WAITING,
         "reason_text": in_words(sent.reason),
         "windows": [_of(window, WindowSerializer) for window in row.windows],
-        "answers": [_answer(answer) for answer in row.answers],
+        "answers": [_of(answer, AnswerSerializer) for answer in row.answers],
         "receipts": [
-            {"event": EVENTS[list(Event).index(Event(one.event))], "at": one.at,
-             "phone_at": one.phone_at}
+            {"event": Event(one.event).name.lower(), "at": one.at, "phone_at": one.phone_at}
             for one in row.receipts
         ],
-        "retry": _retry(row.retry) if row.retry and not sent.status else None,
-    }  # fmt: skip
+        "retry": _of(row.retry, RetrySerializer) if row.retry and not sent.status else None,
+    }
 
 
 def _of(row: Any, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in shape().fields}
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    return _of(answer, AnswerSerializer)
-
-
-def _retry(retry: Retry) -> dict[str, Any]:
-    return _of(retry, RetrySerializer)
+    return {name: getattr(row, name) for name in shape().get_fields()}
 
 
 def _now(why: Why, now: Now) -> dict[str, Any]:

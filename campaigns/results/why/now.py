@@ -14,7 +14,9 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import why as asking
-from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.bounds import AS_KEPT, leaves
+from campaigns.audiences.happened import past
+from campaigns.audiences.settled.runs_meant import forgotten
 from campaigns.audiences.why import InOrOut
 from campaigns.audiences.words import broken
 from campaigns.runs.run import Run
@@ -79,13 +81,21 @@ def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
         return None, ""
     if problem := broken(run.rules, AS_KEPT):
         return None, f"{problem}."
+    if _ask_forgotten(run):
+        return None, _("The rules ask for runs whose recipients were removed.")
     try:
         with within(seconds=ASKING_SECONDS):
-            return asking.verdict(contact, run.rules), ""
+            return asking.verdict(contact, run.rules, frozen=run.planned is not None), ""
     except TooSlow:
         return None, _("The rules take too long to be asked.")
-    except ValidationError as error:  # they name a run that was forgotten, or a list that is gone
+    except ValidationError as error:  # they name a list or an audience that is gone
         return None, " ".join(error.messages)
+
+
+def _ask_forgotten(run: Run) -> bool:
+    """Then nobody would count as having been in those."""
+    past_runs = [leaf["value"] for leaf in leaves(run.rules) if leaf["field"] == past.FIELD]
+    return any(forgotten(run.project_id, value) for value in past_runs)
 
 
 def _fate(device: Device, run: Run) -> Fate:

@@ -170,5 +170,7 @@ def _failing(why: Why) -> str:
 
 def _turned(node: Node) -> str:
     if seen := node.told or node.seen:
-        return f"{node.otherwise} ({_('it is %(seen)s') % {'seen': seen[:LONGEST_SEEN]}})"
-    return f"{node.otherwise} ({_('not known')})" if node.seen == "" else node.otherwise
+        said = _("%(rule)s (it is %(seen)s)")
+        return said % {"rule": node.otherwise, "seen": seen[:LONGEST_SEEN]}
+    unknown = _("%(rule)s (not known)") % {"rule": node.otherwise}
+    return unknown if node.seen == "" else node.otherwise
