@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,9 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.echo.goal import GoalSum
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import EchoSum, Event, Report
-from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
-from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import log_in
 from tests.admin.run.test_goal import bought
@@ -24,7 +21,6 @@ from tests.given.builders import make_campaign, make_contact, make_device, make_
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SVG = "{http://www.w3.org/2000/svg}"
-SHOTS = os.environ.get("SHOTS")  # a folder: to look at them
 
 
 @pytest.fixture
@@ -93,8 +89,6 @@ def test_a_picture_stands_by_itself(
     bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("rgb")
             or each.get("fill", "").startswith("ok")]  # fmt: skip
     assert len(bars) > 3, "each in the colour that it has on the page"
-    if SHOTS:
-        Path(SHOTS, f"{what}.svg").write_text(text)
     page.close()
 
 
@@ -108,24 +102,4 @@ def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
     expect(value).to_be_hidden()
     page.get_by_label("Goal", exact=True).fill("bought")
     expect(value).to_be_visible()
-    if SHOTS:
-        page.screenshot(path=f"{SHOTS}/form.png", full_page=True)
-    page.close()
-
-
-@pytest.mark.skipif(not SHOTS, reason="to look at")
-@pytest.mark.parametrize("width", [1360, 390])
-@pytest.mark.parametrize("dark", [False, True])
-def test_look(
-    browser: Browser, live_server: LiveServer, run: Run, project: Project, width: int, dark: bool
-) -> None:
-    others = [ended(make_run(project, goal_event="bought")) for _ in range(4)]
-    assert Recipient.objects.exists() and Contact.objects.exists()
-    page = log_in(browser, live_server, [], width=width, dark=dark)
-    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
-    kind = f"{width}-{'dark' if dark else 'light'}"
-    page.locator("#run-echo").screenshot(path=f"{SHOTS}/echo-{kind}.png")
-    beside = "&".join(f"with={one.pk}" for one in others)
-    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/compare/?{beside}")
-    page.screenshot(path=f"{SHOTS}/compare-{kind}.png", full_page=True)
     page.close()
