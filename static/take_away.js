@@ -52,7 +52,7 @@ class TakeAway extends HTMLElement {
   svg() {
     const title = textOf(this.closest("section").querySelector("h2"));
     const { color, fontFamily } = getComputedStyle(this);
-    const { high, drawn } = this.dataset.bars ? this.rowsDrawn() : this.drawingDrawn();
+    const { high, drawn } = this.dataset.rows ? this.rowsDrawn() : this.drawingDrawn();
     const ground = getComputedStyle(this.closest(".c-card")).backgroundColor;
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDE} ${high}" width="${WIDE}" height="${high}"`
       + ` font-family="${escaped(fontFamily)}" font-size="12" fill="${color}">`
@@ -61,7 +61,7 @@ class TakeAway extends HTMLElement {
 
   /** The funnel: a bar of each row, as wide as on the page. */
   rowsDrawn() {
-    const rows = [...this.named("bars").tBodies[0].rows];
+    const rows = [...this.named("rows").tBodies[0].rows];
     const drawn = rows.map((row, at) => {
       const [label, ...values] = [...row.cells].map(textOf);
       const bar = row.querySelector(".r-step > span");

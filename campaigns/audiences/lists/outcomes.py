@@ -15,7 +15,7 @@ from notifications.people.consent import standing
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
-LOOKING_SECONDS = 0.3  # of a page that only wants to know whether there is anybody
+LOOKING_SECONDS = 0.1  # of a page that only wants to know whether there is anybody
 
 
 def of_run(run: Run, outcome: str, **more: Any) -> dict[str, Any]:
