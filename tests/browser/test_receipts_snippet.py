@@ -64,7 +64,7 @@ class Shop:
 
     def shows_one(self) -> bool:
         shown = "self.registration.getNotifications().then((shown) => shown.length)"
-        return self.worker.evaluate(shown) == 1
+        return bool(self.worker.evaluate(shown) == 1)
 
     def _note(self, told: dict[str, Any]) -> None:
         self._registered += [each["registrationId"] for each in told["registrations"]]

@@ -15,6 +15,7 @@ from campaigns.engine import messages
 from campaigns.runs.claiming import Claim
 from campaigns.runs.messages import ripe
 from campaigns.runs.run import Run
+from campaigns.sending import sending
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from tests.api.caller import Caller
@@ -99,14 +100,14 @@ def test_a_worker_leaves_what_is_not_ripe_to_whoever_was_rung(
     call: Caller, fcm: Fcm, slept: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(call)
-    send_claimed = tasks.sending.send_claimed
+    send_claimed = sending.send_claimed
 
     def rung_meanwhile(taken: Claim) -> None:
         send_claimed(taken)
         send(call)
         cache.add(tasks.RUNG, 1)
 
-    monkeypatch.setattr(tasks.sending, "send_claimed", rung_meanwhile)
+    monkeypatch.setattr(sending, "send_claimed", rung_meanwhile)
     tasks.send_messages()
     assert (chunks(), slept) == ([1], [])
 

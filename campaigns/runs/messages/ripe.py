@@ -5,6 +5,7 @@ those that come soon after a taking wait for each other; the first after a silen
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -38,5 +39,6 @@ WHERE again OR first_at IS NOT NULL
 def waits() -> dict[int, float]:
     """Of the days with something due to single people: in how many seconds it may be taken."""
     with connection.cursor() as cursor:
-        cursor.execute(WAITS, {"gathering": GATHERING})
+        asked: dict[str, Any] = {"gathering": GATHERING}
+        cursor.execute(WAITS, asked)
         return {run: float(wait) for run, wait in cursor.fetchall()}
