@@ -93,6 +93,7 @@ def sweep() -> None:
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     imports.ring_waiting(now)
+    imports.ring_waiting_reports(now)
     patiently(lambda: messages.look_after(now), seconds=0)
     for seconds in patiently(messages.due_soon, seconds=0):
         with ringing():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 
 from django.db import connection, transaction
 
-from campaigns.echo.receipt import STEPS, Report
+from campaigns.echo.receipt import BY_NAME, STEPS, Report
+from notifications.outgoing import outbox
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their
 # keys: two processes that keep the same ones must not wait for each other in a circle. Receipts of
@@ -23,6 +25,7 @@ WITH given AS (
     ORDER BY seq, event, phone_at
 ), theirs AS MATERIALIZED (
     SELECT g.seq, g.event, g.phone_at, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
+        r.contact_id, r.message,
         extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after, run.started_at
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
@@ -69,9 +72,33 @@ WITH given AS (
     SELECT DISTINCT device_id, event, statement_timestamp()
     FROM new JOIN theirs USING (seq, event) ORDER BY device_id, event
     ON CONFLICT (device_id, event) DO NOTHING
+), hearing AS MATERIALIZED (
+    -- Who wants to hear of them; see `notifications/outgoing/outbox.py`. Mostly nobody.
+    SELECT e.id, run.campaign_id FROM campaigns_run run
+    JOIN notifications_endpoint e ON e.project_id = run.project_id AND e.disabled_at IS NULL
+        AND e.kinds @> '{receipt}' AND (
+            e.only = '{}' OR run.campaign_id IS NULL OR run.campaign_id = ANY(e.only))
+    WHERE run.id = %(run)s
+), told AS (
+    INSERT INTO notifications_outgoing (endpoint_id, events)
+    SELECT hearing.id, jsonb_agg(jsonb_build_object(
+        'type', 'receipt',
+        'timestamp', to_char(statement_timestamp() AT TIME ZONE 'UTC',
+            'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'data', jsonb_build_object(
+            'event', %(names)s::jsonb ->> new.event::text, 'run', %(run)s,
+            'campaign', campaign_id, 'recipient', new.seq, 'contact', c.external_id,
+            'platform', platform, 'message', %(run)s || '-' || message, 'at_phone', phone_at
+        )
+    ) ORDER BY new.seq, new.event)
+    FROM hearing CROSS JOIN new JOIN theirs USING (seq, event)
+    LEFT JOIN notifications_contact c ON c.id = theirs.contact_id
+    GROUP BY hearing.id
+    RETURNING 1
 )
-SELECT count(*) FROM new
+SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM told)
 """
+NAMES = json.dumps({event.value: name for name, event in BY_NAME.items()})
 # What others of the same run are keeping is seen: two steps of one device would rise twice. Their
 # sums would make them wait for each other in any case.
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
@@ -96,6 +123,8 @@ def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no
         "times": [report.phone_at for report in reports],
     }
     cursor.execute(ALONE, [run_id])
-    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
-    (count,) = cursor.fetchone()
+    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], "names": NAMES, **columns})
+    count, told = cursor.fetchone()
+    if told:
+        outbox.ring()
     return int(count)
