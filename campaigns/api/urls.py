@@ -14,6 +14,7 @@ from campaigns.api import (
     templates,
 )
 from campaigns.api.automations import automations
+from campaigns.api.endpoints import endpoints
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.verbs import VERBS
@@ -30,6 +31,12 @@ urlpatterns = [
         for verb in automations.VERBS
     ),
     path("deliveries", deliveries.DeliveriesOfOne.as_view()),
+    path("endpoints", endpoints.Endpoints.as_view()),
+    path("endpoints/<int:pk>", endpoints.EndpointById.as_view(), name="api-endpoint"),
+    path("endpoints/<int:pk>/deliveries", endpoints.EndpointDeliveries.as_view()),
+    path("endpoints/<int:pk>/replay", endpoints.EndpointReplay.as_view()),
+    path("endpoints/<int:pk>/secret", endpoints.EndpointSecret.as_view()),
+    path("endpoints/<int:pk>/test", endpoints.EndpointTest.as_view()),
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
     path("lists/<int:pk>/members", lists.ListMembers.as_view()),
