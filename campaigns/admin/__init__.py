@@ -12,6 +12,6 @@ from campaigns.admin.run.run import RunPage
 from campaigns.admin.template.template import TemplatePage
 
 __all__ = [
-    "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage", "EndpointPage",
-    "RunPage", "TemplatePage",
+    "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage",
+    "EndpointPage", "RunPage", "TemplatePage",
 ]  # fmt: skip

@@ -109,10 +109,9 @@ class EndpointPage(Page):
     def health(self, obj: Endpoint) -> SafeString:
         zone, moments = obj.project.timezone, ("disabled_at", "failing_since", "answered_at")
         at = {name: in_zone(getattr(obj, name), zone) for name in moments if getattr(obj, name)}
-        until = (
-            obj.before_ends_at if (obj.before_ends_at or obj.created_at) > timezone.now() else None
-        )
-        context = {"endpoint": obj, "at": at, "both_until": in_zone(until, zone) if until else ""}
+        until = obj.before_ends_at
+        both_until = in_zone(until, zone) if until and until > timezone.now() else ""
+        context = {"endpoint": obj, "at": at, "both_until": both_until}
         return render_to_string("admin/notifications/endpoint/health.html", context)
 
     @display(description=gettext_lazy("log"))

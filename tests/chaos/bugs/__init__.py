@@ -12,6 +12,7 @@ from tests.chaos.bugs import (
     kills,
     messages,
     operators,
+    outgoing,
     postgres_faults,
     receipts,
     redis_faults,
