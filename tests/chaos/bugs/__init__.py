@@ -32,5 +32,6 @@ GROUPS = (
         importing,
         messages,
         receipts,
+        outgoing,
     ),
 )

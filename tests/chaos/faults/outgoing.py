@@ -1,4 +1,4 @@
-"""F80: the worker that tells others is killed, again and again, while a receiver fails for a while."""
+"""F80: the worker that tells others is killed again and again, and a receiver fails for a while."""
 
 from __future__ import annotations
 
