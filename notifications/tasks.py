@@ -22,6 +22,7 @@ KEPT = timedelta(days=7)  # the bytes of a file that waits for its owner
 URGENT = 3  # of 0 to 9, where 0 is first; what is not said is 6
 REPORTS_RUNG, RUNG_SECONDS = "reports-rung", 5  # one that is lost silences others that long
 REPORTING_SECONDS = 60.0
+RUNG_EXPIRES = 60  # seconds; the sweep rings as long as anything waits
 AT_A_TIME = 20.0  # seconds; then whatever else waits for this worker has its turn
 
 
@@ -77,7 +78,8 @@ def ring_waiting_reports(now: datetime) -> None:
 def _publish_reports() -> None:
     try:
         if cache.add(REPORTS_RUNG, 1, timeout=RUNG_SECONDS):
-            send_reports.delay()
+            # Who works on them looks for new ones, too: what was rung meanwhile is old then.
+            send_reports.apply_async(expires=RUNG_EXPIRES)
     except Exception as error:  # the broker's, or the cache's
         log.warning("reports could not be rung, the sweep will: %s", error)
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 
 from notifications.outgoing import addresses
-from notifications.outgoing.addresses import Place
+from notifications.outgoing.addresses import Forbidden, Place
 from notifications.outgoing.call import LONGEST_ANSWER, Call
 
 CONNECT_SECONDS = 5.0
@@ -158,7 +159,7 @@ def _clean(text: str) -> str:
 
 
 def _code(error: Exception) -> str:
-    if isinstance(error, addresses.Forbidden | addresses.ValidationError):
+    if isinstance(error, Forbidden | ValidationError):
         return Error.FORBIDDEN
     if isinstance(error, socket.gaierror):
         return Error.NO_NAME

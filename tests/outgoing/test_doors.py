@@ -143,7 +143,7 @@ def test_the_page_says_what_an_endpoint_answers(admin_client: Client, shop: Proj
     ).content.decode()
     assert "&lt;b&gt;no&lt;/b&gt;" in shown and "It took nothing for 5 days." in shown
     row = Call.objects.get()
-    answer = admin_client.post(f"/admin/notifications/endpoint/{endpoint.pk}/log/{row.pk}/replay/")
+    answer = admin_client.post(f"{page}/log/{row.pk}/replay/")
     assert answer.status_code == 200
     row.refresh_from_db()
     assert row.state == "waiting"

@@ -10,11 +10,12 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from notifications.outgoing import claiming, working
+from notifications.outgoing import claiming, unpacking, working
 from notifications.outgoing.call import Call, again, failed
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Outgoing
+from notifications.outgoing.posting import Answer
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.endpoints import due_now, happened, make_endpoint, send
@@ -211,14 +212,14 @@ def test_a_worker_that_dies_with_a_call_leaves_it_to_another(
 ) -> None:
     make_endpoint(shop, receiver.url)
     happened(shop)
-    working.unpacking.unpack(now=timezone.now())
+    unpacking.unpack(now=timezone.now())
     (held,) = claiming.claim(now=timezone.now(), room=9, under_way=Counter())
     send()
     assert receiver.heard == [], "it is another's"
     due_now()  # the time that a try may take has passed
     send()
     assert [one.name for one in receiver.taken] == [held.name]
-    claiming.settle([claiming.Tried(held, working.Answer(status=500))], now=timezone.now())
+    claiming.settle([claiming.Tried(held, Answer(status=500))], now=timezone.now())
     assert Call.objects.get().state == "accepted", "who comes late writes nothing"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from campaigns.outgoing import judging
@@ -62,7 +63,7 @@ class EndpointSerializer(StrictSerializer):
         ):
             try:
                 judge()
-            except judging.ValidationError as error:
+            except ValidationError as error:
                 raise serializers.ValidationError({field: error.messages}) from error
         return given
 
