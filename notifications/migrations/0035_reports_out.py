@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
-                ('via', models.CharField(choices=[('webhook', 'Webhook'), ('slack', 'Slack'), ('email', 'E-mail')], editable=False, max_length=7)),
+                ('via', models.CharField(choices=[('webhook', 'Webhook'), ('slack', 'Slack'), ('email', 'E-mail')], max_length=7)),
                 ('target', models.TextField(editable=False)),
                 ('sealed', models.BinaryField(null=True)),
                 ('sealed_before', models.BinaryField(null=True)),

@@ -43,7 +43,7 @@ class Endpoint(OfProject):
         FAILING = "failing", _("It took nothing for 5 days.")
 
     name = models.CharField(max_length=100)
-    via = models.CharField(max_length=7, choices=Via, editable=False)
+    via = models.CharField(max_length=7, choices=Via)
     # A webhook's URL, or e-mail addresses; of Slack's URL no more than tells two apart.
     target = models.TextField(editable=False)
     sealed = models.BinaryField(null=True, editable=False)

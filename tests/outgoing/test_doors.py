@@ -138,9 +138,8 @@ def test_the_page_says_what_an_endpoint_answers(admin_client: Client, shop: Proj
         gives_up_at=now, tries=9, status=500, took_ms=12, answer="<b>no</b>",
     )  # fmt: skip
     endpoint.disable(Endpoint.Why.FAILING, now=now)
-    shown = admin_client.get(
-        f"/admin/notifications/endpoint/{endpoint.pk}/change/"
-    ).content.decode()
+    page = f"/admin/notifications/endpoint/{endpoint.pk}"
+    shown = admin_client.get(f"{page}/change/").content.decode()
     assert "&lt;b&gt;no&lt;/b&gt;" in shown and "It took nothing for 5 days." in shown
     row = Call.objects.get()
     answer = admin_client.post(f"{page}/log/{row.pk}/replay/")

@@ -81,7 +81,7 @@ class EndpointForm(ModelForm):
         super().__init__(*args, **kwargs)
         self.secret = ""
         if self.instance.pk:
-            del self.fields["via"]
+            self.fields.pop("via", None)
             self.fields["to"].initial = self.instance.target
         project = self.instance.project_id or self.fields["project"].initial
         campaigns = Campaign.objects.filter(project=project).order_by("-pk")
