@@ -34,7 +34,7 @@ from campaigns.triggers import arriving, deciding
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
-from notifications.tasks import ring_figures, ring_waiting
+from notifications.tasks import ring_figures, ring_waiting, ring_waiting_reports
 from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ def sweep() -> None:
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     ring_waiting(now)
+    ring_waiting_reports(now)
     patiently(lambda: messages.look_after(now), seconds=0)
     for seconds in patiently(messages.due_soon, seconds=0):
         with ringing():

@@ -25,6 +25,7 @@ from config.boot.environment import (
     load_running_stack,
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.outgoing import env_email, env_places
 from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
@@ -285,6 +286,20 @@ SPECTACULAR_SETTINGS = {
         "WhyEnding": "campaigns.results.why.why.Ending",
     },
 }
+
+# --- Reports out ---------------------------------------------------------------------------------
+# Hosts and networks of one's own that reports may go to; all others must be public.
+OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED")
+OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # beside the system's own
+EMAIL_URL = env_secret("EMAIL_URL", "")
+EMAIL_IS_SET = bool(EMAIL_URL)
+if EMAIL_IS_SET:
+    mail = env_email("EMAIL_URL", EMAIL_URL)
+    EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = mail.backend, mail.host, mail.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = mail.user, mail.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = mail.starttls, mail.tls
+DEFAULT_FROM_EMAIL = env_text("EMAIL_FROM", "Carillon <carillon@localhost>")
+EMAIL_TIMEOUT = 10
 
 # --- The live inbox ------------------------------------------------------------------------------
 FEED_PORT = env_int("FEED_PORT", 8001, least=1)

@@ -10,6 +10,9 @@ from notifications.inbox.online import Online as Online
 from notifications.inbox.text import InboxText as InboxText
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.keys.inbox_secret import InboxSecret as InboxSecret
+from notifications.outgoing.call import Call as Call
+from notifications.outgoing.endpoint import Endpoint as Endpoint
+from notifications.outgoing.outbox import Outgoing as Outgoing
 from notifications.people.attributes import Attribute as Attribute
 from notifications.people.consent.category import Category as Category
 from notifications.people.consent.change import ConsentChange as ConsentChange

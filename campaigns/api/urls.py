@@ -13,6 +13,7 @@ from campaigns.api import (
     templates,
 )
 from campaigns.api.automations import automations
+from campaigns.api.endpoints import endpoints
 from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
@@ -33,6 +34,12 @@ urlpatterns = [
         for verb in automations.VERBS
     ),
     path("deliveries", deliveries.DeliveriesOfOne.as_view()),
+    path("endpoints", endpoints.Endpoints.as_view()),
+    path("endpoints/<int:pk>", endpoints.EndpointById.as_view(), name="api-endpoint"),
+    path("endpoints/<int:pk>/deliveries", endpoints.EndpointDeliveries.as_view()),
+    path("endpoints/<int:pk>/replay", endpoints.EndpointReplay.as_view()),
+    path("endpoints/<int:pk>/secret", endpoints.EndpointSecret.as_view()),
+    path("endpoints/<int:pk>/test", endpoints.EndpointTest.as_view()),
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
     path("lists/<int:pk>/members", lists.ListMembers.as_view()),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext
@@ -22,6 +22,8 @@ from notifications.people.project import OfProject
 
 KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled", "open"]
 
+# Whoever tells others how runs move is told in the transaction that moves one: see apps.py.
+LISTENERS: list[Callable[[Run], object]] = []
 # Has not begun, and nobody is being chosen for it yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 # A run cancelled before anything left gives its occurrence back.
@@ -270,12 +272,24 @@ class Run(OfProject):
         movable = Run.objects.filter(pk=self.pk, state__in=sources)
         if of_epoch is not None:
             movable = movable.filter(epoch=of_epoch)
-        while not movable.update(**values):
+        while not self._moved(movable, values):
             self.refresh_from_db()
             # Movable by now: to refuse it in the words of what we read would contradict itself.
             if of_epoch is not None or STATE(self.state) not in sources:
                 raise Run.InvalidMove(self._cannot(what))
-        self.refresh_from_db()
+
+    def _moved(self, movable: models.QuerySet[Run], values: dict[str, Any]) -> bool:
+        with transaction.atomic():
+            if not movable.update(**values):
+                return False
+            self.refresh_from_db()
+            self.tell()
+        return True
+
+    def tell(self) -> None:
+        """That it has moved, in the transaction that moved it."""
+        for listener in LISTENERS:
+            listener(self)
 
     def _cannot(self, what: str) -> str:
         said = gettext("A %(state)s run cannot %(what)s.")
@@ -299,7 +313,7 @@ class Run(OfProject):
         Whether that is news."""
         why = {"cause": cause, **details.columns(detail)}
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
-        return bool(days.exclude(cause=cause, cause_detail=why["cause_detail"]).update(**why))
+        return self._moved(days.exclude(cause=cause, cause_detail=why["cause_detail"]), why)
 
     def unblock(self) -> None:
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN).exclude(cause="")

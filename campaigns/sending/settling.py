@@ -28,6 +28,10 @@ from notifications.gateway import Arrived, Outcome
 from notifications.people import device
 from notifications.postgres.outage import patiently
 
+# Whoever tells others what became of recipients is told in the transaction that writes it: see
+# apps.py.
+LISTENERS: list[Callable[[Claim, list[Final], datetime], object]] = []
+
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
     """Write what became of a window. Raises Fenced, and writes nothing, when the chunk was lost.
@@ -49,6 +53,8 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
             of_runs.keep(claim, judged.people)
+        for listener in LISTENERS:
+            listener(claim, judged.finals, moment)
 
 
 def _once(

@@ -25,6 +25,7 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
         _worker("bulk", env["WORKERS"], env),
         _worker("urgent", "2", env),
         _worker("control", "1", env),
+        _worker("outgoing", "1", env),
         _beat(state, env),
         _flower(env),
         *([_metrics(env)] if env.get("METRICS_PORT") else []),

@@ -133,6 +133,10 @@ class Project(models.Model):
             "are not."
         ),
     )
+    # What some endpoint wants to hear of; see outgoing/endpoint.py, which alone writes it.
+    wanted_reports = ArrayField(
+        models.CharField(max_length=20), default=list, db_default=[], editable=False
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -145,6 +149,13 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """What is wanted is not this row's to say: a page that is saved late must not undo it."""
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            names = {field.name for field in self._meta.concrete_fields if not field.primary_key}
+            kwargs["update_fields"] = names - {"wanted_reports"}
+        super().save(*args, **kwargs)
 
     def clean(self) -> None:
         """What is stored may stay: an ID is judged when it is new."""
