@@ -22,6 +22,7 @@ from django.utils import timezone
 from campaigns.audiences.lists import filling, sizes
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
+from campaigns.figures import keeping
 from campaigns.planning import schedule
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
@@ -252,12 +253,13 @@ def fill_list(audience_id: int) -> None:
 @shared_task
 def tidy() -> None:
     """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    and count some audiences whose number is old."""
+    count some audiences whose number is old, and keep the figures of the overview."""
     with suppress(*DATABASE_TROUBLE):  # then with the next tick
         if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
             with ringing():
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
+        patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
 
 
 @shared_task

@@ -19,9 +19,9 @@ from campaigns.admin.overview.days import days_of
 from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.audiences.audience import Audience
 from campaigns.engine import unknowns
+from campaigns.figures.quota import quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
-from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
 from campaigns.runs.sums import asked
 from campaigns.runs.tick import Tick
