@@ -6,14 +6,16 @@ the stretches are known less finely, and none is counted twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.db.models import F, Min, QuerySet
 
 from campaigns.runs.run import Run
-from notifications.people.figures.figure import DATED_KEPT, Figure, levels, prune
+from notifications.people.figures.figure import DATED_KEPT, Figure, Levels, levels, prune
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 
@@ -125,7 +127,7 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
     # On the clock of the zone: nine in the morning stays nine, summer and winter.
     past = [(today - WEEK * ago, now.astimezone(zone) - WEEK * ago) for ago in range(1, WEEKS + 1)]
     moments = [today, *(moment for pair in past for moment in pair)]
-    known = levels(project.pk, WHATS, moments)
+    known = _known(project, moments)
     first = _first(project)
     weeks = [pair for pair in past if first and first < pair[1]]
 
@@ -147,7 +149,7 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
 
 def by_day(project: Project, stand: Stand, midnights: list[datetime]) -> list[dict[str, int]]:
     """What each of these days came to, by `WHATS`; the last of them is today."""
-    known = levels(project.pk, WHATS, midnights)
+    known = _known(project, midnights)
     at_ends = [{what: known[what, at] for what in WHATS} for at in midnights[1:]]
     begins = [{what: known[what, at] for what in WHATS} for at in midnights]
     return [
@@ -156,6 +158,28 @@ def by_day(project: Project, stand: Stand, midnights: list[datetime]) -> list[di
     ]
 
 
+def _known(project: Project, moments: list[datetime]) -> Levels:
+    """How far it was then. Until the first tick: what the runs know that had ended by then."""
+    if Figure.objects.filter(project=project, what__in=WHATS).exists():
+        return levels(project.pk, WHATS, moments)
+    known = Counter({(what, at): 0 for what in WHATS for at in moments})
+    for kind, ended_at, accepted, failed in _ended(project).values_list(
+        "kind", "finished_at", "accepted", F("rejected") + F("unknown")
+    ):
+        for at in moments:
+            if ended_at <= at:
+                known[f"{kind}:{ACCEPTED}", at] += accepted
+                known[f"{kind}:{FAILED}", at] += failed
+    return known
+
+
 def _first(project: Project) -> datetime | None:
+    """When anything is known of first."""
     mine = Figure.objects.filter(project=project, what__in=WHATS)
-    return mine.order_by("at").values_list("at", flat=True).first()
+    first: datetime | None = mine.aggregate(at=Min("at"))["at"]
+    return first or _ended(project).aggregate(at=Min("finished_at"))["at"]
+
+
+def _ended(project: Project) -> QuerySet[Run]:
+    ended = Run.every.filter(project=project, finished_at__isnull=False)
+    return ended.exclude(state=Run.State.OPEN)
