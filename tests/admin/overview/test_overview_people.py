@@ -87,7 +87,9 @@ def test_each_figure_leads_to_its_list(desk: Desk, project: Project) -> None:
     make_contact(project, external_id="no-thanks", subscribed=False)
     for query in ("?subscribed=yes", "?subscribed=no", "?state=retired"):
         assert query in html
-    assert "no-thanks" not in (listed := desk.open("notifications_contact_changelist", subscribed="yes"))
+    assert "no-thanks" not in (
+        listed := desk.open("notifications_contact_changelist", subscribed="yes")
+    )
     assert "yes-please" in listed
     listed = desk.open("notifications_contact_changelist", subscribed="no")
     assert "no-thanks" in listed and "yes-please" not in listed
