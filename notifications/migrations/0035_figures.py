@@ -25,6 +25,11 @@ class Migration(migrations.Migration):
             model_name='device',
             index=models.Index(condition=models.Q(('retired_by', ''), _negated=True), fields=['project', 'retired_at'], name='dead_devices_by_day'),
         ),
+        migrations.AlterField(
+            model_name='project',
+            name='asks_receipts',
+            field=models.BooleanField(db_default=False, default=False, help_text='Results then tell how many opened a message. Each carries an id by which your app reports that it was received, shown or opened; the app has to be made ready for that (docs/receipts.md). It takes about 60 of the 4,096 bytes.', verbose_name='ask for receipts'),
+        ),
         migrations.CreateModel(
             name='Figure',
             fields=[

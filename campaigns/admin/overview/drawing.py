@@ -32,7 +32,8 @@ class Axis:
 
     @classmethod
     def of(cls, counts: Sequence[float]) -> Axis:
-        return cls(nice_top(max(2, *counts)))
+        top = nice_top(max(2, *counts))
+        return cls(top + top % 2 if top < 10 else top)  # half of it is a number of people, too
 
     @property
     def heights(self) -> list[Mark]:

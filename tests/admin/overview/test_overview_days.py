@@ -106,7 +106,7 @@ def test_single_messages_stand_apart_once_there_are_any(desk: Desk, project: Pro
     day = timezone.now().date().isoformat()
     Run.objects.filter(pk=run.pk).update(kind="messages", occurrence=day)
     text = desk.open("index")
-    assert "Campaigns: accepted 5" in text and "Single messages: accepted 3" in text
+    assert "Campaigns 5 accepted by FCM Single messages 3 accepted by FCM" in text
 
 
 def test_no_bar_leaves_the_chart_and_few_failures_stay_visible(project: Project) -> None:
