@@ -23,6 +23,7 @@ from campaigns.audiences.lists import filling, sizes
 from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
+from campaigns.figures import keeping
 from campaigns.planning import schedule
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
@@ -283,13 +284,14 @@ def fill_list(audience_id: int) -> None:
 @shared_task
 def tidy() -> None:
     """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    count some audiences whose number is old; have FCM's own figures fetched, and runs counted
-    again, each once a day."""
+    count some audiences whose number is old; keep the figures of the overview; have FCM's own
+    fetched, and runs counted again, each once a day."""
     with suppress(*DATABASE_TROUBLE):  # then with the next tick
         if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
             with ringing():
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
+        patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
         ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():

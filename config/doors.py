@@ -116,6 +116,7 @@ PAGES: dict[str, Door] = {
     "person_sent": LOOK,
     "person_messages": LOOK,
     "overview_health": LOOK,
+    "overview_people": LOOK,
     "audience_count": LOOK,
     "audience_people": LOOK,
     "audience_person": LOOK,

@@ -3,6 +3,8 @@ tell."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -179,6 +181,21 @@ def _goal_groups(
         found = [group for group in each if group.goal.told.able]
         groups[by] = sorted(found, key=lambda group: (-(group.goal.told.able or 0), group.value))
     return groups
+
+
+def opened(runs: Sequence[Run]) -> dict[int, Told]:
+    """How many opened each of these runs, and of how many it would be known. Two statements."""
+    sums: dict[int, Sums] = defaultdict(dict)
+    whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
+    for row in whole:
+        sums[row.run_id][row.by, row.value, row.event] = row
+    counted = Breakdown.objects.filter(run__in=runs).defer("counts", "others").in_bulk()
+    return {run.pk: _told(Event.OPENED, sums[run.pk], _who_can_tell(run, counted)) for run in runs}
+
+
+def _who_can_tell(run: Run, counted: dict[int, Breakdown]) -> Breakdown | None:
+    kept = counted.get(run.pk)
+    return kept if kept and kept.is_of(run) and kept.knows_who_reports else None
 
 
 def _sums(run_id: int) -> Sums:

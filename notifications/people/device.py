@@ -136,6 +136,11 @@ class Device(OfProject):
             models.Index(
                 fields=["retired_by"], condition=~Q(retired_by=""), name="devices_retired_by"
             ),
+            models.Index(
+                fields=["project", "retired_at"],
+                condition=~Q(retired_by=""),
+                name="dead_devices_by_day",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -105,8 +105,9 @@ class Project(models.Model):
         default=False,
         db_default=False,
         help_text=_(
-            "Each message carries an id by which the app can report that it was received, shown "
-            "or opened (docs/api.md). It takes about 60 of the 4,096 bytes."
+            "Results then tell how many opened a message. Each carries an id by which your app "
+            "reports that it was received, shown or opened; the app has to be made ready for "
+            "that (docs/receipts.md). It takes about 60 of the 4,096 bytes."
         ),
     )
     counts_links = models.CharField(
