@@ -17,6 +17,7 @@ import uvloop
 from django.conf import settings
 
 from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.lanes import LanesGateway
 from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey, MachineKey, Minter
@@ -88,7 +89,7 @@ def _minter(project: Project, account: ServiceAccount | None) -> Minter:
 
 
 async def _connect(project: Project, minter: Minter) -> FcmGateway:
-    return FcmGateway(
+    return LanesGateway(
         endpoint=project.endpoint,
         firebase_project_id=project.firebase_project_id,
         tokens=AccessTokens(minter),

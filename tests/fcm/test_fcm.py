@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from notifications.fcm import fcm as gateway_module
-from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.lanes import LanesGateway
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
@@ -26,7 +26,7 @@ def send(
     fcm: Fcm, messages: list[Push], *, tokens: AccessTokens | None = None, seconds: float = 60
 ) -> list[Outcome]:
     async def connected() -> list[Outcome]:
-        gateway = FcmGateway(
+        gateway = LanesGateway(
             endpoint=fcm.url,
             firebase_project_id="carillon-demo",
             tokens=tokens or tokens_of(fcm),
@@ -121,7 +121,7 @@ def test_a_permit_that_ends_while_a_socket_is_opened_lets_nothing_leave(
 
 def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm) -> None:
     async def connected() -> list[Outcome]:
-        gateway = FcmGateway(
+        gateway = LanesGateway(
             endpoint=fcm.url,
             firebase_project_id="carillon-demo",
             tokens=tokens_of(fcm),
@@ -146,10 +146,8 @@ def test_a_name_that_is_never_resolved_stops_everything_before_it_leaves(
         raise AssertionError
 
     monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", for_ever)
-    real = gateway_module.TIMEOUT
-    assert real.connect and real.total
-    sooner = aiohttp.ClientTimeout(total=real.total / 20, connect=real.connect / 20)
-    monkeypatch.setattr(gateway_module, "TIMEOUT", sooner)
+    for name in ("ANSWER_WITHIN", "CONNECT_WITHIN"):
+        monkeypatch.setattr(gateway_module, name, getattr(gateway_module, name) / 20)
     monkeypatch.setattr(fcm, "url", "https://fcm.invalid")
 
     (outcome,) = send(fcm, [message(1)], tokens=tokens_of(fcm))
@@ -159,7 +157,7 @@ def test_a_name_that_is_never_resolved_stops_everything_before_it_leaves(
 
 def test_with_one_socket_a_batch_follows_the_other(fcm: Fcm) -> None:
     async def connected() -> list[list[Outcome]]:
-        gateway = FcmGateway(
+        gateway = LanesGateway(
             endpoint=fcm.url,
             firebase_project_id="carillon-demo",
             tokens=tokens_of(fcm),

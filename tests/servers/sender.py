@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.lanes import LanesGateway
 from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable
@@ -100,7 +101,7 @@ async def main() -> None:
     told = json.loads(sys.stdin.readline())
     shared_token.LOCK_SECONDS = told["lock_seconds"]
     tokens = AccessTokens(AccountKey(told["account"], ca_file=told["ca_file"]))
-    gateway = FcmGateway(
+    gateway = LanesGateway(
         endpoint=told["endpoint"],
         firebase_project_id=told["account"]["project_id"],
         tokens=tokens,
