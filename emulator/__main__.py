@@ -18,7 +18,6 @@ from emulator.leader import Leader, fork_followers
 from emulator.server import allow_many_sockets, listen
 from emulator.service import account
 from emulator.speakers import certificates
-from emulator.witness.figures import Figures
 from emulator.witness.ledger import Book
 from emulator.witness.phones import Phones
 from emulator.witness.witness import Witness
@@ -64,8 +63,7 @@ def _serve(
     plan: Plan, witness: Witness, listeners: list[socket.socket], context: ssl.SSLContext
 ) -> None:
     parts = Parts(plan)
-    figures = Figures()
-    book = Book(witness, Phones(plan.settings, figures, seed=plan.seed), figures, plan.settings)
+    book = Book(witness, Phones(plan.settings, seed=plan.seed), plan.settings)
     if plan.processes == 1:
         _run(Alone(parts, book).serve(listeners[0], context))
         return

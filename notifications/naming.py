@@ -110,7 +110,6 @@ ROWS = {
     "contact": (_("person"), _("people")),
     "suppression": (_("suppression"), _("suppressions")),
     "device": (_("device"), _("devices")),
-    "endpoint": (_("endpoint"), _("endpoints")),
 }
 
 

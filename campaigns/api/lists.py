@@ -61,7 +61,6 @@ TAKEN_OFF = OpenApiExample(
     response_only=True,
 )
 NO_CONTROL = "Holds a line break or another control character; remove it."
-PLAIN_NAME = RegexValidator(r"^[^\x00-\x1f\x7f]*$", NO_CONTROL)
 
 
 class ListSerializer(StrictSerializer):
@@ -72,7 +71,7 @@ class ListSerializer(StrictSerializer):
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(
         max_length=100,
-        validators=[PLAIN_NAME],
+        validators=[RegexValidator(r"^[^\x00-\x1f\x7f]*$", NO_CONTROL)],
     )
     people = serializers.IntegerField(
         read_only=True,

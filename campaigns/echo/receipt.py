@@ -39,8 +39,7 @@ class Receipt(models.Model):
     seq = models.IntegerField()
     event = models.SmallIntegerField(choices=Event)
     at = models.DateTimeField(db_default=Now())
-    # By the phone's clock, which may be years off: only a goal goes by it, and only where it can be
-    # right.
+    # By the phone's clock, which may be years off: it is shown, and nothing is reckoned by it.
     phone_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

@@ -42,7 +42,6 @@ EXAMPLE = OpenApiExample(
         "inbox": [],
         "events": [],
         "deliveries": [],
-        "answers": [],
         "messages": [],
         "automations": [],
     },

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-QUEUES = ("bulk", "urgent", "control", "outgoing")
+QUEUES = ("bulk", "urgent", "control")
 FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -36,14 +35,7 @@ class ConsentChange(OfProject):
     by = models.CharField(max_length=200)
 
     class Meta:
-        indexes = [
-            models.Index(fields=["contact", "-id"], name="consent_history"),
-            models.Index(
-                fields=["project", "at"],
-                condition=Q(category="", wanted=False),
-                name="opt_outs_by_day",
-            ),
-        ]
+        indexes = [models.Index(fields=["contact", "-id"], name="consent_history")]
 
     def __str__(self) -> str:
         return f"{self.category or 'all'}: {'yes' if self.wanted else 'no'}"

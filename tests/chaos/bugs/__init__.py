@@ -12,7 +12,6 @@ from tests.chaos.bugs import (
     kills,
     messages,
     operators,
-    outgoing,
     postgres_faults,
     receipts,
     redis_faults,
@@ -32,6 +31,5 @@ GROUPS = (
         importing,
         messages,
         receipts,
-        outgoing,
     ),
 )

@@ -19,7 +19,6 @@ from tests.chaos.faults import (
     locks,
     messages,
     operators,
-    outgoing,
     postgres_faults,
     receipts,
     redis_faults,
@@ -35,7 +34,6 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    outgoing,
 )
 
 
