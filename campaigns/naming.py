@@ -56,6 +56,7 @@ FIELDS = {
     "started at": pgettext_lazy("field", "started at"),
     "state": pgettext_lazy("field", "state"),
     "tags": pgettext_lazy("field", "tags"),
+    "taken at": pgettext_lazy("field", "taken at"),
     "template": _("template"),
     "title": pgettext_lazy("field", "title"),
     "unfrozen": pgettext_lazy("field", "unfrozen"),
