@@ -23,6 +23,7 @@ COPY notifications ./notifications
 COPY templates ./templates
 COPY locale ./locale
 COPY static ./static
+COPY docs/receipts.md ./docs/receipts.md
 
 USER carillon
 # The settings insist on good keys, and collectstatic uses none: these are drawn here and forgotten.

@@ -11,19 +11,35 @@ class CampaignsConfig(AppConfig):
     def ready(self) -> None:
         from campaigns import naming, tasks  # these need the models, not there before this
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
+        from campaigns.echo.converting import count_events
+        from campaigns.engine.forgetting import forget_answers
+        from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import sent  # noqa: F401  # so does this
+        from campaigns.results.why import answers  # noqa: F401  # and this
+        from campaigns.runs import run
         from campaigns.runs.messages.of_person import forget
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
+        from campaigns.sending import settling
         from campaigns.triggers import going
         from notifications import imports
+        from notifications import tasks as doorbells
         from notifications.naming import name_columns, name_rows
+        from notifications.outgoing import composing, outbox
+        from notifications.people import device
+        from notifications.people.consent import saying
         from notifications.people.contact import ERASED
         from notifications.people.events import clearing, writing
 
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.append(forget)
-        writing.LISTENERS.append(tasks.answer_events)
+        ERASED.extend([forget, forget_answers])
+        writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
+        run.LISTENERS.append(telling.of_move)
+        settling.LISTENERS.append(telling.of_outcomes)
+        device.LISTENERS.append(telling.of_retired)
+        saying.LISTENERS.append(telling.of_nos)
+        composing.WORDS |= words.WORDS
+        outbox.BELLS.append(doorbells.ring_reports)

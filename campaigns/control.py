@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from campaigns.engine import unknowns
-from campaigns.planning import moving, schedule
+from campaigns.planning import correcting, moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
@@ -77,6 +77,16 @@ def stop(campaign: Campaign, *, by: str) -> Run:
         audit.record(by, gettext_noop("stopped the series of"), campaign, project=campaign.project)
     last.refresh_from_db()
     return last
+
+
+def correct(run: Run, *, text: str, by: str) -> Campaign:
+    """A draft that takes the place of what this run sent. Raises NotCorrectable."""
+    with transaction.atomic():
+        campaign = correcting.draft(run, text=text, by=by)
+        for made in (campaign.audience, campaign.template, campaign):
+            audit.record(by, "created", made, project=campaign.project, corrects_run=run.pk)
+        _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)
+    return campaign
 
 
 def _nothing_repeats(campaign: Campaign) -> str:

@@ -27,6 +27,8 @@ NAMES = (
     "before_decided",
     "after_decided",
     "sweep",
+    "before_converted",
+    "recounted",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0

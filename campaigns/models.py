@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from campaigns.audiences.audience import Audience as Audience
 from campaigns.audiences.audience import Member as Member
+from campaigns.echo.goal import Conversion as Conversion
+from campaigns.echo.goal import GoalSum as GoalSum
+from campaigns.echo.goal import Touch as Touch
 from campaigns.echo.receipt import EchoSum as EchoSum
 from campaigns.echo.receipt import Receipt as Receipt
 from campaigns.echo.receipt import Reporter as Reporter
+from campaigns.echo.recount import Recount as Recount
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.runs.chunk import Chunk as Chunk
+from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient
 from campaigns.runs.ledger import Retry as Retry

@@ -20,8 +20,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns.audiences.lists import filling, sizes
+from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
+from campaigns.figures import keeping
 from campaigns.planning import schedule
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
@@ -30,10 +32,11 @@ from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
 from campaigns.triggers import arriving, deciding
-from notifications import tasks as imports
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.tasks import ring_figures, ring_waiting, ring_waiting_reports
+from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +60,8 @@ def ringing() -> Iterator[None]:
     not work. Celery, kombu and redis-py each have errors of their own for that.
     """
     try:
-        yield
+        with tracing.span("ring", "producer"):
+            yield
     except Exception as error:
         raise NotRung(f"{type(error).__name__}: {error}") from error
 
@@ -93,7 +97,8 @@ def sweep() -> None:
         after = (left + TIMER_SLACK).total_seconds()
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
-    imports.ring_waiting(now)
+    ring_waiting(now)
+    ring_waiting_reports(now)
     patiently(lambda: messages.look_after(now), seconds=0)
     for seconds in patiently(messages.due_soon, seconds=0):
         with ringing():
@@ -279,12 +284,34 @@ def fill_list(audience_id: int) -> None:
 @shared_task
 def tidy() -> None:
     """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    and count some audiences whose number is old."""
+    count some audiences whose number is old; keep the figures of the overview; have FCM's own
+    fetched, and runs counted again, each once a day."""
     with suppress(*DATABASE_TROUBLE):  # then with the next tick
         if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
             with ringing():
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
+        patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
+        ring_figures(clock.now())
+        if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
+            with ringing():
+                recount_echo.delay()
+
+
+@shared_task
+def recount_echo() -> None:
+    """Compare the sums of one run's receipts and goal with the rows; it rings itself again for the
+    next run, so that others have their turn."""
+    try:
+        now = patiently(clock.now)
+        run = patiently(lambda: recounting.due(now).first())
+        if run is None or recounting.recount(run, now=now) is None:
+            return  # the next tick rings again
+    except DATABASE_TROUBLE as error:
+        log.warning("nothing counted again: %s", error)
+        return
+    with suppress(NotRung), ringing():
+        recount_echo.delay()
 
 
 @shared_task

@@ -9,7 +9,10 @@ from typing import Any
 from celery import Celery, Task
 from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
 
+from config.workers import noted as noted
+from config.workers import rung as rung
 from config.workers.broker import stop_the_holes
+from config.workers.quiet import quiet
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks are of code, and `migrate` runs them ahead of every start. Here they would load
@@ -20,6 +23,8 @@ app = Celery("carillon")
 app.config_from_object("config.workers.celery_settings")
 app.autodiscover_tasks(["campaigns", "notifications"])
 stop_the_holes()
+if os.environ.get("LOG_FORMAT") == "json":
+    quiet(app)
 
 
 @worker_init.connect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.boot.database_address import database_address
 from config.boot.environment import (
     KEYS,
+    env_address,
     env_bool,
     env_choice,
     env_int,
@@ -23,9 +25,12 @@ from config.boot.environment import (
     load_running_stack,
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.outgoing import env_email, env_places
+from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 from config.pages.unfold import UNFOLD as UNFOLD
+from notifications.requests.lines import FORMATS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
@@ -50,6 +55,7 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 METRICS_PORT = env_int("METRICS_PORT", 0)
 METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
 METRICS_DIR = env_text("METRICS_DIR", "")  # where processes leave what they measure
+OTEL_EXPORTER_OTLP_ENDPOINT = env_address("OTEL_EXPORTER_OTLP_ENDPOINT")  # of a collector
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
@@ -75,6 +81,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
+    *(["config.middleware.traced.Traced"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -165,6 +172,7 @@ FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
 if ENVIRONMENT != "test":
     refuse_failpoint(FAILPOINT)
 GOOGLE_FCM_ENDPOINT = "https://fcm.googleapis.com"
+GOOGLE_FCM_DATA_ENDPOINT = "https://fcmdata.googleapis.com"
 GOOGLE_TOKEN_URI = "https://oauth2.googleapis.com/token"
 FCM_ENDPOINT = env_text("FCM_ENDPOINT", GOOGLE_FCM_ENDPOINT).rstrip("/")
 FCM_TOKEN_URI = env_text("FCM_TOKEN_URI", GOOGLE_TOKEN_URI)
@@ -269,18 +277,46 @@ SPECTACULAR_SETTINGS = {
         "Reason": "campaigns.runs.reasons.Reason",
         "RunVerb": "campaigns.api.runs.PATHS",
         "ReceiptEvent": "campaigns.echo.receipt.BY_NAME",
+        "KeptOut": "campaigns.results.why.now.Fate",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
+        "Verdict": "notifications.gateway.Verdict",
+        "WhyEnding": "campaigns.results.why.why.Ending",
     },
 }
+
+# --- Reports out ---------------------------------------------------------------------------------
+# Hosts and networks of one's own that reports may go to; all others must be public.
+OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED")
+OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # beside the system's own
+EMAIL_URL = env_secret("EMAIL_URL", "")
+EMAIL_IS_SET = bool(EMAIL_URL)
+if EMAIL_IS_SET:
+    mail = env_email("EMAIL_URL", EMAIL_URL)
+    EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = mail.backend, mail.host, mail.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = mail.user, mail.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = mail.starttls, mail.tls
+DEFAULT_FROM_EMAIL = env_text("EMAIL_FROM", "Carillon <carillon@localhost>")
+EMAIL_TIMEOUT = 10
 
 # --- The live inbox ------------------------------------------------------------------------------
 FEED_PORT = env_int("FEED_PORT", 8001, least=1)
 # Where apps find it, if neither at the web's own address nor at that port.
 FEED_URL = env_text("FEED_URL", "").rstrip("/")
 FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, of one process
+
+# --- Where we are reached ------------------------------------------------------------------------
+try:
+    PUBLIC_URL = public_address(env_text("PUBLIC_URL", ""), plain=not SERVED)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
+# Of phones, and of links that are counted: the feed's. Empty: nobody has said.
+PHONES_URL = FEED_URL or PUBLIC_URL
+if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
+    PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
+    PHONES_URL = PHONES_URL or f"http://127.0.0.1:{FEED_PORT}"
 
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py
@@ -298,12 +334,15 @@ if SERVED:
     SECURE_HSTS_PRELOAD = True
 
 # --- Logs ----------------------------------------------------------------------------------------
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", tuple(FORMATS))
+if LOG_FORMAT == "json":
+    logging.captureWarnings(True)  # Python would print them
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "notifications.requests.request_id.Line",
+            "()": FORMATS[LOG_FORMAT],
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },

@@ -10,6 +10,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
+from campaigns.api.receipts.receipts import links_elsewhere
 from campaigns.demo import pages as demo
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, retention, search
@@ -47,5 +48,6 @@ urlpatterns = [
         ),
         name="api_docs",
     ),
+    re_path("^o/", links_elsewhere),
     re_path("^api(?:/|$)", no_such_address),
 ]

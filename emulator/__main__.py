@@ -18,6 +18,7 @@ from emulator.leader import Leader, fork_followers
 from emulator.server import allow_many_sockets, listen
 from emulator.service import account
 from emulator.speakers import certificates
+from emulator.witness.figures import Figures
 from emulator.witness.ledger import Book
 from emulator.witness.phones import Phones
 from emulator.witness.witness import Witness
@@ -63,7 +64,8 @@ def _serve(
     plan: Plan, witness: Witness, listeners: list[socket.socket], context: ssl.SSLContext
 ) -> None:
     parts = Parts(plan)
-    book = Book(witness, Phones(plan.settings, seed=plan.seed), plan.settings)
+    figures = Figures()
+    book = Book(witness, Phones(plan.settings, figures, seed=plan.seed), figures, plan.settings)
     if plan.processes == 1:
         _run(Alone(parts, book).serve(listeners[0], context))
         return

@@ -19,7 +19,7 @@ from django.conf import settings
 from notifications.fcm.fcm import FcmGateway
 from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
-from notifications.keys.minting import AccountKey, MachineKey, Minter
+from notifications.keys.minting import SCOPE, AccountKey, MachineKey, Minter
 from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
 
@@ -56,9 +56,9 @@ def gateway_of(project: Project) -> Gateway:
     return gateway
 
 
-def minter_of(project: Project) -> Minter:
+def minter_of(project: Project, *, scope: str = SCOPE) -> Minter:
     """What mints this project's tokens. Raises BadCredentials when it has nothing to do so."""
-    return _minter(project, _account_of(project))
+    return _minter(project, _account_of(project), scope)
 
 
 def close() -> None:
@@ -81,10 +81,10 @@ def _account_of(project: Project) -> ServiceAccount | None:
     return account
 
 
-def _minter(project: Project, account: ServiceAccount | None) -> Minter:
+def _minter(project: Project, account: ServiceAccount | None, scope: str = SCOPE) -> Minter:
     if account is None:
-        return MachineKey(ca_file=project.ca_file)
-    return AccountKey(account.open(), ca_file=project.ca_file)
+        return MachineKey(ca_file=project.ca_file, scope=scope)
+    return AccountKey(account.open(), ca_file=project.ca_file, scope=scope)
 
 
 async def _connect(project: Project, minter: Minter) -> FcmGateway:

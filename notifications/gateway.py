@@ -48,6 +48,7 @@ class Push:
     body: str = ""
     image: str = ""
     link: str = ""
+    browser_link: str = ""  # what a browser opens by itself, if not the link
     data: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of `platform`; see options.py
     collapse_id: str = ""
@@ -68,6 +69,9 @@ class Outcome:
     message_id: str = ""
     detail: str = ""
     retry_after: float | None = None
+    http: int = 0  # its status; 0: no answer came
+    code: str = ""  # what the answer calls itself, in its own words
+    seconds: float | None = None  # from the request to FCM's answer
 
 
 class BadCredentials(Exception):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from notifications.fcm_data.figure import Asking as Asking
+from notifications.fcm_data.figure import Figure as Figure
 from notifications.inbox.item import InboxItem as InboxItem
 from notifications.inbox.online import Feed as Feed
 from notifications.inbox.online import Online as Online
 from notifications.inbox.text import InboxText as InboxText
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.keys.inbox_secret import InboxSecret as InboxSecret
+from notifications.outgoing.call import Call as Call
+from notifications.outgoing.endpoint import Endpoint as Endpoint
+from notifications.outgoing.outbox import Outgoing as Outgoing
 from notifications.people.attributes import Attribute as Attribute
 from notifications.people.consent.category import Category as Category
 from notifications.people.consent.change import ConsentChange as ConsentChange
 from notifications.people.consent.suppression import Suppression as Suppression
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
+from notifications.people.figures.figure import Figure as Figure
 from notifications.people.importing.model import Import as Import
 from notifications.people.importing.model import ImportBatch as ImportBatch
 from notifications.people.importing.model import ImportPart as ImportPart

@@ -110,6 +110,7 @@ ROWS = {
     "contact": (_("person"), _("people")),
     "suppression": (_("suppression"), _("suppressions")),
     "device": (_("device"), _("devices")),
+    "endpoint": (_("endpoint"), _("endpoints")),
 }
 
 

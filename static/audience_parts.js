@@ -48,7 +48,7 @@ window.RuleParts = (() => {
     },
 
     setOutcome(rule, outcome) {
-      const { reason, variable, ...rest } = rule.value;
+      const { reason, variable, can_tell, ...rest } = rule.value;
       rule.value = { ...rest, outcome };
       this.changed();
     },
@@ -61,6 +61,14 @@ window.RuleParts = (() => {
 
     hasReason(rule) {
       return this.withReason.includes(this.part(rule, "outcome"));
+    },
+
+    asksWhoTells(rule) {
+      return this.part(rule, "outcome") === "not_opened";
+    },
+
+    setTelling(rule, telling) {
+      this.setPart(rule, "can_tell", telling === "can_tell" || "");
     },
 
     conditionsOf: (rule) => rule.value?.where ?? [],

@@ -7,10 +7,11 @@ from campaigns.admin.audience.audience import AudiencePage
 from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage
 from campaigns.admin.category.category import CategoryPage
+from campaigns.admin.endpoint.endpoint import EndpointPage
 from campaigns.admin.run.run import RunPage
 from campaigns.admin.template.template import TemplatePage
 
 __all__ = [
-    "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage", "RunPage",
-    "TemplatePage",
+    "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage",
+    "EndpointPage", "RunPage", "TemplatePage",
 ]  # fmt: skip

@@ -77,6 +77,11 @@ class CampaignSerializer(StrictSerializer):
     audience = serializers.IntegerField(min_value=1)
     template = serializers.IntegerField(min_value=1)
     schedule = ScheduleSerializer(required=False)
+    corrects = serializers.IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="The run whose messages its own take the place of.",
+    )
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
@@ -103,6 +108,7 @@ class CampaignSerializer(StrictSerializer):
             "category": campaign.category_id,
             **said,
             "schedule": schedules.shown(campaign),
+            "corrects": campaign.corrects_id,
             "created_at": campaign.created_at,
             "updated_at": campaign.updated_at,
         }

@@ -61,6 +61,7 @@ TAKEN_OFF = OpenApiExample(
     response_only=True,
 )
 NO_CONTROL = "Holds a line break or another control character; remove it."
+PLAIN_NAME = RegexValidator(r"^[^\x00-\x1f\x7f]*$", NO_CONTROL)
 
 
 class ListSerializer(StrictSerializer):
@@ -71,7 +72,7 @@ class ListSerializer(StrictSerializer):
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(
         max_length=100,
-        validators=[RegexValidator(r"^[^\x00-\x1f\x7f]*$", NO_CONTROL)],
+        validators=[PLAIN_NAME],
     )
     people = serializers.IntegerField(
         read_only=True,

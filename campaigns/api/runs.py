@@ -50,6 +50,9 @@ class RunSummarySerializer(serializers.Serializer[Run]):
 
     id = serializers.IntegerField()
     campaign = serializers.IntegerField()
+    corrects = serializers.IntegerField(
+        allow_null=True, help_text="The run whose messages its own take the place of."
+    )
     state = serializers.ChoiceField(choices=Run.State.choices)
     reason = serializers.CharField(allow_null=True, help_text="Why the run waits for a person.")
     cause = CauseSerializer(allow_null=True)
@@ -149,6 +152,7 @@ def _summary(run: Run, totals: Totals) -> dict[str, Any]:
     return {
         "id": run.pk,
         "campaign": run.campaign_id,
+        "corrects": run.corrects_id,
         "state": run.state,
         "reason": text,
         "cause": {"code": cause, "text": text} if cause else None,

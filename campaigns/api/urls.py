@@ -4,7 +4,6 @@ from django.urls import path
 
 from campaigns.api import (
     audiences,
-    breakdown,
     campaigns,
     check,
     deliveries,
@@ -14,8 +13,13 @@ from campaigns.api import (
     templates,
 )
 from campaigns.api.automations import automations
+from campaigns.api.endpoints import endpoints
+from campaigns.api.from_runs import corrections
+from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.results import breakdown, funnel
+from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
 urlpatterns = [
@@ -30,6 +34,12 @@ urlpatterns = [
         for verb in automations.VERBS
     ),
     path("deliveries", deliveries.DeliveriesOfOne.as_view()),
+    path("endpoints", endpoints.Endpoints.as_view()),
+    path("endpoints/<int:pk>", endpoints.EndpointById.as_view(), name="api-endpoint"),
+    path("endpoints/<int:pk>/deliveries", endpoints.EndpointDeliveries.as_view()),
+    path("endpoints/<int:pk>/replay", endpoints.EndpointReplay.as_view()),
+    path("endpoints/<int:pk>/secret", endpoints.EndpointSecret.as_view()),
+    path("endpoints/<int:pk>/test", endpoints.EndpointTest.as_view()),
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
     path("lists/<int:pk>/members", lists.ListMembers.as_view()),
@@ -49,7 +59,11 @@ urlpatterns = [
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),
+    path("runs/<int:pk>/correct", corrections.RunCorrect.as_view()),
+    path("runs/<int:pk>/list", lists_of_runs.RunList.as_view()),
+    path("runs/<int:pk>/funnel", funnel.RunFunnel.as_view()),
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
+    path("runs/<int:pk>/why", why.RunWhy.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
 ]

@@ -45,6 +45,7 @@ class Node:
     seen: str | None = None
     told: str = ""
     inner: list[Node] = field(default_factory=list)
+    otherwise: str = ""  # of a rule that does not hold: what is so instead
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Judged:
 @dataclass(frozen=True)
 class InOrOut:
     contact: Contact
+    rules: dict[str, Any]  # the tree as `explain` gives it
     tree: Node
     because: list[Node]
     devices: list[Judged]
@@ -87,11 +89,14 @@ class InOrOut:
         return len(self.tree.inner) > 1 or any(node.inner for node in self.tree.inner)
 
 
-def verdict(contact: Contact, tree: dict[str, Any]) -> InOrOut:
-    meant = _meant(contact, tree)
+def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> InOrOut:
+    """`frozen`: by a run, which settled what they depend on: asked anew, a rule on past runs would
+    cover that run itself and those after it."""
+    meant = tree if frozen else _meant(contact, tree)
     explained = _judged(contact, meant)
     return InOrOut(
         contact=contact,
+        rules=_as_saved(explained),
         tree=_node(explained, contact),
         because=[_node(node, contact) for node in _deciding(explained)],
         devices=_selected_devices(contact, meant),
@@ -240,11 +245,19 @@ def _group(kind: str, group: dict[str, Any], holds: bool, contact: Contact) -> N
 
 
 def _leaf(node: dict[str, Any], leaf: dict[str, Any], contact: Contact) -> Node:
-    said = clause(node, project_id=contact.project_id)
+    said, seen, told = clause(node, project_id=contact.project_id), None, ""
     if kind := KINDS.get(leaf["field"]):
-        seen, zone = leaf["seen"], contact.project.timezone
-        return Node(said, node["holds"], told=kind.shown(seen, zone) if seen is not None else "")
-    return Node(said, node["holds"], _seen(leaf, contact))
+        if leaf["seen"] is not None:
+            told = kind.shown(leaf["seen"], contact.project.timezone)
+    else:
+        seen = _seen(leaf, contact)
+    return Node(said, node["holds"], seen, told, otherwise=_otherwise(node, contact))
+
+
+def _otherwise(node: dict[str, Any], contact: Contact) -> str:
+    if node["holds"]:
+        return ""
+    return clause(node.get("not", {"not": node}), project_id=contact.project_id)
 
 
 def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:

@@ -1,18 +1,25 @@
-"""Funnel: planned, accepted, received, displayed, opened – each of those that can tell."""
+"""Funnel: planned, accepted, received, displayed, opened, and the goal – each of those that can
+tell."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
+from campaigns.echo.goal import STEP_OF, GoalSum
 from campaigns.echo.receipt import STEPS, EchoSum, Event
 from campaigns.runs.run import Run
-from campaigns.runs.sums import CUT_BY, Breakdown, Totals
+from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown, Totals
 from notifications.values.shares import share
 
 BESIDE = (Event.DISMISSED, Event.ACTION_1, Event.ACTION_2, Event.ACTION_3)
 SLOT_MINUTES = 10
 
 Sums = dict[tuple[str, str, int], EchoSum]
+GoalSums = dict[tuple[str, str], GoalSum]
 
 
 @dataclass(frozen=True)
@@ -45,12 +52,44 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Goal:
+    """How many devices reached it, of those whose opening (or receiving) would be known.
+
+    Of whom nobody knows what they opened, nobody knows whether it was the push that brought them.
+    """
+
+    told: Told
+    times: int
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class GoalGroup:
+    """Those with one platform, language, time zone or app version."""
+
+    value: str
+    goal: Goal
+
+
+@dataclass(frozen=True)
+class OfGroup:
+    """All that is known of one group."""
+
+    value: str
+    may_have: int
+    steps: list[Told]
+    goal: Goal | None
+
+
+@dataclass(frozen=True)
 class Funnel:
     steps: list[Told]
     beside: list[Told]  # what else they told of
     groups: dict[str, list[Group]]  # of the last step that anybody told of, by what
     last: Event | None
     may_have: int  # devices that may have got it: FCM took it, or nobody knows
+    goal: Goal | None  # None: the run has none
+    goal_groups: dict[str, list[GoalGroup]]
 
     @property
     def heard(self) -> bool:
@@ -70,7 +109,24 @@ def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
         groups=_groups(sums, able, last) if able and last else {},
         last=last,
         may_have=totals.accepted + totals.unknown,
+        **_of_goal(run, sums, able),
     )
+
+
+def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
+    """All steps of each group, and the goal; the largest group first."""
+    sums, reached = _sums(run.pk), _goal_sums(run)
+    step = STEP_OF[Run.GoalAfter(run.goal_after)]
+    largest_first = sorted(kept.counts[by].items(), key=lambda item: (-sum(item[1]), item[0]))
+    return [
+        OfGroup(
+            value=value,
+            may_have=sum(counts[STATUSES.index(status)] for status in ("accepted", "unknown")),
+            steps=[_told(event, sums, kept, by, value) for event in STEPS],
+            goal=_reached(step, reached, sums, kept, by, value) if run.goal_event else None,
+        )
+        for value, counts in largest_first
+    ]
 
 
 def over_time(run_id: int, event: Event) -> list[int]:
@@ -78,6 +134,68 @@ def over_time(run_id: int, event: Event) -> list[int]:
     rows = EchoSum.objects.filter(run_id=run_id, by=EchoSum.By.AFTER, event=event)
     counts = {int(value): count for value, count in rows.values_list("value", "count")}
     return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
+
+
+def goal_over_time(run_id: int) -> list[int]:
+    """The same of the goal, by the time of each event."""
+    rows = GoalSum.objects.filter(run_id=run_id, by=GoalSum.By.AFTER, times__gt=0)
+    counts = {int(value): times for value, times in rows.values_list("value", "times")}
+    return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
+
+
+def _of_goal(run: Run, sums: Sums, kept: Breakdown | None) -> dict[str, Any]:
+    if not run.goal_event:
+        return {"goal": None, "goal_groups": {}}
+    reached = _goal_sums(run)
+    step = STEP_OF[Run.GoalAfter(run.goal_after)]
+    goal = _reached(step, reached, sums, kept)
+    groups = _goal_groups(step, reached, sums, kept) if kept and goal.times else {}
+    return {"goal": goal, "goal_groups": groups}
+
+
+def _goal_sums(run: Run) -> GoalSums:
+    rows = GoalSum.objects.filter(run_id=run.pk).exclude(by=GoalSum.By.AFTER)
+    return {(row.by, row.value): row for row in rows}
+
+
+def _reached(
+    step: Event,
+    reached: GoalSums,
+    sums: Sums,
+    kept: Breakdown | None,
+    by: str = "",
+    value: str = "",
+) -> Goal:
+    row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
+    told = Told(step, row.recipients, _able(step, sums, kept, by, value) if kept else None)
+    return Goal(told, row.times, row.amount)
+
+
+def _goal_groups(
+    step: Event, reached: GoalSums, sums: Sums, kept: Breakdown
+) -> dict[str, list[GoalGroup]]:
+    groups = {}
+    for by in CUT_BY:
+        each = [GoalGroup(value, _reached(step, reached, sums, kept, by, value))
+                for value in kept.counts[by]]  # fmt: skip
+        found = [group for group in each if group.goal.told.able]
+        groups[by] = sorted(found, key=lambda group: (-(group.goal.told.able or 0), group.value))
+    return groups
+
+
+def opened(runs: Sequence[Run]) -> dict[int, Told]:
+    """How many opened each of these runs, and of how many it would be known. Two statements."""
+    sums: dict[int, Sums] = defaultdict(dict)
+    whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
+    for row in whole:
+        sums[row.run_id][row.by, row.value, row.event] = row
+    counted = Breakdown.objects.filter(run__in=runs).defer("counts", "others").in_bulk()
+    return {run.pk: _told(Event.OPENED, sums[run.pk], _who_can_tell(run, counted)) for run in runs}
+
+
+def _who_can_tell(run: Run, counted: dict[int, Breakdown]) -> Breakdown | None:
+    kept = counted.get(run.pk)
+    return kept if kept and kept.is_of(run) and kept.knows_who_reports else None
 
 
 def _sums(run_id: int) -> Sums:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from django.db import connection, transaction
 
-from campaigns.echo.receipt import STEPS, Report
+from campaigns.echo.converting import count_touches
+from campaigns.echo.receipt import BY_NAME, STEPS, Event, Report
+from campaigns.runs.run import Run
+from notifications.measures.by_project import label_of
+from notifications.measures.measure import Count
+from notifications.outgoing import outbox
+
+KEPT = Count(
+    "carillon_receipts_total", "Receipts of phones that were kept, by what they tell.",
+    ("project", "event"),
+)  # fmt: skip
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their
 # keys: two processes that keep the same ones must not wait for each other in a circle. Receipts of
@@ -23,6 +35,7 @@ WITH given AS (
     ORDER BY seq, event, phone_at
 ), theirs AS MATERIALIZED (
     SELECT g.seq, g.event, g.phone_at, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
+        r.contact_id, r.message,
         extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after, run.started_at
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
@@ -69,9 +82,33 @@ WITH given AS (
     SELECT DISTINCT device_id, event, statement_timestamp()
     FROM new JOIN theirs USING (seq, event) ORDER BY device_id, event
     ON CONFLICT (device_id, event) DO NOTHING
+), hearing AS MATERIALIZED (
+    -- Who wants to hear of them; see `notifications/outgoing/outbox.py`. Mostly nobody.
+    SELECT e.id, run.campaign_id FROM campaigns_run run
+    JOIN notifications_endpoint e ON e.project_id = run.project_id AND e.disabled_at IS NULL
+        AND e.kinds @> '{receipt}' AND (
+            e.only = '{}' OR run.campaign_id IS NULL OR run.campaign_id = ANY(e.only))
+    WHERE run.id = %(run)s
+), told AS (
+    INSERT INTO notifications_outgoing (endpoint_id, events)
+    SELECT hearing.id, jsonb_agg(jsonb_build_object(
+        'type', 'receipt',
+        'timestamp', to_char(statement_timestamp() AT TIME ZONE 'UTC',
+            'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'data', jsonb_build_object(
+            'event', %(names)s::jsonb ->> new.event::text, 'run', %(run)s,
+            'campaign', campaign_id, 'recipient', new.seq, 'contact', c.external_id,
+            'platform', platform, 'message', %(run)s || '-' || message, 'at_phone', phone_at
+        )
+    ) ORDER BY new.seq, new.event)
+    FROM hearing CROSS JOIN new JOIN theirs USING (seq, event)
+    LEFT JOIN notifications_contact c ON c.id = theirs.contact_id
+    GROUP BY hearing.id
+    RETURNING 1
 )
-SELECT count(*) FROM new
+SELECT event, count(*), (SELECT count(*) FROM told) FROM new GROUP BY event
 """
+NAMES = json.dumps({event.value: name for name, event in BY_NAME.items()})
 # What others of the same run are keeping is seen: two steps of one device would rise twice. Their
 # sums would make them wait for each other in any case.
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
@@ -86,16 +123,41 @@ def keep(reports: Iterable[Report]) -> int:
     for report in reports:
         of_run[report.run_id].append(report)
     with transaction.atomic(), connection.cursor() as cursor:
-        return sum(_kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run))
+        kept = {run_id: _kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run)}
+        # After all of them: whoever waits for a run holds no project's goals.
+        count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
+    _measure(kept)
+    return sum(new.total() for new in kept.values())
 
 
-def _kept(cursor, run_id: int, reports: list[Report]) -> int:  # type: ignore[no-untyped-def]
+def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
+    """Nobody else moves the sums of this run until the transaction ends."""
+    cursor.execute(ALONE, [run_id])
+
+
+def _kept(  # type: ignore[no-untyped-def]
+    cursor, run_id: int, reports: list[Report]
+) -> Counter[str]:
+    """How many are new, by event."""
     columns = {
         "seqs": [report.seq for report in reports],
         "events": [report.event for report in reports],
         "times": [report.phone_at for report in reports],
     }
-    cursor.execute(ALONE, [run_id])
-    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], **columns})
-    (count,) = cursor.fetchone()
-    return int(count)
+    alone(cursor, run_id)
+    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], "names": NAMES, **columns})
+    new = cursor.fetchall()
+    if any(told for *_, told in new):
+        outbox.ring()
+    return Counter({Event(event).name.lower(): count for event, count, _ in new})
+
+
+def _measure(kept: Mapping[int, Counter[str]]) -> None:
+    for run_id, new in kept.items():
+        if new:
+            KEPT.add_each(new, _project_of(run_id))
+
+
+@lru_cache(1_000)
+def _project_of(run_id: int) -> str:
+    return label_of(Run.every.select_related("project").get(pk=run_id).project)

@@ -39,7 +39,8 @@ class Receipt(models.Model):
     seq = models.IntegerField()
     event = models.SmallIntegerField(choices=Event)
     at = models.DateTimeField(db_default=Now())
-    # By the phone's clock, which may be years off: it is shown, and nothing is reckoned by it.
+    # By the phone's clock, which may be years off: only a goal goes by it, and only where it can be
+    # right.
     phone_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

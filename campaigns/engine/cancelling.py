@@ -27,9 +27,10 @@ def close_the_rest(run: Run, now: datetime) -> None:
     for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
         close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
-        Run.objects.filter(pk=run.pk, finished_at__isnull=True).update(
-            finished_at=clock.after(now), **sums.sums_of(run)
-        )
+        unended = Run.objects.filter(pk=run.pk, finished_at__isnull=True)
+        if unended.update(finished_at=clock.after(now), **sums.sums_of(run)):
+            run.refresh_from_db()
+            run.tell()
 
 
 def goes_on(run_id: int) -> bool:

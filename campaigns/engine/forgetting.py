@@ -1,11 +1,13 @@
 """Forgetting: the recipients of an old run can be removed; its totals stay.
 
 A run's recipients and deliveries are one partition each, so a million rows are removed by one DROP.
-What phones reported of them goes with them, row by row; its sums stay.
+What FCM said without accepting, and what phones reported of them, goes with them, row by row; its
+sums stay. What was said of one person goes with the person.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +20,18 @@ from campaigns.audiences.bounds import AS_KEPT, leaves
 from campaigns.audiences.happened import past
 from campaigns.audiences.settled.runs_meant import asked_for
 from campaigns.runs import series
-from campaigns.runs.ledger import drop_partition
+from campaigns.runs.ledger import Answer, drop_partition
 from campaigns.runs.run import Run
 from notifications.staff import audit
+
+# What is kept of recipients beside their partitions.
+OF_RECIPIENTS = (
+    "campaigns_window",
+    "campaigns_answer",
+    "campaigns_receipt",
+    "campaigns_touch",
+    "campaigns_conversion",
+)
 
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:
@@ -68,9 +79,14 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         if run.kind == Run.Kind.MESSAGES:
             drop_partition("campaigns_message", run.pk)
         with connection.cursor() as cursor:
-            for table in ("campaigns_window", "campaigns_receipt"):
+            for table in OF_RECIPIENTS:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", [run.pk])
         audit.record(
             by, gettext_noop("removed the recipients of"), run, project=run.project,
             campaign=run.campaign.name if run.campaign else str(run),
         )  # fmt: skip
+
+
+def forget_answers(contact_ids: Sequence[int]) -> None:
+    """Of people who are erased. A delivery stays, for the totals; it is no longer anybody's."""
+    Answer.objects.filter(contact_id__in=contact_ids).delete()

@@ -143,6 +143,10 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     )
     if not kept:
         raise Run.InvalidMove
+    if "started_at" in values:
+        run.refresh_from_db()
+        if run.state == Run.State.SENDING:
+            run.tell()
 
 
 def _freeze_devices(run: Run, ids: range) -> Part:

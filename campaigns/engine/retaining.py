@@ -18,6 +18,7 @@ from django.db.models import Min, Sum
 from campaigns.engine.forgetting import forget, forgettable, needed
 from campaigns.runs.run import Run
 from notifications.inbox import clearing as inbox
+from notifications.outgoing import clearing as outgoing
 from notifications.people import old_imports
 from notifications.people.events import clearing
 from notifications.people.retention import Kept, Kind, ends_of_life
@@ -61,7 +62,8 @@ def _remove(ends: dict[int, datetime | None]) -> Iterator[int]:
 
 
 LEDGER = Kind("ledger", _look, _remove)
-KINDS = {kind.name: kind for kind in (LEDGER, clearing.KIND, old_imports.KIND, inbox.KIND)}
+ALL = (LEDGER, clearing.KIND, old_imports.KIND, inbox.KIND, outgoing.KIND)
+KINDS = {kind.name: kind for kind in ALL}
 
 
 def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:

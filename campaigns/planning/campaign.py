@@ -22,14 +22,18 @@ from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
+from campaigns.texts.content import in_place_of
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
+from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import standing
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
+
+MOST_WITHIN = 30 * 86_400
 
 
 class Campaign(OfProject):
@@ -93,6 +97,24 @@ class Campaign(OfProject):
         related_name="campaigns",
     )
     inbox = models.BooleanField(default=False, db_default=False)
+    # The run whose messages its own take the place of; see `correcting.py`.
+    corrects = models.ForeignKey(
+        Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
+    )
+    goal_event = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
+    )
+    goal_within_seconds = models.PositiveIntegerField(
+        default=86_400,
+        db_default=86_400,
+        validators=[MinValueValidator(60), MaxValueValidator(MOST_WITHIN)],
+    )
+    goal_after = models.CharField(
+        max_length=8, choices=Run.GoalAfter, default=Run.GoalAfter.OPENED, db_default="opened"
+    )
+    goal_value = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
+    )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -314,7 +336,11 @@ class Campaign(OfProject):
     def look(self) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""
         renderer = Renderer(
-            self.template.frozen(), collapse_id="carillon-0", analytics_label=self.label
+            self.template.frozen(),
+            collapse_id="carillon-0",
+            analytics_label=self.label,
+            asks_receipts=self.project.asks_receipts,
+            counts_links=self.project.counts_links,
         )
         return outlook.look(self.project_id, self.audience.effective_rules, renderer)
 
@@ -323,12 +349,16 @@ class Campaign(OfProject):
         copy.pk, copy._state.adding = None, True
         taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
         copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
+        copy.corrects = None
         copy.save()
         return copy
 
-    def duplicate_for(self, audience: Audience, *, named: str) -> Campaign:
+    def duplicate_for(
+        self, audience: Audience, *, named: str, corrects: Run | None = None
+    ) -> Campaign:
         """A draft of the same for others, to be launched by hand: its own time has passed."""
         copy = self.duplicate()
+        copy.corrects = corrects
         copy.name = named % {"name": self.name[:80]}
         copy.audience = audience
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
@@ -343,12 +373,18 @@ class Campaign(OfProject):
             campaign=self,
             occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
-            content=self.template.frozen(),
+            content=self._content,
+            corrects=self.corrects,
             rules=self.audience.frozen_rules(),
             **self.policy,
             scheduled_at=at or now,
             launched_by=by,
         )
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        content = self.template.frozen()
+        return in_place_of(self.corrects.content, content) if self.corrects else content
 
     def _due(self, now: datetime) -> datetime | None:
         """When its next run is to start; None: at once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +17,11 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
 
 RATE_OVER = timedelta(seconds=5)
+REASONS = """
+SELECT reason, sum(count::int)::int
+FROM campaigns_chunk, jsonb_each_text(reasons) AS each (reason, count)
+WHERE run_id = %s GROUP BY reason ORDER BY 2 DESC, 1
+"""
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,9 @@ def recount(run: Run) -> Totals:
 
 def reasons_of(run: Run) -> dict[str, int]:
     """How many by reason code, most first."""
-    counts: Counter[str] = Counter()
-    for reasons in run.chunks.values_list("reasons", flat=True):
-        counts.update(reasons)
-    return dict(counts.most_common())
+    with connection.cursor() as cursor:
+        cursor.execute(REASONS, [run.pk])
+        return dict(cursor.fetchall())
 
 
 def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
+from notifications.measures.by_project import label_of
+from notifications.measures.measure import Count
 
 SIZE = 1_000
 WINDOW = 200
@@ -29,6 +31,11 @@ LOOKS = 100  # runs looked at early per sweep, at most
 LAPSES_ALLOWED = 5
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
+TAKEN_OVER = Count(
+    "carillon_lease_takeovers_total",
+    "Chunks taken from workers that died or hung.",
+    ("project",),
+)
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
@@ -135,9 +142,13 @@ def free_lapsed(run: Run) -> int:
     freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1
     )
-    return freed + lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
+    freed += lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
     )
+    if freed:
+        label = label_of(run.project)
+        transaction.on_commit(lambda: TAKEN_OVER.add(freed, label))
+    return freed
 
 
 def lapses_soon() -> list[tuple[int, timedelta]]:

@@ -1,4 +1,5 @@
-"""The ledger's rows: who was in the snapshot, what was about to leave, what became of each one.
+"""The ledger's rows: who was in the snapshot, what was about to leave, what was said to it, what
+became of each one.
 
 Recipient and Delivery are partitioned by run, so dropping an old one is instant. A recipient is
 never changed; a delivery is appended, and “who has no outcome yet” is an anti-join. Only
@@ -134,6 +135,39 @@ class Retry(models.Model):
 
     def __str__(self) -> str:
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
+
+
+MOST_ANSWERS = 20  # kept of anybody in a run: an outage of days must not fill the disk
+
+
+class Answer(models.Model):
+    """What was said to one request that FCM did not accept?
+
+    An acceptance is the delivery itself. Nobody is asked for twice under one fence, so this is one
+    row for each request. Rows are added and never changed; of anybody the first MOST_ANSWERS are
+    kept. What came last stands in the delivery, or in the retry.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "seq", "attempt")
+    # No foreign keys, as a recipient has none.
+    run_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    attempt = models.IntegerField(help_text=_("The chunk's fence it was written under."))
+    contact_id = models.BigIntegerField()
+    at = models.DateTimeField()
+    http = models.SmallIntegerField(help_text=_("Its status; 0 where no answer came."))
+    code = models.CharField(max_length=50, blank=True)  # FCM's name for it
+    verdict = models.CharField(max_length=20)
+    reason = models.CharField(max_length=20)
+    may_have_arrived = models.BooleanField()
+    detail = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        # To be erased, and told, with the person.
+        indexes = [models.Index(fields=["contact_id"], name="answers_of_person")]
+
+    def __str__(self) -> str:
+        return f"{self.http} {self.reason} ({self.seq} of run {self.run_id})"
 
 
 MOST_COPIES = 3  # requests that may have arrived, for anybody, ever

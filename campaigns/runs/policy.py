@@ -35,6 +35,7 @@ class Setting:
     hint: Any = ""
     step: str = "when"  # the page of a campaign asks for it there
     shown_if: str = ""  # only then, by this class in campaign.css
+    of: str = ""  # it says nothing while this other field is empty
     rare: bool = False  # under “More”
     guarded: bool = True  # changed since somebody looked: they look again before they save, launch
 
@@ -79,6 +80,21 @@ SETTINGS = (
         "arrived. “Send again” reaches everyone, and a phone shows one. Choose “Never send "
         "twice” for messages that must not repeat."
     ), rare=True),
+    Setting("goal_event", Held.FROZEN, _("Goal"), _(
+        "The name of the event that people are meant to bring about, such as “bought”. The result "
+        "says how many did. Empty: no goal."
+    )),
+    Setting("goal_within_seconds", Held.FROZEN, _("Goal counts within"), _(
+        "An event counts for the last run that the person opened (or received) before it, if that "
+        "was no longer ago. An event counts for one run only."
+    ), shown_if="c-if-goal", of="goal_event"),
+    Setting("goal_after", Held.FROZEN, _("Goal counts from"), _(
+        "Only of devices whose app reports this is it known."
+    ), shown_if="c-if-goal", of="goal_event"),
+    Setting("goal_value", Held.FROZEN, _("Value of the goal"), _(
+        "The property of the event that holds a number, such as “price”: it is summed up. Empty: "
+        "events are only counted."
+    ), shown_if="c-if-goal", of="goal_event"),
     Setting("analytics_label", Held.FROZEN, _("Analytics label"), _(
         "Firebase's reports count it under this name. Empty: made from the name. Campaigns that "
         "belong together may share one; 100 a day are reported."
@@ -116,7 +132,8 @@ def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
     """How it is sent: the name of each setting that says something, and what was frozen of it.
 
     `launched` is the run as it was launched: what is LIVE may have been changed since."""
-    said = ((name, _since(run, launched, name)) for name in POLICY)
+    telling = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
+    said = ((name, _since(run, launched, name)) for name in telling)
     return [(str(BY_FIELD[name].words), words) for name, words in said if words]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Case, F, Func, Q, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext
@@ -22,6 +22,8 @@ from notifications.people.project import OfProject
 
 KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled", "open"]
 
+# Whoever tells others how runs move is told in the transaction that moves one: see apps.py.
+LISTENERS: list[Callable[[Run], object]] = []
 # Has not begun, and nobody is being chosen for it yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 # A run cancelled before anything left gives its occurrence back.
@@ -54,6 +56,10 @@ class Run(OfProject):
     class OnUnknown(models.TextChoices):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
+
+    class GoalAfter(models.TextChoices):
+        OPENED = "opened", _("Opened")
+        RECEIVED = "received", _("Received")
 
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=8, choices=Kind, default="campaign", db_default="campaign")
@@ -91,6 +97,17 @@ class Run(OfProject):
     category_kind = models.CharField(max_length=13, blank=True, default="", db_default="")
 
     inbox = models.BooleanField(default=False, db_default=False)
+    # A correction: what it sends takes the place of that run's messages, where they are shown.
+    corrects = models.ForeignKey(
+        "self", null=True, editable=False, on_delete=models.PROTECT, related_name="corrected_by"
+    )
+    # Empty: no goal. See `echo/goal.py`.
+    goal_event = models.CharField(max_length=64, blank=True, default="", db_default="")
+    goal_within_seconds = models.PositiveIntegerField(default=86_400, db_default=86_400)
+    goal_after = models.CharField(
+        max_length=8, choices=GoalAfter, default="opened", db_default="opened"
+    )
+    goal_value = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
@@ -179,6 +196,11 @@ class Run(OfProject):
             ),
             models.Index(fields=["project", "-id"], name="run_of_project"),
             models.Index(fields=["id"], condition=Q(state="open"), name="open_runs"),
+            models.Index(
+                fields=["project", "goal_event"],
+                condition=~Q(goal_event=""),
+                name="runs_with_goals",
+            ),
         ]
 
     class InvalidMove(Exception):
@@ -229,8 +251,9 @@ class Run(OfProject):
 
     @property
     def collapse_id(self) -> str:
-        """The same for every copy to one phone, so that a second one replaces the first."""
-        return f"carillon-{self.pk}"
+        """The same for every copy to one phone, so that a second one replaces the first; and for a
+        correction, that of the run it corrects."""
+        return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
     @property
     def detail(self) -> str:
@@ -249,12 +272,24 @@ class Run(OfProject):
         movable = Run.objects.filter(pk=self.pk, state__in=sources)
         if of_epoch is not None:
             movable = movable.filter(epoch=of_epoch)
-        while not movable.update(**values):
+        while not self._moved(movable, values):
             self.refresh_from_db()
             # Movable by now: to refuse it in the words of what we read would contradict itself.
             if of_epoch is not None or STATE(self.state) not in sources:
                 raise Run.InvalidMove(self._cannot(what))
-        self.refresh_from_db()
+
+    def _moved(self, movable: models.QuerySet[Run], values: dict[str, Any]) -> bool:
+        with transaction.atomic():
+            if not movable.update(**values):
+                return False
+            self.refresh_from_db()
+            self.tell()
+        return True
+
+    def tell(self) -> None:
+        """That it has moved, in the transaction that moved it."""
+        for listener in LISTENERS:
+            listener(self)
 
     def _cannot(self, what: str) -> str:
         said = gettext("A %(state)s run cannot %(what)s.")
@@ -278,7 +313,7 @@ class Run(OfProject):
         Whether that is news."""
         why = {"cause": cause, **details.columns(detail)}
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
-        return bool(days.exclude(cause=cause, cause_detail=why["cause_detail"]).update(**why))
+        return self._moved(days.exclude(cause=cause, cause_detail=why["cause_detail"]), why)
 
     def unblock(self) -> None:
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN).exclude(cause="")

@@ -18,7 +18,7 @@ from campaigns.runs.run import WAITS, Run
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next.
 FROZEN = (
-    *("project_id", "campaign_id", "content", "rules"),
+    *("project_id", "campaign_id", "content", "rules", "corrects_id"),
     *(*POLICY, "category_kind", "launched_by"),
 )
 

@@ -14,8 +14,10 @@ from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
 from notifications.pace.heard import Heard
+from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
+NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 
 
 @dataclass
@@ -26,6 +28,7 @@ class InFlight:
     by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
+    span: Span = NO_SPAN
 
     def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
         """The pushes to people whom the window names; the others left meanwhile, or said no."""
@@ -39,12 +42,16 @@ class InFlight:
                 self.finals.append(unsent(left, Unrenderable(reason, "")))
         return ours
 
-    def judge(self, believed: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
+    def judge(self, outcomes: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
         """What the answers make of its people. Whoever would end for a spared reason waits on."""
         now = claim.now()
         judged = Judged([final for final in self.finals if final.reason not in spared])
-        for outcome in believed:
-            judged.add(self.by_reference[outcome.reference], outcome, now)
+        for outcome in outcomes:
+            left = self.by_reference[outcome.reference]
+            if outcome.verdict not in NOTHING_SAID:
+                judged.unaccepted.append((left, outcome))
+            if outcome.reason not in spared:
+                judged.add(left, outcome, now)
         return judged
 
 

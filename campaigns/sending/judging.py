@@ -61,6 +61,8 @@ class Judged:
     retries: list[Retry] = field(default_factory=list)
     to_retry: list[Left] = field(default_factory=list)  # whose these are
     copies: int = 0  # requests that may have arrived
+    # What FCM said without accepting it, believed or not.
+    unaccepted: list[tuple[Left, Outcome]] = field(default_factory=list)
 
     def add(self, left: Left, outcome: Outcome, now: datetime) -> None:
         self.copies += outcome.arrived is not Arrived.NO

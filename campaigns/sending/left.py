@@ -38,6 +38,7 @@ class Left:
     out: str  # why nothing leaves for them just now; empty: something may
     released: bool = False  # by a person, though ambiguous
     in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
+    message: int | None = None  # the number of what it is of, in a run of messages
 
     @property
     def ambiguous(self) -> bool:
@@ -146,4 +147,5 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
         out=row.out,
         released=row.released,
         in_windows=row.in_windows,
+        message=row.message,
     )

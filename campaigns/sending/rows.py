@@ -23,6 +23,7 @@ from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import hand_back
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome
+from notifications.measures.by_project import label_of
 from notifications.postgres.outage import all_patiently
 
 
@@ -42,6 +43,9 @@ class Rows:
 
     def gateway(self) -> Gateway:
         return gateway_of(self._run.project)
+
+    def measured_as(self) -> str:
+        return label_of(self._run.project)
 
     def may_leave_to_others(self, error: BadCredentials) -> bool:
         return keyless.leave_to_others(self._run, error)

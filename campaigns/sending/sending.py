@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -30,6 +30,7 @@ from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
+from campaigns.sending.measured.measured import Measured
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
@@ -37,6 +38,8 @@ from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
+from notifications.requests.at_work import working_on
+from notifications.tracing import tracing
 
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
@@ -63,7 +66,20 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
 
 def send_claimed(granted: Claim) -> dict[str, int]:
     """Send a chunk that is ours."""
-    return Sending(granted).work()
+    at: dict[str, Any] = {
+        "project": granted.run.project.slug,
+        "run": granted.run.pk,
+        "chunk": granted.chunk.number,
+    }
+    with working_on(**at), tracing.span("chunk", **at, lane=lane_of(granted)) as span:
+        settled = Sending(granted).work()
+        span.tell(**settled)
+        return settled
+
+
+def lane_of(granted: Claim) -> str:
+    is_urgent = granted.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
+    return "urgent" if is_urgent else "bulk"
 
 
 class Sending:
@@ -72,8 +88,7 @@ class Sending:
     def __init__(self, granted: Claim) -> None:
         self.claim = granted
         self.run = granted.run
-        self.is_urgent = self.run.kind == Run.Kind.MESSAGES and not granted.chunk.bulk
-        self.lane = "urgent" if self.is_urgent else "bulk"
+        self.lane = lane_of(granted)
         self.rows = Rows(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
@@ -87,6 +102,7 @@ class Sending:
             rate=self.run.rate_per_second,
             lane=self.lane,
         )
+        self.measured = Measured(self.rows.measured_as(), self.lane)
         self.heard = Heard()
         self.opens_at: datetime | None = None
         self.proven = self.rows.proven()
@@ -115,6 +131,7 @@ class Sending:
             for window in self.in_flight:
                 if window.outcomes:
                     window.outcomes.cancel()
+                window.span.end()
         return dict(self.settled)
 
     # --- Out -------------------------------------------------------------------------------------
@@ -131,9 +148,10 @@ class Sending:
             elif self.in_flight:
                 return  # settle meanwhile
             elif grant.wait > WORTH_WAITING:
+                self.measured.gate(grant, 0.0)
                 self._come_back_in(grant.wait)
             else:
-                self._rest(min(grant.wait, LOOK_EVERY))
+                self._rest(grant)
             self._renew_when_due()
 
     def _sent_to(self) -> int:
@@ -165,18 +183,21 @@ class Sending:
             self._open([chosen])
             self._settle_oldest()
 
-    def _rest(self, seconds: float) -> None:
+    def _rest(self, grant: gate.Grant) -> None:
         """Wait for the gate, but not so long that nobody else gets this worker."""
+        seconds = min(grant.wait, LOOK_EVERY)
         time.sleep(seconds)
+        self.measured.gate(grant, seconds)
         self.rested += seconds
-        if self.rested >= (URGENT_REST if self.is_urgent else MOST_REST):
+        if self.rested >= (URGENT_REST if self.lane == "urgent" else MOST_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:
         """Asked before a thousand people are read for nothing."""
-        wait = self._ask(0).wait
-        if wait > WORTH_WAITING:
-            self._come_back_in(wait)
+        grant = self._ask(0)
+        if grant.wait > WORTH_WAITING:
+            self.measured.gate(grant, 0.0)
+            self._come_back_in(grant.wait)
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
@@ -191,16 +212,20 @@ class Sending:
         a request that left before its window was committed would be nobody's after a crash."""
         now = self.claim.now()
         flight = InFlight(None, {left.reader.reference: left for left in people})
+        flight.span = tracing.span("window", people=len(people))
         pushes = self._pushes(people, flight, now)
         if pushes:
             seqs = [flight.by_reference[push.reference].seq for push in pushes]
             opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
             if opened is None:
+                flight.span.end()
                 return  # paused or cancelled: nothing was written, these people stay waiting
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
             if pushes := flight.still_wanted(pushes, opened):
+                asking = flight.span.child("fcm", "client", requests=len(pushes))
                 flight.outcomes = dispatch(self.gateway, pushes, self.permit)
+                flight.outcomes.add_done_callback(lambda _: asking.end())
         self.in_flight.append(flight)
 
     def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:
@@ -220,13 +245,16 @@ class Sending:
     # --- Back ------------------------------------------------------------------------------------
 
     def _settle_oldest(self) -> None:
-        """Write what the oldest window's answers make of its people.
+        if self.in_flight:
+            flight = self.in_flight.popleft()
+            with flight.span:
+                self._settle(flight)
+
+    def _settle(self, flight: InFlight) -> None:
+        """Write what a window's answers make of its people.
 
         An answer that says that we are at fault ends nobody's waiting: it pauses the run.
         """
-        if not self.in_flight:
-            return
-        flight = self.in_flight.popleft()
         hit("mid_send")
         outcomes = self._outcomes(flight)
         hit("before_settle")
@@ -235,8 +263,12 @@ class Sending:
         trip = self.rows.judge_window(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
-        judged = flight.judge(believed, self.claim, spared=spared)
-        self.settled += settling.settle(self.claim, flight.window, judged)
+        judged = flight.judge(outcomes, self.claim, spared=spared)
+        with tracing.span("settle"):
+            settled = settling.settle(self.claim, flight.window, judged)
+        flight.span.tell(**settled, retries=len(judged.retries))
+        self.settled += settled
+        self.measured.window(outcomes, judged, settled)
         latency.measure(self.lane, judged.accepted_since(), self.claim.now())
         if trip:
             self._pause(trip.cause, trip.detail)

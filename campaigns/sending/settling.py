@@ -1,7 +1,8 @@
 """Settling: writing what became of a window.
 
 One transaction: the fence is checked, the deliveries are appended by COPY, the retries and the
-chunk's sums are moved. All of it, or nothing; dead devices are retired right after.
+chunk's sums are moved, and what FCM said without accepting is kept, if it did. All of it, or
+nothing; dead devices are retired right after.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from campaigns.runs.claiming import Claim, Fenced
-from campaigns.runs.ledger import Delivery, Retry, Window
+from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
 from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import Left
-from notifications.gateway import Outcome
+from notifications.gateway import Arrived, Outcome
 from notifications.people import device
 from notifications.postgres.outage import patiently
+
+# Whoever tells others what became of recipients is told in the transaction that writes it: see
+# apps.py.
+LISTENERS: list[Callable[[Claim, list[Final], datetime], object]] = []
 
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
@@ -45,8 +50,11 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         moment = _add_up(claim, window, judged, now)
         _append(claim, judged.finals, moment)
         _reschedule(claim, judged)
+        _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
             of_runs.keep(claim, judged.people)
+        for listener in LISTENERS:
+            listener(claim, judged.finals, moment)
 
 
 def _once(
@@ -182,3 +190,42 @@ def _reschedule(claim: Claim, judged: Judged) -> None:
         unique_fields=["run", "seq"],
         update_fields=["tries", "not_before", "reason", "ambiguous", "copies"],
     )
+
+
+# One answer a claim: nobody has more than there were claims, so early ones need no counting.
+KEEP_ANSWERS = """
+INSERT INTO campaigns_answer (run_id, seq, attempt, contact_id, at, http, code, verdict, reason,
+    may_have_arrived, detail)
+SELECT %(run)s, seq, %(attempt)s, contact_id, %(at)s, http, code, verdict, reason,
+    may_have_arrived, detail
+FROM unnest(%(seqs)s::int[], %(contacts)s::bigint[], %(http)s::smallint[], %(codes)s::text[],
+    %(verdicts)s::text[], %(reasons)s::text[], %(arrived)s::boolean[], %(details)s::text[])
+    AS said (seq, contact_id, http, code, verdict, reason, may_have_arrived, detail)
+WHERE %(attempt)s <= %(most)s OR %(most)s > (
+    SELECT count(*) FROM campaigns_answer kept
+    WHERE kept.run_id = %(run)s AND kept.seq = said.seq
+)
+"""
+
+
+def _keep_answers(claim: Claim, said: list[tuple[Left, Outcome]], now: datetime) -> None:
+    """No statement where FCM accepted everything, as it mostly does."""
+    if not said:
+        return
+    outcomes = [outcome for _, outcome in said]
+    values: dict[str, Any] = {
+        "run": claim.run.pk,
+        "attempt": claim.chunk.attempt,
+        "at": now,
+        "most": MOST_ANSWERS,
+        "seqs": [left.seq for left, _ in said],
+        "contacts": [left.contact_id for left, _ in said],
+        "http": [outcome.http for outcome in outcomes],
+        "codes": [_clean(outcome.code)[:50] for outcome in outcomes],
+        "verdicts": [outcome.verdict.value for outcome in outcomes],
+        "reasons": [outcome.reason for outcome in outcomes],
+        "arrived": [outcome.arrived is not Arrived.NO for outcome in outcomes],
+        "details": [_clean(outcome.detail) for outcome in outcomes],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(KEEP_ANSWERS, values)

@@ -17,6 +17,7 @@ from campaigns.runs.messages.message import Message, of_recipients
 from campaigns.runs.run import Run
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
+from notifications.people.project import Project
 from notifications.values import exact
 
 UNSEEN = "unseen"  # what a text calls the person's new items of the same collapse
@@ -36,6 +37,7 @@ class Terms:
     variables: Mapping[str, Any] = field(default_factory=dict)
     together: str = ""  # what its inbox items are counted by
     asks_receipts: bool = False
+    counts_links: str = ""
     quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
 
     @cached_property
@@ -56,6 +58,7 @@ class Terms:
             collapse_id=self.collapse_id,
             analytics_label=self.analytics_label,
             asks_receipts=self.asks_receipts,
+            counts_links=self.counts_links,
         )
 
 
@@ -68,8 +71,13 @@ def of_run(run: Run) -> Terms:
         ttl_seconds=run.ttl_seconds,
         since=run.started_at,
         deadline=run.deadline,
-        asks_receipts=run.project.asks_receipts,
+        **asked_of(run.project),
     )
+
+
+def asked_of(project: Project) -> dict[str, Any]:
+    """What its messages carry so that we hear what became of them."""
+    return {"asks_receipts": project.asks_receipts, "counts_links": project.counts_links}
 
 
 def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
@@ -80,14 +88,12 @@ def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
         return defaultdict(lambda: its_own)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
     # Who shares a text shares its terms, too: they are read once for all.
-    asks = run.project.asks_receipts
-    heads = {
-        message.number: of_message(message, asks_receipts=asks) for message in messages.values()
-    }
+    asks = asked_of(run.project)
+    heads = {message.number: of_message(message, **asks) for message in messages.values()}
     return {number: heads[message.number] for number, message in messages.items()}
 
 
-def of_message(message: Message, *, asks_receipts: bool) -> Terms:
+def of_message(message: Message, *, asks_receipts: bool, counts_links: str) -> Terms:
     return Terms(
         content=message.content or {},
         collapse_id=message.collapse_id,
@@ -100,5 +106,6 @@ def of_message(message: Message, *, asks_receipts: bool) -> Terms:
         variables=message.variables or {},
         together=message.collapse if message.inbox is not None else "",
         asks_receipts=asks_receipts,
+        counts_links=counts_links,
         quiet_if_online=(message.inbox or {}).get("quiet_if_online"),
     )

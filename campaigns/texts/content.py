@@ -33,6 +33,38 @@ def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:
     return {**in_language(content, locale), "options": options}
 
 
+# By what a phone knows a notification: a newer one with the same takes its place.
+TAGS = {"android": "tag", "ios": "collapse_id", "web": "tag"}
+
+
+def in_place_of(shown: Content, content: Content) -> dict[str, Any]:
+    """With the tags of what is shown already, or with none: whatever has been written since."""
+    options = dict(content.get("options", {}))
+    for platform, name in TAGS.items():
+        rest = {key: one for key, one in options.get(platform, {}).items() if key != name}
+        kept = {key: one for key, one in _options(shown, platform).items() if key == name}
+        options[platform] = {**rest, **kept}
+    return {**content, "options": {name: own for name, own in options.items() if own}}
+
+
+def untagged(content: Content) -> list[str]:
+    """The platforms on which nothing can take its place: its tag was left out on purpose, or the
+    app shows it itself."""
+    own = [(platform, tag, _options(content, platform)) for platform, tag in TAGS.items()]
+    return [platform for platform, tag, said in own if said.get(tag) == "" or said.get("data_only")]
+
+
+def _options(content: Content, platform: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = content.get("options", {}).get(platform, {})
+    return found
+
+
+def text_for(content: Content, locale: str) -> str:
+    """The language whose text somebody gets: a tag of the template's; empty for the main text."""
+    best = _best(content["locales"], locale)
+    return next((tag for tag, texts in content["locales"].items() if best and texts == best), "")
+
+
 def sources(content: Content) -> Iterator[str]:
     """Every text of it, in every language."""
     for texts in (content, *content["locales"].values()):

@@ -12,12 +12,14 @@ from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns.runs.reasons import Reason
 from campaigns.texts import filling, liquid
-from campaigns.texts.content import TEXTS, Content, in_language, is_personal, on_platform
+from campaigns.texts.content import Content, in_language, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Push
+from notifications.keys import counted_link
 from notifications.keys.receipt_id import receipt_id
+from notifications.people.project import CountedLinks
 
 WHOLE = "message"
 
@@ -88,8 +90,10 @@ class Renderer:
         collapse_id: str,
         analytics_label: str = "",
         asks_receipts: bool = False,
+        counts_links: str = "",
     ) -> None:
         self._content, self._asks_receipts = content, asks_receipts
+        self._counts_links = counts_links
         self._common: dict[str, Any] = {
             "collapse_id": collapse_id,
             "analytics_label": analytics_label,
@@ -100,6 +104,8 @@ class Renderer:
     def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
         """The message FCM will take, or Unrenderable with the field at fault."""
         sheet = self._sheet(reader.locale, reader.platform)
+        said = sheet.filled_for(reader)
+        sheet.hold_to_rules(said)
         message = Push(
             reference=reader.reference,
             receipt=receipt_id(reader.reference) if self._asks_receipts else "",
@@ -108,10 +114,20 @@ class Renderer:
             platform=reader.platform,
             ttl_seconds=ttl_seconds,
             **self._common,
-            **sheet.filled_for(reader),
+            **said,
         )
+        if self._counts_links:
+            self._count_its_link(message)
         sheet.check(message)
         return message
+
+    def _count_its_link(self, message: Push) -> None:
+        """What an app opens itself stays as it is written, unless every link is to be counted: it
+        may know the page, and have it open."""
+        if through_us := counted_link.counted(message.reference, message.link):
+            message.browser_link = through_us
+            if self._counts_links == CountedLinks.EVERY:
+                message.link = through_us
 
     def words(self, reader: Reader) -> dict[str, Any]:
         """What it says, for whatever shows it beside a phone: of any length. Or Unrenderable."""
@@ -187,8 +203,7 @@ class Sheet(Words):
         return filled
 
     def check(self, message: Push) -> None:
-        """Raise Unrenderable for what FCM would refuse, and for a push that says nothing."""
-        self.hold_to_rules({name: getattr(message, name) for name in TEXTS})
+        """Raise Unrenderable for what FCM would refuse."""
         fcm = payload.as_fcm(message)
         judge = validation.problems_of_texts if self._in_order else validation.validate
         if found := judge(fcm):

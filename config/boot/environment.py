@@ -97,5 +97,13 @@ def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     return text
 
 
+def env_address(name: str) -> str:
+    """Of something else's HTTP; empty: there is none."""
+    text = env_text(name, "").rstrip("/")
+    if text and not text.startswith(("http://", "https://")):
+        raise ImproperlyConfigured(f"{name} must begin with http:// or https://: {text!r}.")
+    return text
+
+
 def env_list(name: str, default: str) -> list[str]:
     return [part.strip() for part in env_text(name, default).split(",") if part.strip()]

@@ -27,6 +27,7 @@ from config.front.refusals import Away, Refused
 from notifications.api.ground import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
 from notifications.staff.access import ApiKey
+from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +37,21 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
     close_old_connections()
     try:
         answers: dict[int, Said | Refused] = {}
-        for key, ours in _by_key(environs).items():
-            answers |= _keep(key, ours)
+        with _span_of(environs):
+            for key, ours in _by_key(environs).items():
+                answers |= _keep(key, ours)
         return [answers.get(place) for place in range(len(environs))]
     finally:
         close_old_connections()
+
+
+def _span_of(environs: list[dict[str, Any]]) -> tracing.Span:
+    """One for all of them, with links to what their callers are at."""
+    span = tracing.span("express", "server", calls=len(environs))
+    if tracing.is_on():
+        for environ in environs:
+            span.link(environ.get("HTTP_TRACEPARENT", ""))
+    return span
 
 
 def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:

@@ -17,6 +17,8 @@ from django.http import HttpResponse
 
 from config.feed.asking import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
+from config.feed.links import PLACE as LINKS
+from config.feed.links import Links
 from config.feed.receipts import PLACE as RECEIPTS
 from config.feed.receipts import Receipts
 from config.feed.rounds import Rounds
@@ -63,6 +65,7 @@ class Server:
         self.streams = Streams(settings.FEED_STREAMS)
         self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
         self.receipts = Receipts()
+        self.links = Links(self.receipts.turns)
         self.stopping = asyncio.Event()
 
     async def serve(self, host: str, port: int) -> None:
@@ -122,28 +125,28 @@ class Server:
         path = request.raw_path.partition("?")[0]
         if path == "/healthz":
             return web.Response(text="ok\n")
-        if path not in (STREAM, RECEIPTS):
-            said = f"Only {STREAM}, {RECEIPTS} and /healthz are here.\n"
+        if path not in (STREAM, RECEIPTS) and not path.startswith(LINKS):
+            said = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
             return web.Response(status=404, text=said)
-        environ = environ_for(request)
         try:
             if path == RECEIPTS:
                 return await self.receipts.answered(request)
-            return await self._opened(request, environ)
+            if path != STREAM:
+                return await self.links.answered(request)
+            return await self._opened(request)
         except Refused as refused:
-            return _as_response(answer(refused, environ))
+            return _as_response(answer(refused, environ_for(request)))
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("a call failed")
-            return _as_response(answer(Failed(), environ))
+            return _as_response(answer(Failed(), environ_for(request)))
 
-    async def _opened(
-        self, request: web.BaseRequest, environ: dict[str, Any]
-    ) -> web.StreamResponse:
+    async def _opened(self, request: web.BaseRequest) -> web.StreamResponse:
         self.streams.refuse_if_full()
         self.streams.entering += 1
         try:
+            environ = environ_for(request)
             said: Answered = await self.threads.admit(lambda: ask(environ))
             if request.method != "GET" or said.status != HTTPStatus.OK:
                 return said.as_response()

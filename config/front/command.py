@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 OUTSIDE, INSIDE = "config.asgi:application", "config.asgi:inside"
+AS_JSON = Path(__file__).with_name("log.json")  # the server's own lines
 
 
 def command(
-    *, application: str = OUTSIDE, host: str = "127.0.0.1", port: str = "8000", processes: int = 2
+    *,
+    application: str = OUTSIDE,
+    host: str = "127.0.0.1",
+    port: str = "8000",
+    processes: int = 2,
+    environ: Mapping[str, str] = os.environ,
 ) -> tuple[str, ...]:
     return (
         *(sys.executable, "-m", "granian", application, "--interface", "asginl", "--no-ws"),
@@ -22,4 +31,5 @@ def command(
         *("--backlog", "4096", "--backpressure", "4096"),
         # What runs is finished; whoever is slow does not hold up a deploy. Containers have 10 s.
         *("--workers-kill-timeout", "9"),
+        *(("--log-config", str(AS_JSON)) if environ.get("LOG_FORMAT") == "json" else ()),
     )

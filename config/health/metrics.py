@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +15,7 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery
@@ -21,9 +24,11 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
 from config.workers.celery_settings import QUEUES
+from config.workers.noted import Process, processes
 from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)
+MOST_WORKERS = 100  # that are named; the others are one
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
@@ -46,11 +51,13 @@ class Metrics(Collector):
         yield self._oldest_lease()
         yield self._stalled()
         yield self._repairs()
+        yield self._echo()
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
         yield from self._messages()
         yield from _feeds()
+        yield from _workers()
         yield _queues()
 
     def _oldest_lease(self) -> Metric:
@@ -78,6 +85,14 @@ class Metrics(Collector):
         for kind, count in repairs(Run.every.all(), self.now).items():
             family.add_metric([kind], count)
         return family
+
+    def _echo(self) -> Metric:
+        return GaugeMetricFamily(
+            "carillon_echo_differences",
+            "Sums of receipts and goals that the last day's recount found wrong; each was put "
+            "right.",
+            value=differences_lately(self.now),
+        )
 
     def _outcomes(self) -> Metric:
         family = GaugeMetricFamily(
@@ -143,6 +158,31 @@ def _feeds() -> Iterator[Metric]:
         for family, value in ((streams, feed.streams), (sent, feed.sent), (cut, feed.cut)):
             family.add_metric([feed.name], value)
     return iter((streams, sent, cut))
+
+
+def _workers() -> Iterator[Metric]:
+    """As each process said within the last minute."""
+    told = ["worker", "queue"]
+    count = GaugeMetricFamily("carillon_worker_processes", "Processes of a worker.", labels=told)
+    memory = GaugeMetricFamily(
+        "carillon_worker_memory_bytes", "Memory that its processes use.", labels=told
+    )
+    cpu = GaugeMetricFamily("carillon_worker_cpu", "Processors that they keep busy.", labels=told)
+    with suppress(redis.RedisError):  # the series are missing while Redis is; readyz says why
+        for labels, theirs in _by_worker(processes()).items():
+            count.add_metric(labels, len(theirs))
+            memory.add_metric(labels, sum(each.memory for each in theirs))
+            cpu.add_metric(labels, sum(each.cpu for each in theirs))
+    return iter((count, memory, cpu))
+
+
+def _by_worker(found: list[Process]) -> dict[tuple[str, str], list[Process]]:
+    named = sorted({each.worker for each in found})[:MOST_WORKERS]
+    of_each = defaultdict(list)
+    for process in found:
+        worker = process.worker if process.worker in named else "other"
+        of_each[worker, process.queue].append(process)
+    return of_each
 
 
 def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> Metric:

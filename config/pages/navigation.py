@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.overview import overview
 from config import doors
-from notifications.admin.furniture.chosen import chosen
+from notifications.admin.furniture.chosen import chosen, within
+from notifications.outgoing.endpoint import Endpoint
 from notifications.staff.team import Role, role_of
 
 # Where Django would list an app's tables.
@@ -36,6 +37,8 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             item["exact"] = item["active"] and _is_here(item, request)
             if item.get("page") == "campaigns_run_changelist" and "query" not in item:
                 item |= _paused_runs(request)
+            if item.get("page") == "notifications_endpoint_changelist":
+                item |= _disabled_endpoints(request)
     return [group for group in groups if group["items"]]
 
 
@@ -121,6 +124,7 @@ def _operate() -> list[dict[str, Any]]:
     return [
         _item(_("Operations"), "monitor_heart", "operations"),
         _model(_("Projects"), "folder", "notifications_project", "retention"),
+        _model(_("Reports"), "outgoing_mail", "notifications_endpoint", "endpoint_"),
         _model(_("API keys"), "key", "notifications_apikey"),
         _model(_("Audit"), "history", "notifications_auditentry"),
         _model(_("Team"), "badge", "auth_user"),
@@ -154,3 +158,10 @@ def _paused_runs(request: HttpRequest) -> dict[str, Any]:
     """A number beside “Runs” when some wait for a person; Unfold would draw an empty one too."""
     count = overview.needing_a_person(chosen(request))
     return {"badge": f"{count:,}", "badge_variant": "warning"} if count else {}
+
+
+def _disabled_endpoints(request: HttpRequest) -> dict[str, Any]:
+    """Those that were given up: whoever waits for their reports does not know."""
+    off = Endpoint.objects.filter(disabled_at__isnull=False)
+    count = within(request, off.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
+    return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -21,10 +22,12 @@ from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from campaigns import tasks
+from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
 from config import celery
 from config.health import health, metrics
+from config.workers import noted
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.page import actor
 from notifications.people.project import Project
@@ -55,6 +58,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "health": list(_health()),
         "queues": _queues(),
         "repairs": repairs(within(request, Run.every.all()), now),
+        "echo_differences": differences_lately(now),
         "projects": Project.objects.select_related("service_account").order_by("name"),
         "keys": keys.select_related("project")[:SHOWN_KEYS],
         "key_count": keys.count(),
@@ -82,8 +86,18 @@ def _queues() -> dict[str, int] | None:
 
 def workers(request: HttpRequest) -> HttpResponse:
     """Asked apart from the page: who does not answer is waited for."""
-    context = {"workers": list(_answering()), "unasked": _queues() is None}
+    context = {"workers": _workers(), "unasked": _queues() is None}
     return render(request, "admin/operations_workers.html", context)
+
+
+def _workers() -> list[dict[str, Any]]:
+    """Who answers, and who notes how it is: an older worker may do the first alone."""
+    found = {worker["name"]: worker for worker in _answering()}
+    with suppress(redis.RedisError):
+        for process in noted.processes():
+            worker = found.setdefault(process.worker, {"name": process.worker, "silent": True})
+            worker.setdefault("noted", []).append(process)
+    return [found[name] for name in sorted(found)]
 
 
 def _answering() -> Iterator[dict[str, Any]]:

@@ -33,6 +33,7 @@ TITLES = {
     "events": gettext_lazy("Events"),
     "imports": gettext_lazy("Imported files and their refused rows"),
     "inbox": gettext_lazy("Inboxes"),
+    "reports": gettext_lazy("The log of reports"),
 }
 ABOUT = {
     "ledger": gettext_lazy(
@@ -50,6 +51,9 @@ ABOUT = {
         "What people find in the inbox of your app. An item with an earlier end of its own goes "
         "at that time."
     ),
+    "reports": gettext_lazy(
+        "What endpoints were told, and what they answered. What is still being tried stays."
+    ),
 }
 # What the trail calls the change of each.
 CALLED = {
@@ -57,6 +61,7 @@ CALLED = {
     "events": gettext_noop("days events are kept"),
     "imports": gettext_noop("days imports are kept"),
     "inbox": gettext_noop("days inboxes are kept"),
+    "reports": gettext_noop("days the log of reports is kept"),
 }
 EVERY_MINUTES = 10  # beat's tick
 LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process

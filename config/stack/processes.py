@@ -25,6 +25,7 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
         _worker("bulk", env["WORKERS"], env),
         _worker("urgent", "2", env),
         _worker("control", "1", env),
+        _worker("outgoing", "1", env),
         _beat(state, env),
         _flower(env),
         *([_metrics(env)] if env.get("METRICS_PORT") else []),
@@ -36,7 +37,7 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 
 
 def _web(env: Mapping[str, str]) -> Service:
-    argv = front.command(port=env["PORT"])
+    argv = front.command(port=env["PORT"], environ=env)
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
 
 
@@ -47,7 +48,7 @@ def _feed(env: Mapping[str, str]) -> Service:
 
 def _metrics(env: Mapping[str, str]) -> Service:
     port = env["METRICS_PORT"]
-    argv = front.command(application=front.INSIDE, port=port, processes=1)
+    argv = front.command(application=front.INSIDE, port=port, processes=1, environ=env)
     return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
 
 

@@ -64,7 +64,7 @@ task_time_limit = 180
 CELERY_DB_REUSE_MAX = 2**40
 
 # --- The queues: a typo is an error, and direct exchanges survive an emptied Redis
-QUEUES = ("urgent", "bulk", "control")
+QUEUES = ("urgent", "bulk", "control", "outgoing")
 task_queues = [Queue(name, routing_key=name) for name in QUEUES]
 task_default_queue = "control"
 task_create_missing_queues = False
@@ -75,9 +75,14 @@ task_routes = {
     # What goes to thousands takes its turn with campaigns.
     "campaigns.tasks.unfold_messages": {"queue": "bulk"},
     "campaigns.tasks.send_to_many": {"queue": "bulk"},
+    # A minute for a run of millions.
+    "campaigns.tasks.recount_echo": {"queue": "bulk"},
     "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
+    "notifications.tasks.fetch_figures": {"queue": "bulk"},  # Google may take its time
+    # It waits for other people's servers: no run may wait with it.
+    "notifications.tasks.send_reports": {"queue": "outgoing"},
 }
 
 # --- Ids only, as JSON: what Flower and the broker show must name nobody

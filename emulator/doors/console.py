@@ -34,6 +34,7 @@ PAGE = html_reply(
 )
 DEFAULT_LIMIT = 100
 HIGHEST_LIMIT = 10_000
+USUAL_PAGE = 1_000
 
 
 class Crew(Protocol):
@@ -59,6 +60,7 @@ class Console:
             (b"GET", b"/admin/settings"): self._show_settings,
             (b"GET", b"/admin/witness"): self._show_witness,
             (b"GET", b"/admin/faults"): self._show_faults,
+            (b"GET", b"/admin/figures"): self._show_figures,
             (b"POST", b"/admin/settings"): self._change_settings,
             (b"POST", b"/admin/faults"): self._script_faults,
             (b"POST", b"/admin/revoke"): self._revoke,
@@ -118,6 +120,16 @@ class Console:
             # Known even when the records are too old to be remembered.
             answer["times_accepted"] = witness.tally.times(message_id)
         return json_reply(answer)
+
+    async def _show_figures(self, body: bytes, query: Query) -> Reply:
+        """Of one project, as FCM's Data API lists them; there one needs a token."""
+        await self._crew.ask(REPORT)
+        size = min(_whole(query, "pageSize", USUAL_PAGE) or USUAL_PAGE, HIGHEST_LIMIT)
+        found = self._book.figures.page(
+            query.get("project", ""), query.get("app", ""),
+            after=_whole(query, "pageToken", 0), size=size,
+        )  # fmt: skip
+        return json_reply(found)
 
     # --- settings
 
@@ -185,6 +197,7 @@ class Console:
         self._parts.faults.put([])
         self._book.witness.reset()
         self._book.phones.forget()
+        self._book.figures.forget()
         self._since = time.time()
         if body and orjson.loads(body) == {"settings": True}:
             await self._change_settings(orjson.dumps(self._initial_settings), query)
@@ -195,4 +208,11 @@ def _limit(query: Query) -> int:
     text = query.get("limit", str(DEFAULT_LIMIT))
     if not (text.isdecimal() and 1 <= int(text) <= HIGHEST_LIMIT):
         raise ValueError(f"limit must be a number from 1 to {HIGHEST_LIMIT}")
+    return int(text)
+
+
+def _whole(query: Query, name: str, usual: int) -> int:
+    text = query.get(name, str(usual))
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{name} must be a whole number")
     return int(text)

@@ -32,7 +32,8 @@ GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 GOOGLE_AUDIENCE = "https://oauth2.googleapis.com/token"
 OLD_AUDIENCE = "https://www.googleapis.com/oauth2/v4/token"
 SCOPES = "https://www.googleapis.com/auth/"
-SENDING_SCOPES = {f"{SCOPES}firebase.messaging", f"{SCOPES}cloud-platform"}
+READING_SCOPES = {f"{SCOPES}cloud-platform"}  # of the Data API
+SENDING_SCOPES = {f"{SCOPES}firebase.messaging", *READING_SCOPES}
 LONGEST_ASSERTION_SECONDS = 3600
 CLOCK_SKEW_SECONDS = 60
 # Google's tokens are about 1 kB, which every request of a sender carries and pays for.
@@ -57,6 +58,7 @@ class Grant:
 
     project: str
     may_send: bool
+    may_read: bool  # the Data API
     expires_at: float
     revocations: int  # before it was issued
 
@@ -96,14 +98,16 @@ class TokenDesk:
         """A request that a fault keeps from being judged was one all the same."""
         self._counts.token_requests += 1
 
-    def admit(self, authorization: bytes, *, project: str, now: float) -> None:
-        """May this caller send for this project? Refused if not."""
+    def admit(
+        self, authorization: bytes, *, project: str, now: float, to_read: bool = False
+    ) -> None:
+        """May this caller send for this project, or read its figures? Refused if not."""
         if not authorization:
             raise Refused(answers.CREDENTIALS_MISSING)
         grant = self._grants.get(authorization) or self._recognise(authorization, now=now)
         if grant is None or grant.expires_at <= now:
             raise Refused(answers.ACCESS_TOKEN_EXPIRED)
-        if not grant.may_send:
+        if not (grant.may_read if to_read else grant.may_send):
             raise Refused(answers.SCOPE_INSUFFICIENT)
         if grant.project != project:
             raise Refused(answers.permission_denied(project))
@@ -120,6 +124,7 @@ class TokenDesk:
         grant = Grant(
             project=project,
             may_send=bool(scopes & SENDING_SCOPES),
+            may_read=bool(scopes & READING_SCOPES),
             expires_at=now + self._settings.token_seconds,
             revocations=self._revocations,
         )

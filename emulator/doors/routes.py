@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 from emulator.doors.fcm import Fcm
 from emulator.doors.oauth import TokenDesk
-from emulator.faults.faults import TOKEN, Faults
+from emulator.faults.faults import FIGURES, TOKEN, Faults
 from emulator.google.catalogue import INTERNAL
+from emulator.google.envelopes import Refused
 from emulator.http.exchange import Reaction, Request
 from emulator.http.replies import Reply, google_page, json_reply
 
 TOKEN_PATHS = (b"/token", b"/oauth2/v4/token")  # today's, and that of older libraries
 SEND = re.compile(rb"/v1/projects/([^/]+)/messages:send")
+DELIVERY_DATA = re.compile(rb"/v1beta1/projects/([^/]+)/androidApps/([^/]+)/deliveryData")
 
 # A foreign name that leads here would make a foreign page and the console one site to a browser.
 OWN_NAME = re.compile(rb"(?:(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?)?")
@@ -42,6 +44,10 @@ class Routes:
         if send and request.method == b"POST":
             project = unquote(send[1].decode("latin-1"))
             return self._fcm.send(request, project=project, now=now)
+        figures = DELIVERY_DATA.fullmatch(path)
+        if figures and request.method == b"GET":
+            project, app = (unquote(part.decode("latin-1")) for part in figures.groups())
+            return self._figures(request, project, app, now=now)
         if request.method == b"POST" and path in TOKEN_PATHS:
             return self._token(request, now=now)
         return self._ask_elsewhere(request, path)
@@ -56,6 +62,20 @@ class Routes:
         else:
             self._desk.refuse()
         return self._fcm.react(scripted, reply.dated(now))
+
+    async def _figures(self, request: Request, project: str, app: str, *, now: float) -> Reaction:
+        """FCM's Data API, to those whose token may read it."""
+        scripted = self._faults.meet(FIGURES, "", None, now=now) if self._faults.scripted else None
+        if scripted is not None:
+            return self._fcm.react(scripted, (scripted.answer or INTERNAL).reply.dated(now))
+        try:
+            self._desk.admit(request.authorization, project=project, now=now, to_read=True)
+        except Refused as refused:
+            return Reaction(refused.answer.reply.dated(now))
+        asked = urlencode({"project": project, "app": app}).encode()
+        query = b"&".join(filter(None, (request.target.partition(b"?")[2], asked)))
+        reply = await self._elsewhere(b"GET", b"/admin/figures?" + query, b"")
+        return Reaction((reply or INTERNAL.reply).dated(now))
 
     async def _ask_elsewhere(self, request: Request, path: bytes) -> Reaction:
         reply: Reply | None = FOREIGN

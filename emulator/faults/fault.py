@@ -14,7 +14,7 @@ from emulator.http.exchange import CLOSE, CUT, CUT_BODY, LAST, RESET, TRICKLE
 from emulator.http.replies import reply
 from emulator.settings import Check, choice, number, or_none, whole, yes_or_no
 
-SEND, TOKEN = "send", "token"
+SEND, TOKEN, FIGURES = "send", "token", "figures"
 JSON = "application/json; charset=UTF-8"
 EMPTY = Answer("EMPTY", reply(200, JSON, b"", {}))
 TRUNCATED = Answer("TRUNCATED", reply(200, JSON, b'{\n  "name": "projects/carillon-demo/mess', {}))
@@ -156,7 +156,7 @@ def _retry_after(name: str, value: Any) -> str:
 
 CHECKS: dict[str, Check] = {
     "kind": choice(*KINDS),
-    "door": choice(SEND, TOKEN),
+    "door": choice(SEND, TOKEN, FIGURES),
     "prefix": _text,
     "address": or_none(_text),
     "share": number(0, 100),

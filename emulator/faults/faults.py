@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.faults.addresses import Behaviour
-from emulator.faults.fault import SEND, TOKEN, WEATHER, Fault
+from emulator.faults.fault import FIGURES, SEND, TOKEN, WEATHER, Fault
 from emulator.shared import Cells, Table
 
-__all__ = ["SEND", "TOKEN", "Faults", "Weather"]
+__all__ = ["FIGURES", "SEND", "TOKEN", "Faults", "Weather"]
 
 MOST_FAULTS = 64
 REMEMBERED = 1 << 18

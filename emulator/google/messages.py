@@ -27,6 +27,18 @@ class Message(NamedTuple):
     receipt: str | None = None  # what its app reports by
 
     @property
+    def tag(self) -> str | None:
+        """By what a phone knows what it shows: a newer one with the same takes its place."""
+        android, apns = self.document.get("android", {}), self.document.get("apns", {})
+        web = self.document.get("webpush", {})
+        found: str | None = (
+            android.get("notification", {}).get("tag")
+            or apns.get("headers", {}).get("apns-collapse-id")
+            or web.get("notification", {}).get("tag")
+        )
+        return found
+
+    @property
     def is_for_a_device(self) -> bool:
         return self.kind in rules.DEVICE_TARGETS
 

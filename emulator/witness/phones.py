@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 from emulator.google.messages import Message
 from emulator.settings import Settings
+from emulator.witness import figures
 from emulator.witness.beacon import Beacon
+from emulator.witness.figures import Figures, Group
 
 LONGEST_TTL_SECONDS = 28 * 24 * 3600
 MOST_COLLAPSE_KEYS = 4
@@ -33,33 +35,29 @@ class Push(NamedTuple):
     accepted_at: float
     expires_at: float
     shows: bool
+    group: Group | None = None  # whose figures it changes
 
     @classmethod
-    def of(cls, message: Message, *, at: float) -> Push:
+    def of(cls, message: Message, *, at: float, group: Group | None) -> Push:
         document = message.document
         android, apns = document.get("android", {}), document.get("apns", {})
         web, headers = document.get("webpush", {}), apns.get("headers", {})
         own = android.get("notification", {})
         alert = apns.get("payload", {}).get("aps", {}).get("alert")
         shows = bool(document.get("notification") or own or alert or web.get("notification"))
-        collapse = (
-            own.get("tag")
-            or headers.get("apns-collapse-id")
-            or web.get("notification", {}).get("tag")
-            or android.get("collapseKey")
-            or ("" if shows else None)
-        )
+        collapse = message.tag or android.get("collapseKey") or ("" if shows else None)
         ttl = android.get("ttl", web.get("headers", {}).get("TTL", LONGEST_TTL_SECONDS))
         expires_at = at + float(ttl)
         if headers.get("apns-expiration", "").isdecimal():
             expires_at = float(headers["apns-expiration"])
-        return cls(message.address, message.receipt, collapse, at, expires_at, shows)
+        return cls(message.address, message.receipt, collapse, at, expires_at, shows, group)
 
 
 class Phones:
-    def __init__(self, settings: Settings, *, seed: int) -> None:
+    def __init__(self, settings: Settings, figures: Figures, *, seed: int) -> None:
         self.did: Counter[str] = Counter()
         self.beacon = Beacon(settings)
+        self._figures = figures
         self._settings = settings
         self._dice = random.Random(seed)
         self._stored: dict[str, list[Push]] = {}
@@ -94,17 +92,25 @@ class Phones:
             others = sum(each.collapse is None for each in stored)
             if others >= MOST_OTHERS:
                 self.did["discarded"] += others + 1
+                lost = [push, *(each for each in stored if each.collapse is None)]
+                self._end(lost, figures.TOO_MANY)
                 return [each for each in stored if each.collapse is not None]
             return [*stored, push]
         # Of what several processes accepted, the earlier may be told of later.
         rivals = [each for each in stored if each.collapse == push.collapse]
-        push = max([*rivals, push], key=lambda each: each.accepted_at)
+        latest = max([*rivals, push], key=lambda each: each.accepted_at)
         kept = [each for each in stored if each.collapse != push.collapse]
         keys = [each for each in kept if each.collapse is not None]
         if len(keys) >= MOST_COLLAPSE_KEYS:
             kept.remove(keys[0])
         self.did["collapsed"] += len(stored) - len(kept)
-        return [*kept, push]
+        stays = {id(each) for each in (*kept, latest)}
+        self._end([each for each in (*stored, push) if id(each) not in stays], figures.COLLAPSED)
+        return [*kept, latest]
+
+    def _end(self, lost: list[Push], what: str) -> None:
+        for push in lost:
+            self._figures.became(push.group, what)
 
     def _come_online(self, address: str) -> None:
         for push in self._stored.pop(address, []):
@@ -115,7 +121,9 @@ class Phones:
     def _arrive(self, push: Push) -> None:
         if push.expires_at <= time.time():
             self.did["expired"] += 1
+            self._figures.became(push.group, figures.EXPIRED)
             return
+        self._figures.became(push.group, figures.DELIVERED)
         self._tell(push, "received")
         if not push.shows or not self._happens(self._settings.displayed_percent):
             return

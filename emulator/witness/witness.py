@@ -39,6 +39,7 @@ class Witness:
             "name": name,
             "title": message.title,
             "body": message.body,
+            "tag": message.tag,
             "connection": connection,
             "repeat": self.tally.add(message.id) if message.id else 1,
         }

@@ -72,9 +72,25 @@ class ContactForm(ModelForm):
         return super().clean() or {}
 
 
+class SubscribedFilter(admin.SimpleListFilter):
+    """Who said no to marketing are few, and have an index of their own."""
+
+    title = _("marketing")
+    parameter_name = "subscribed"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", gettext("Subscribed")), ("no", gettext("Unsubscribed"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() in ("yes", "no"):
+            return queryset.filter(subscribed=self.value() == "yes")
+        return queryset
+
+
 @admin.register(Contact)
 class ContactPage(Page):
     form = ContactForm
+    list_filter = [SubscribedFilter]
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
     search_help_text = _("External id, the end of an address, or a searchable attribute")

@@ -20,11 +20,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
+from notifications.admin.echo import figures, receipts
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
+from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, inbox_secret, sealing
 from notifications.people.asked.device_health import unseen_for
@@ -44,15 +46,19 @@ class ProjectPage(Page):
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
-        (gettext_lazy("Receipts"), {"fields": ["asks_receipts"]}),
+        (gettext_lazy("Receipts"), {"fields": ["asks_receipts", "counts_links", "told_where"]}),
+        (gettext_lazy("FCM's own figures"), {"fields": ["fcm_app_id", "figures"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
         (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
         (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
-    readonly_fields = ["credentials", "sends_to", "left_out_now", "inbox_secret", "kept"]
+    readonly_fields = [
+        "credentials", "sends_to", "left_out_now", "told_where", "figures", "inbox_secret", "kept",
+    ]  # fmt: skip
     prepopulated_fields = {"slug": ["name"]}
     actions_detail = [
         "set_credentials", "check_key", "use_machine", "new_inbox_secret", "end_inbox_secret",
+        "fetch_figures",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -76,9 +82,10 @@ class ProjectPage(Page):
         return {} if obj else self.prepopulated_fields
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Those of the inbox secret stand beside it: with them the row has no room for the name."""
+        """Others stand beside what they change: with them the row has no room for the name."""
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [each for each in found if not each.method.__name__.endswith("inbox_secret")]
+        elsewhere = ("inbox_secret", "figures")
+        return [each for each in found if not each.method.__name__.endswith(elsewhere)]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # with it would go every person, device and run
@@ -138,6 +145,14 @@ class ProjectPage(Page):
     @display(description=gettext_lazy("inbox secret"))
     def inbox_secret(self, obj: Project) -> SafeString:
         return inbox_secrets.standing(obj)
+
+    @display(description=gettext_lazy("apps report to"))
+    def told_where(self, obj: Project) -> SafeString:
+        return receipts.told_where()
+
+    @display(description=gettext_lazy("figures"))
+    def figures(self, obj: Project) -> SafeString:
+        return figures.told(obj)
 
     @display(description=gettext_lazy("kept"))
     def kept(self, obj: Project) -> SafeString:
@@ -211,6 +226,28 @@ class ProjectPage(Page):
         which = "machine's" if project.uses_default_credentials else "uploaded"
         self.record(request, "changed", project, credentials=which)
         return told(request, project, found)
+
+    # --- FCM's own figures -----------------------------------------------------------------------
+
+    @action(
+        description=gettext_lazy("Ask FCM for its figures"),
+        icon="query_stats",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Ask FCM for its figures?"),
+            text=gettext_lazy("It takes some seconds. FCM is asked once a day anyway."),
+            button=gettext_lazy("Ask now"),
+        ),
+    )
+    def fetch_figures(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
+        project = Project.objects.get(pk=object_id)
+        if not project.fcm_app_id:
+            return refused(request, form, _("Give the Android app ID first, and save."))
+        asking = fetching.fetch_now(project, now=timezone.now())
+        fix = words.fix(asking, firebase_project_id=project.firebase_project_id)
+        if fix:
+            return refused(request, form, fix)
+        return done(request, _("FCM has told its figures."), to=page_url(project))
 
     # --- The inbox secret ------------------------------------------------------------------------
 

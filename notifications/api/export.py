@@ -42,6 +42,7 @@ EXAMPLE = OpenApiExample(
         "inbox": [],
         "events": [],
         "deliveries": [],
+        "answers": [],
         "messages": [],
         "automations": [],
     },

@@ -162,7 +162,9 @@ class FcmGateway:
             closed_for = self._closed_until - time.monotonic()
             if not permit.valid or closed_for > 0:
                 return _outcome(message, verdicts.NOT_STARTED, retry_after=max(0.0, closed_for))
-            status, headers, body = await self._post(payload.encode(message), token, permit)
+            encoded, began = payload.encode(message), time.monotonic()
+            status, headers, body = await self._post(encoded, token, permit)
+            seconds = time.monotonic() - began
         except TooLate:
             return _outcome(message, verdicts.NOT_STARTED, retry_after=0.0)
         except BadCredentials as error:
@@ -175,15 +177,17 @@ class FcmGateway:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _outcome(message, verdicts.NO_ANSWER, detail=_in_words(error))
         if status == 200:
-            return _accepted(message, body)
-        ruling, words = verdicts.classify(status, body)
+            return _accepted(message, body, seconds)
+        ruling, answer = verdicts.classify(status, body)
         if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and first:
             self._tokens.reject(token)  # once more, with a fresh one
             return await self._attempt(message, permit, first=False)
         wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
         if ruling.reason == "throttled" and wait:
             self._close_for(wait)
-        return _outcome(message, ruling, detail=words, retry_after=wait)
+        outcome = _outcome(message, ruling, detail=answer.words, retry_after=wait, seconds=seconds)
+        outcome.http, outcome.code = status, str(answer.name)
+        return outcome
 
     def _close_for(self, seconds: float) -> None:
         """The whole project was told to wait. What has not left yet would only be refused too,
@@ -220,12 +224,12 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 
-def _accepted(message: Push, body: bytes) -> Outcome:
+def _accepted(message: Push, body: bytes, seconds: float) -> Outcome:
     try:
         name = str(orjson.loads(body)["name"])
     except (ValueError, KeyError, TypeError):
         name = ""
-    return _outcome(message, verdicts.ACCEPTED, message_id=name)
+    return _outcome(message, verdicts.ACCEPTED, message_id=name, seconds=seconds)
 
 
 def _outcome(
@@ -235,6 +239,7 @@ def _outcome(
     message_id: str = "",
     detail: str = "",
     retry_after: float | None = None,
+    seconds: float | None = None,
 ) -> Outcome:
     return Outcome(
         reference=message.reference,
@@ -244,4 +249,5 @@ def _outcome(
         message_id=message_id,
         detail=detail,
         retry_after=retry_after,
+        seconds=seconds,
     )

@@ -102,8 +102,9 @@ def _web(message: Push, shown: Json) -> Json:
     if shown and message.collapse_id:
         web["notification"] = {"tag": message.collapse_id}
     _place(web, message, but=() if shown else ("notification",))
-    if message.link.startswith("https://"):
-        web["fcm_options"] = {"link": message.link}
+    link = message.browser_link or message.link
+    if link.startswith("https://"):
+        web["fcm_options"] = {"link": link}
     if own := message.options.get("data"):
         web["data"] = _data(message, own)
     return {"webpush": web}

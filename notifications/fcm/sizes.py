@@ -64,7 +64,14 @@ def _bytes_on(message: Mapping[str, Any], block: Mapping[str, Any], *, apple: bo
         return len(orjson.dumps(_to_apple(message, block)))
     shown = {**message.get("notification", {}), **block.get("notification", {})}
     # The platform's own data replaces the common one, it does not join it.
-    return _text_bytes(block.get("data", message.get("data", {}))) + _text_bytes(shown)
+    data = block.get("data", message.get("data", {}))
+    return _text_bytes(data) + _text_bytes(shown) + _text_bytes(_link_of_its_own(block, data))
+
+
+def _link_of_its_own(block: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """What a browser opens by itself, where it is another one than the data's."""
+    link = str(block.get("fcm_options", {}).get("link", ""))
+    return link if link != data.get("link") else ""
 
 
 def _to_apple(message: Mapping[str, Any], apns: Mapping[str, Any]) -> dict[str, Any]:

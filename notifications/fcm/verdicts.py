@@ -39,10 +39,20 @@ class Answer:
     http: int
     code: str = ""  # FcmError.errorCode, e.g. UNREGISTERED
     apns: str = ""  # ApnsError.reason
+    status: str = ""  # google.rpc.Code, e.g. NOT_FOUND
     fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
     subjects: tuple[str, ...] = ()  # QuotaFailure.violations[]: whose quota it was
     text: str = ""
     strange: str = ""  # a proxy's words: shown to a person, and evidence of nothing
+
+    @property
+    def words(self) -> str:
+        return self.strange or self.text
+
+    @property
+    def name(self) -> str:
+        """The most exact one it has."""
+        return self.apns or self.code or self.status
 
 
 APPLE_SAYS_GONE = ("Unregistered", "ExpiredToken", "BadDeviceToken")
@@ -136,12 +146,12 @@ NOT_ENCODED = Ruling(Verdict.BAD_MESSAGE, "refused_message", NO)
 NO_TOKEN = Ruling(Verdict.UNAUTHORISED, "bad_credentials", NO)
 
 
-def classify(http: int, body: bytes) -> tuple[Ruling, str]:
-    """What an answer that is not a 200 means, and the words it came with."""
+def classify(http: int, body: bytes) -> tuple[Ruling, Answer]:
+    """What an answer that is not a 200 means, and what it said."""
     answer = read(http, body)
     for fits, verdict, reason, arrived in TABLE:
         if fits(answer):
-            return Ruling(verdict, reason, arrived), answer.strange or answer.text
+            return Ruling(verdict, reason, arrived), answer
     raise AssertionError("the table's last row fits everything")
 
 
@@ -153,6 +163,7 @@ def read(http: int, body: bytes) -> Answer:
             http,
             code=details.get("FcmError", {}).get("errorCode", ""),
             apns=details.get("ApnsError", {}).get("reason", ""),
+            status=str(error.get("status", "")),
             fields=tuple(_violated(details.get("BadRequest", {}))),
             subjects=tuple(_exhausted(details.get("QuotaFailure", {}))),
             text=str(error.get("message", ""))[:500],

@@ -23,6 +23,7 @@ from notifications.keys.attached_account import AttachedAccount
 from notifications.keys.token_endpoint import TokenEndpoint
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"  # all the account may do
 LIFE_SECONDS = 3_600.0  # of a token that does not say how long it lives
 CLOCK_TOLERANCE = 60.0
 NONE_HERE = (
@@ -44,8 +45,9 @@ class Minted(NamedTuple):
 class Minter:
     """One key. A key that was replaced is another Minter."""
 
-    def __init__(self, *, ca_file: str | None) -> None:
+    def __init__(self, *, ca_file: str | None, scope: str = SCOPE) -> None:
         self._endpoint = TokenEndpoint(ca_file)
+        self._scope = scope
         self._loaded: Any = None
 
     @property
@@ -109,8 +111,8 @@ class Minter:
 class AccountKey(Minter):
     """A service account's JSON, as the Firebase console gives it out."""
 
-    def __init__(self, info: Mapping[str, Any], *, ca_file: str | None) -> None:
-        super().__init__(ca_file=ca_file)
+    def __init__(self, info: Mapping[str, Any], *, ca_file: str | None, scope: str = SCOPE) -> None:
+        super().__init__(ca_file=ca_file, scope=scope)
         self._info = dict(info)
 
     @property
@@ -118,7 +120,9 @@ class AccountKey(Minter):
         return _fingerprint(json.dumps(self._info, sort_keys=True))
 
     def _load(self) -> Any:
-        return service_account.Credentials.from_service_account_info(self._info, scopes=[SCOPE])
+        return service_account.Credentials.from_service_account_info(
+            self._info, scopes=[self._scope]
+        )
 
 
 class MachineKey(Minter):
@@ -138,11 +142,11 @@ class MachineKey(Minter):
     def _load(self) -> Any:
         # The project it finds is not ours to use: a Project says itself through which it sends.
         try:
-            return google.auth.default(scopes=[SCOPE])[0]
+            return google.auth.default(scopes=[self._scope])[0]
         except exceptions.GoogleAuthError as error:
             # With a file that is named but cannot be used, another account would be a surprise.
             named = "GOOGLE_APPLICATION_CREDENTIALS" in os.environ
-            attached = None if named else AttachedAccount.found(SCOPE)
+            attached = None if named else AttachedAccount.found(self._scope)
             if attached is None:
                 raise BadCredentials(NONE_HERE + str(error)[:200]) from error
             return attached

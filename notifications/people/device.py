@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from django.contrib.postgres.indexes import OpClass
@@ -22,6 +22,12 @@ from notifications.values.text import unstorable
 
 MAX_ADDRESS = 2_048
 MAX_VERSION = 50
+
+
+# Whoever tells others that devices were retired is told in the transaction that does it, where
+# somebody wants to hear: see apps.py.
+WANTED = "device.retired"
+LISTENERS: list[Callable[[list[int]], object]] = []
 
 
 def seen_at(of: str) -> str:
@@ -130,6 +136,11 @@ class Device(OfProject):
             models.Index(
                 fields=["retired_by"], condition=~Q(retired_by=""), name="devices_retired_by"
             ),
+            models.Index(
+                fields=["project", "retired_at"],
+                condition=~Q(retired_by=""),
+                name="dead_devices_by_day",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -167,10 +178,15 @@ def retire(
         dead = Device.objects.filter(
             pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
         )
-        free = list(dead.select_for_update(skip_locked=True).values_list("pk", flat=True))
-        return Device.objects.filter(pk__in=free).update(
+        held = dead.select_for_update(skip_locked=True, of=("self",))
+        free = dict(held.values_list("pk", "project__wanted_reports"))
+        retired = Device.objects.filter(pk__in=free).update(
             retired_at=now, retired_reason=reason, retired_by=by
         )
+        if told := [pk for pk, wanted in free.items() if WANTED in wanted]:
+            for listener in LISTENERS:
+                listener(told)
+    return retired
 
 
 def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:

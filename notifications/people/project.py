@@ -18,7 +18,21 @@ from notifications.people import images
 from notifications.people.browsers import origins
 from notifications.values.zones import validate_zone
 
+AN_ANDROID_APP = re.compile(r"1:[0-9]{1,20}:android:[0-9a-f]{8,40}", re.ASCII)
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
+
+
+class CountedLinks(models.TextChoices):
+    """Of which messages is counted who opens their link, by leading it through us?"""
+
+    NONE = "", _("None")
+    BROWSERS = "web", _("Web push: what the browser opens by itself")
+    EVERY = "every", _("Every https link, also what apps open")
+
+
+def leads_through_us() -> bool:
+    """Whether FCM takes an address of ours for a link."""
+    return str(settings.PHONES_URL).startswith("https://")
 
 
 class Project(models.Model):
@@ -91,9 +105,38 @@ class Project(models.Model):
         default=False,
         db_default=False,
         help_text=_(
-            "Each message carries an id by which the app can report that it was received, shown "
-            "or opened (docs/api.md). It takes about 60 of the 4,096 bytes."
+            "Results then tell how many opened a message. Each carries an id by which your app "
+            "reports that it was received, shown or opened; the app has to be made ready for "
+            "that (docs/receipts.md). It takes about 60 of the 4,096 bytes."
         ),
+    )
+    counts_links = models.CharField(
+        "count opened links",
+        max_length=5,
+        choices=CountedLinks,
+        blank=True,
+        default=CountedLinks.NONE,
+        db_default=CountedLinks.NONE.value,
+        help_text=_(
+            "The link leads through our address, which counts it as opened and leads on at once. "
+            "It takes about 75 bytes and the link itself by a third longer."
+        ),
+    )
+    fcm_app_id = models.CharField(
+        "Android app ID",
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_(
+            "Such as 1:1234567890:android:321abc456def7890, from the Firebase console → Project "
+            "settings → Your apps. With it, FCM's own figures are fetched once a day. Empty: they "
+            "are not."
+        ),
+    )
+    # What some endpoint wants to hear of; see outgoing/endpoint.py, which alone writes it.
+    wanted_reports = ArrayField(
+        models.CharField(max_length=20), default=list, db_default=[], editable=False
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -107,6 +150,13 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """What is wanted is not this row's to say: a page that is saved late must not undo it."""
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            names = {field.name for field in self._meta.concrete_fields if not field.primary_key}
+            kwargs["update_fields"] = names - {"wanted_reports"}
+        super().save(*args, **kwargs)
 
     def clean(self) -> None:
         """What is stored may stay: an ID is judged when it is new."""
@@ -126,6 +176,16 @@ class Project(models.Model):
             wrong["firebase_project_id"] = _(
                 "A project ID has 6 to 30 of a–z, 0–9 and -. It is neither the project's name nor "
                 "its number: the Firebase console shows it in the project settings."
+            )
+        if self.fcm_app_id and not AN_ANDROID_APP.fullmatch(self.fcm_app_id):
+            wrong["fcm_app_id"] = _(
+                "An Android app's ID looks like 1:1234567890:android:321abc456def7890. It is "
+                "neither the package's name nor an API key."
+            )
+        if self.counts_links and not leads_through_us():
+            wrong["counts_links"] = _(
+                "FCM takes https links only: an engineer sets PUBLIC_URL to this installation's "
+                "https:// address first."
             )
         if wrong:
             raise ValidationError(wrong)
@@ -160,6 +220,10 @@ class Project(models.Model):
     @property
     def endpoint(self) -> str:
         return settings.FCM_ENDPOINT if self.uses_emulator else settings.GOOGLE_FCM_ENDPOINT
+
+    @property
+    def figures_endpoint(self) -> str:
+        return settings.FCM_ENDPOINT if self.uses_emulator else settings.GOOGLE_FCM_DATA_ENDPOINT
 
     @property
     def ca_file(self) -> str | None:

@@ -17,7 +17,13 @@ from django.db.models import Q
 from notifications.people.project import OfProject, Project
 
 # Who was in old sendings is kept until somebody says otherwise: an upgrade must remove nothing.
-DEFAULT_DAYS: dict[str, int | None] = {"ledger": None, "events": 400, "imports": 90, "inbox": 90}
+DEFAULT_DAYS: dict[str, int | None] = {
+    "ledger": None,
+    "events": 400,
+    "imports": 90,
+    "inbox": 90,
+    "reports": 30,
+}
 MOST_DAYS = 3_650
 
 

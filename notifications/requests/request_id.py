@@ -1,12 +1,12 @@
 """The id of a request: the caller's own if a log can carry it, else one made here.
 
 It goes out with every answer, and stands in every line that is logged and every entry that the
-audit trail keeps while answering: so a program's complaint finds its lines.
+audit trail keeps while answering, and in those of the tasks that the request rang: so a program's
+complaint finds its lines.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -24,8 +24,13 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
-    """Empty outside of a request, as in a command or a worker."""
+    """Empty outside of a request and of a task that one rang, as in a command."""
     return _current.get()
+
+
+def carry_on(name: str) -> None:
+    """In a task that this request rang, or none: until the next task."""
+    _current.set(name if SANE.fullmatch(name) else "")
 
 
 def name_of(meta: Mapping[str, Any]) -> str:
@@ -48,17 +53,3 @@ class RequestId:
             _current.reset(token)
         response[HEADER] = name
         return response
-
-
-class Line(logging.Formatter):
-    """A line of the log, which ends with the request it belongs to."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
-        line, name = super().formatMessage(record), _of(record)
-        return f"{line} request={name}" if name else line
-
-
-def _of(record: logging.LogRecord) -> str:
-    # Django logs a refusal when the middlewares are done, and hands the request over.
-    meta = getattr(getattr(record, "request", None), "META", {})
-    return current() or str(meta.get(IN_META, ""))

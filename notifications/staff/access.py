@@ -49,6 +49,10 @@ class Scope(models.TextChoices):
             "reads what is in an inbox."
         ),
     )
+    REPORTS = (
+        "reports",
+        _("Reports: reads and writes endpoints, tries them, and reads what they were told."),
+    )
 
 
 class ApiKey(OfProject):

@@ -16,7 +16,8 @@ from notifications.staff.subjects import PERSONAL
 
 Values = dict[str, Any]
 LONGEST = 2_000  # characters of one value: a template fits, a pasted novel does not
-SECRET = {"password", "digest", "sealed", "key"}  # their values have no place in a trail
+# Their values have no place in a trail.
+SECRET = {"password", "digest", "sealed", "sealed_before", "key"}
 HIDDEN = "…"
 
 

@@ -41,3 +41,9 @@ def local_exactly(moment: datetime, zone: str) -> str:
 def clock_in(moment: datetime, zone: str) -> str:
     """Where the date and the zone stand beside it already."""
     return moments.local(moment, zone, moments.CLOCK_AND_SECOND)
+
+
+@register.filter
+def minute_in(moment: datetime, zone: str) -> str:
+    """The same of a whole minute."""
+    return moments.local(moment, zone, moments.CLOCK)

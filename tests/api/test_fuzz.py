@@ -154,10 +154,11 @@ TIME_LEAF = st.fixed_dictionaries(
     }
 )
 VALUE_PARTS: dict[str, list[Any]] = {
-    "outcome": ["planned", "accepted", "not_reached", "opened"], "reason": ["expired"],
+    "outcome": ["planned", "not_reached", "opened", "not_opened"], "reason": ["expired"],
     "run": ["last", 1], "campaign": [1], "variable": ["city"], "name": ["bought"],
     "within": ["P30D", "P99999W"], "at_least": [1, 2], "percent": [10, 1e-9], "most": [5],
     "seed": ["a"], "where": [[{"property": "price", "op": "gte", "value": 1}]], "runs": [[1]],
+    "can_tell": [True],
 }  # fmt: skip
 HAPPENED_LEAF = st.fixed_dictionaries(
     {

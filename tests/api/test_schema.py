@@ -22,6 +22,7 @@ from tests.api import promised
 from tests.api.caller import Caller
 from tests.api.own_app import app_of
 from tests.given.builders import make_audience, make_contact, make_template
+from tests.given.runs import opened_by_some
 
 Schema = dict[str, Any]
 WRITTEN = {
@@ -228,7 +229,7 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "DoubtCode",
         "MessageDeviceStatus", "MessagePriority", "MessageState", "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "RunState", "RunVerb",
-        "ScheduleKind",
+        "ScheduleKind", "KeptOut", "Verdict", "WhyEnding",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
@@ -240,6 +241,7 @@ def test_every_example_can_be_sent_as_it_stands(
     schema: Schema, alice: Caller, ours: Project
 ) -> None:
     sent = 0
+    run = opened_by_some(ours)
     make_contact(ours, external_id="ada")
     for name, operation in operations(schema):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -250,7 +252,8 @@ def test_every_example_can_be_sent_as_it_stands(
             if "template" in value:
                 value |= {"template": make_template(ours).pk}
             method, _, path = name.partition(" ")
-            path = path.replace("{id}", str(make_audience(ours, kind="list", rules={}).pk))
+            row = run if path.startswith("runs/") else make_audience(ours, kind="list", rules={})
+            path = path.replace("{id}", str(row.pk))
             path = path.replace("{external_id}", "ada")
             if path.startswith("me/"):
                 reply = app_of(ours, "ada")(method, path.removeprefix("me/"), value)
@@ -260,6 +263,7 @@ def test_every_example_can_be_sent_as_it_stands(
             sent += 1
     others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
     others |= {"one to many", "one to somebody new", "an automation"}
+    others |= {"a list of a run", "a correction"}
     marks = {"all seen", "all read", "all archived"}
     own = {"one's own device", "one's own preferences"}
     assert sent == len(WRITTEN) + len(others) + len(own) + len(marks)

@@ -19,6 +19,7 @@ from campaigns.audiences.happened import past
 from campaigns.audiences.settled import runs_meant
 from campaigns.audiences.settled.part import answered
 from campaigns.audiences.settled.settling import settled
+from campaigns.echo.receipt import BY_NAME, Receipt, Reporter
 from campaigns.engine import engine, forgetting
 from campaigns.planning.launch_check import doubts
 from campaigns.runs import ledger
@@ -44,6 +45,14 @@ ENDS = [
     ("unknown", "unanswered"),
     None,  # nobody has looked at it yet
 ]
+MAY_HAVE = ("accepted", "unknown")
+STEP_NAMES = ("received", "displayed", "opened")
+# Whoever told of one of these counts as having told of the outcome.
+ALSO = {
+    "received": list(BY_NAME),
+    "displayed": [name for name in BY_NAME if name != "received"],
+    **{name: [name] for name in ("opened", "dismissed", "action_1", "action_2", "action_3")},
+}
 
 
 @dataclass
@@ -56,6 +65,8 @@ class Past:
     campaign_of: dict[int, int] = field(default_factory=dict)
     days_ago: dict[int, int] = field(default_factory=dict)
     ends: dict[tuple[int, int], list[Any]] = field(default_factory=dict)  # of run and person
+    told: set[tuple[int, int, str]] = field(default_factory=set)  # of run and device, and what
+    known_to_tell: dict[int, int] = field(default_factory=dict)  # of a device: for how many days
 
     def add_run(self, campaign_id: int, *, days_ago: int, ends: list[list[Any]]) -> int:
         """`ends`: of each person, of each device; nothing for who was not in it."""
@@ -86,6 +97,19 @@ class Past:
                     status, reason = end
                     Delivery.objects.create(**key, status=status, reason=reason, attempt=1, at=NOW)
 
+    def tell(self, run: int, person: int, number: int, *names: str) -> None:
+        """The phone with this number reports something; `run` and `person` by their place."""
+        run, device = sorted(self.campaign_of)[run], self.devices[self.people[person].pk][number]
+        seq = Recipient.objects.get(run_id=run, device_id=device).seq
+        for name in names:
+            Receipt.objects.create(run_id=run, seq=seq, event=BY_NAME[name])
+            self.told.add((run, device, name))
+
+    def known(self, person: int, number: int, name: str, *, days: int) -> None:
+        device, since = self.devices[self.people[person].pk][number], NOW - timedelta(days=days)
+        Reporter.objects.create(device_id=device, event=BY_NAME[name], since=since)
+        self.known_to_tell[device] = days if name in STEP_NAMES else 0
+
     def runs(self, value: dict[str, Any]) -> list[int]:
         mine = [pk for pk, of in self.campaign_of.items() if value.get("campaign") in (None, of)]
         if value.get("run") == "last":
@@ -106,8 +130,24 @@ class Past:
             return bool(ended)
         if outcome == "not_reached":
             return bool(ended) and ("accepted", "") not in ended
+        if outcome == "not_opened":
+            return self._not_opened(run, person, ended, can_tell="can_tell" in value)
+        if outcome in ALSO:
+            on = self.devices[person.pk]
+            return any((run, device, name) in self.told for device in on for name in ALSO[outcome])
         fits = [end for end in ended if end and end[0] == outcome]
         return any(value.get("reason") in (None, reason) for _status, reason in fits)
+
+    def _not_opened(self, run: int, person: Contact, ended: list[Any], *, can_tell: bool) -> bool:
+        on = self.devices[person.pk]
+        if ("accepted", "") not in ended or any((run, one, "opened") in self.told for one in on):
+            return False
+        may_have = [one for one, end in zip(on, ended, strict=False) if end and end[0] in MAY_HAVE]
+        return not can_tell or all(self._tells(run, device) for device in may_have)
+
+    def _tells(self, run: int, device: int) -> bool:
+        before = self.known_to_tell.get(device, 0) > self.days_ago[run]
+        return before or any((run, device, name) in self.told for name in STEP_NAMES)
 
 
 @pytest.fixture
@@ -123,10 +163,19 @@ def world(db: None) -> Past:
     found = Past(project, people, devices)
     spring, summer = make_campaign(project, name="Spring"), make_campaign(project, name="Summer")
     ok, dead, lack, late, lost, waits = ENDS
-    found.add_run(spring.pk, days_ago=40, ends=[[ok], [dead], [lack], [ok, dead], [lost, late], []])
+    found.add_run(spring.pk, days_ago=40, ends=[[ok], [dead], [lack], [ok, lost], [lost, late], []])
     found.add_run(spring.pk, days_ago=10, ends=[[ok], [], [ok], [dead, dead], [waits, ok], []])
     found.add_run(summer.pk, days_ago=5, ends=[[lost], [ok], [], [late, lack], [ok, ok], []])
     found.add_run(spring.pk, days_ago=1, ends=[[], [waits], [ok], [waits, waits], [lack, lost], []])
+    found.tell(0, 0, 0, "received", "opened", "action_2")
+    found.tell(0, 3, 0, "displayed", "dismissed")
+    found.tell(1, 4, 1, "received")
+    found.tell(1, 2, 0, "action_1")
+    found.tell(2, 4, 0, "opened")
+    found.known(2, 0, "opened", days=7)
+    found.known(4, 0, "dismissed", days=50)
+    found.known(4, 1, "received", days=20)
+    found.known(0, 0, "received", days=30)
     return found
 
 
@@ -160,6 +209,8 @@ def values(draw: Any) -> dict[str, Any]:
     if value["outcome"] in past.WITH_REASON and draw(st.booleans()):
         reasons = ["unregistered", "missing_value", "expired", "unanswered"]
         value["reason"] = draw(st.sampled_from(reasons))
+    if value["outcome"] == "not_opened" and draw(st.booleans()):
+        value["can_tell"] = True
     scope = draw(st.sampled_from(["any", "campaign", "run", "last", "last of campaign"]))
     if "campaign" in scope:
         value["campaign"] = draw(st.integers(0, 1))
@@ -210,6 +261,25 @@ def test_postgresql_finds_whom_the_past_describes(
         assert words.sentence(tree, project_id=world.project.pk)
 
 
+def test_of_somebody_with_a_phone_that_reports_nothing_nobody_knows_whether_they_opened_it(
+    world: Past,
+) -> None:
+    """On the first run: one of the third person's two phones tells, and the other may have got it
+    as well."""
+    first = min(world.campaign_of)
+    accepted = selected(world.project, rule(outcome="accepted", run=first))
+    unopened = rule(outcome="not_opened", run=first)
+    told = rule(outcome="not_opened", run=first, can_tell=True)
+
+    assert accepted == {world.people[n].pk for n in (0, 3)}
+    assert selected(world.project, unopened) == {world.people[3].pk}
+    assert selected(world.project, told) == set()
+    Reporter.objects.create(
+        device_id=world.devices[world.people[3].pk][1], event=1, since=NOW - timedelta(days=60)
+    )
+    assert selected(world.project, told) == {world.people[3].pk}
+
+
 @pytest.mark.parametrize("close", [4, 0])
 def test_a_run_freezes_whom_the_past_describes(
     world: Past, monkeypatch: pytest.MonkeyPatch, close: int
@@ -250,6 +320,23 @@ def test_the_explanation_names_the_newest_run_and_how_each_device_ended(world: P
     assert why.verdict(world.people[0], newest).tree.told == "was in none of these runs"
 
 
+def test_the_explanation_of_a_report_says_what_was_told_and_what_could_be(world: Past) -> None:
+    first, second, *_others = sorted(world.campaign_of)
+
+    def told(person: int, run: int) -> str:
+        asked = rule("was_not", outcome="opened", run=run)
+        return why.verdict(world.people[person], asked).tree.told
+
+    assert told(0, first) == f"run {first}: accepted; reported: Received, Opened, Button 2"
+    assert told(2, second) == f"run {second}: accepted; reported: Button 1"
+    assert told(0, second) == f"run {second}: accepted; nothing reported"
+    assert told(3, second).endswith("expired); nothing reported")
+    last = max(world.campaign_of)
+    assert told(2, last) == f"run {last}: accepted; nothing reported"
+    Reporter.objects.all().delete()
+    assert told(2, last) == f"run {last}: accepted; nothing reported, and it cannot tell"
+
+
 def test_nobody_counts_as_in_a_forgotten_run_and_the_sentence_says_so(world: Past) -> None:
     oldest = min(world.campaign_of)
     forgetting.forget(Run.objects.get(pk=oldest), by="test", now=NOW)
@@ -274,6 +361,14 @@ def test_rules_on_the_past_read_as_sentences(world: Past) -> None:
         "was reached by any run within the last 30 days, at least 3 times": rule(
             outcome="accepted", within="P30D", at_least=3
         ),
+        "is not known to have opened the last run of “Spring”": rule(
+            "was_not", outcome="opened", run="last", campaign=spring
+        ),
+        "was reached by any run within the last 30 days and is not known to have opened it, "
+        "at least 3 times": rule(outcome="not_opened", within="P30D", at_least=3),
+        "was reached by the last run, can tell of it, and did not open it": rule(
+            outcome="not_opened", can_tell=True, run="last"
+        ),
         "was not skipped (The campaign's deadline passed first) in a run of “Spring”": {
             "not": rule(outcome="skipped", reason="expired", campaign=spring)
         },
@@ -286,7 +381,13 @@ def test_rules_on_the_past_read_as_sentences(world: Past) -> None:
     ("value", "problem"),
     [
         (7, 'must be such as {"outcome": "accepted", "run": "last"}.'),
-        ({"outcome": "opened"}, "“outcome” must be one of planned, accepted"),
+        ({"outcome": "delivered"}, "“outcome” must be one of planned, accepted"),
+        (
+            {"outcome": "opened", "reason": "expired"},
+            "can only be used with rejected, skipped and unknown",
+        ),
+        ({"outcome": "opened", "can_tell": True}, "can only be used with not_opened"),
+        ({"outcome": "not_opened", "can_tell": "yes"}, "“can_tell” must be true"),
         ({"outcome": ["planned"]}, "“outcome” must be one of"),
         (
             {"outcome": "planned", "reason": "expired"},
@@ -343,6 +444,27 @@ def test_a_run_whose_rule_outgrew_the_limit_waits_for_a_person(
     run.refresh_from_db()
     assert (run.state, run.cause) == ("paused", "broken")
     assert "at most 2 runs" in run.detail
+
+
+def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world: Past) -> None:
+    def warned(**value: Any) -> list[str]:
+        return [str(one) for one in doubts.of_rules(world.project.pk, rule(**value))]
+
+    said = "A rule asks who has not opened it. "
+    they_may = "phone that cannot tell: they may have."
+    second = sorted(world.campaign_of)[1]
+    assert warned(outcome="not_opened", run=second) == [f"{said}Of 3, 1 has a {they_may}"]
+    assert warned(outcome="not_opened") == [f"{said}It includes people with a {they_may}"]
+    assert warned(outcome="not_opened", can_tell=True, run=second) == []
+    assert warned(outcome="opened", run=second) == []
+    Reporter.objects.all().delete()
+    since = NOW - timedelta(days=60)
+    Reporter.objects.bulk_create(
+        Reporter(device_id=device, event=1, since=since)
+        for devices in world.devices.values()
+        for device in devices
+    )
+    assert warned(outcome="not_opened", run=second) == []
 
 
 def test_a_rule_warns_of_a_run_that_is_not_over(world: Past) -> None:

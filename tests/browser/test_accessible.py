@@ -153,7 +153,7 @@ def logged_in_again() -> Client:
 def test_a_run_in_trouble_and_a_result_can_too(
     page: Page, live_server: LiveServer, project: Project
 ) -> None:
-    make_people(project, 9)
+    person = make_people(project, 9)[0].contact
     sending, paused, finished = (make_run(project, name=name) for name in ("One", "Two", "Three"))
     settle(sending, accepted=3, rejected=2, skipped=1, unknown=1)
     paused.pause(Cause.DEAD_ADDRESSES, "40 % of the addresses.")
@@ -167,7 +167,8 @@ def test_a_run_in_trouble_and_a_result_can_too(
         reverse(f"admin:{name}", args=[finished.pk])
         for name in ("campaigns_run_change", "run_deliveries", "run_compare")
     ]
-    assert looked_at(page, ["/admin/", *runs, *ended]) == {}
+    why = f"{reverse('admin:run_why', args=[finished.pk])}?person={person}"
+    assert looked_at(page, ["/admin/", *runs, *ended, why]) == {}
 
     page.goto(ended[0])
     page.get_by_text("Technical", exact=True).click()

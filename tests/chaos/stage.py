@@ -33,7 +33,7 @@ from tests.servers.fcm import Fcm
 from tests.servers.ports import free_ports
 
 POOL = 2  # children of a bulk worker
-QUEUES = {"bulk": str(POOL), "urgent": str(POOL), "control": "1"}
+QUEUES = {"bulk": str(POOL), "urgent": str(POOL), "control": "1", "outgoing": "1"}
 WORKERS = ("bulk", "control", "beat")
 # 25 connections to an FCM 50 ms away: 500 messages a second and child, so a fault finds a run under
 # way, and two cores are enough.

@@ -44,6 +44,11 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
             {"CARILLON_ENV": "prod"},
             "CARILLON_ENV must be one of development, demo, test, staging, production",
         ),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of text, json"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://",
+        ),
         ({"DATABASE_URL": "foo"}, "DATABASE_URL must begin with postgresql://"),
         ({"DATABASE_URL": "mysql://h/shop"}, "DATABASE_URL must begin with postgresql://"),
         ({"DATABASE_URL": "postgresql://h:5432"}, "DATABASE_URL must end in a database's name"),
@@ -52,6 +57,11 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
         ({"WORKERS": "0"}, "WORKERS must be a whole number of at least 1"),
         ({"DEBUG": "maybe"}, "DEBUG must be true or false"),
         ({"SECRET_KEY_FILE": "/nowhere/key"}, "SECRET_KEY_FILE: cannot read /nowhere/key"),
+        ({"PUBLIC_URL": "push.example.com"}, "PUBLIC_URL must be a host and perhaps a port"),
+        (
+            {"CARILLON_ENV": "production", "PUBLIC_URL": "http://push.example.com"},
+            "PUBLIC_URL must begin with https:// in production and staging",
+        ),
         (
             {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
             "Only a stand-in for FCM needs FCM_ENDPOINT. Unset that when CARILLON_ENV=production",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from emulator.settings import Settings
+from emulator.witness.figures import Figures
 from emulator.witness.phones import Phones, Push
 from tests.emulator.conftest import Start
 from tests.emulator.running import RunningEmulator
@@ -199,7 +200,7 @@ class Arrivals(Phones):
     """Phones that only list what reaches them."""
 
     def __init__(self) -> None:
-        super().__init__(Settings(offline_percent=100, offline_seconds=0), seed=1)
+        super().__init__(Settings(offline_percent=100, offline_seconds=0), Figures(), seed=1)
         self.ids: list[str | None] = []
 
     def _arrive(self, push: Push) -> None:

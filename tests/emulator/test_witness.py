@@ -34,6 +34,7 @@ def test_every_accepted_message_leaves_one_line(start: Start) -> None:
         "name": name,
         "title": "Hello",
         "body": "Grüße 👋",
+        "tag": None,
         "connection": first["connection"],
         "repeat": 1,
     }

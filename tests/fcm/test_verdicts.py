@@ -137,13 +137,13 @@ def test_every_shape_of_an_answer_has_its_verdict(
     ],
 )
 def test_whoever_answers_in_fcms_place_is_quoted(answer: bytes, words: str) -> None:
-    assert classify(418, answer)[1] == words
+    assert classify(418, answer)[1].words == words
 
 
 def test_what_a_proxy_writes_is_no_evidence_against_a_device() -> None:
-    ruling, words = classify(400, b"<p>This is not a valid FCM registration token.")
+    ruling, said = classify(400, b"<p>This is not a valid FCM registration token.")
     assert ruling.verdict is Verdict.BAD_MESSAGE
-    assert words == "HTTP 400: This is not a valid FCM registration token."
+    assert said.words == "HTTP 400: This is not a valid FCM registration token."
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience, Member
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import BY_NAME, Report
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
@@ -101,6 +103,31 @@ def cancelled(project: Project) -> Run:
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     return run
+
+
+def opened_by_some(project: Project) -> Run:
+    """Finished; each person is called as their phone told, and only one phone's app cannot tell."""
+    told = {"opened": ["received", "opened"], "received": ["received"], "silent": []}
+    told |= {"dismissed": ["displayed", "dismissed"], "pressed": ["opened", "action_1"]}
+    for name in told:
+        make_device(make_contact(project, external_id=name))
+    found = make_run(project, name="Spring")
+    rows = list(Recipient.objects.filter(run_id=found.pk).order_by("seq"))
+    for row in rows:
+        Delivery.objects.create(
+            run_id=found.pk, seq=row.seq, device_id=row.device_id, status="accepted", attempt=1,
+            at=timezone.now(),
+        )  # fmt: skip
+    found.chunks.update(accepted=len(rows), state=Chunk.State.CLOSED)
+    engine.advance(found.pk, now=timezone.now())
+    keep(
+        Report(found.pk, row.seq, BY_NAME[name], None)
+        for row, names in zip(rows, told.values(), strict=True)
+        for name in names
+    )
+    found.refresh_from_db()
+    assert found.state == "finished"
+    return found
 
 
 def on_list(audience: Audience) -> set[str]:

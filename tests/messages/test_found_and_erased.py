@@ -199,7 +199,9 @@ def test_a_message_that_came_while_its_person_was_erased_loses_its_text(
 def as_fcm(platform: str) -> dict[str, Any]:
     message = Message.objects.latest("number")
     reader = Reader("1:1", "ada", message.variables or {}, "", "", "token", "x:APA91b", platform)
-    push = terms.of_message(message, asks_receipts=False).renderer.render(reader, ttl_seconds=60)
+    push = terms.of_message(message, asks_receipts=False, counts_links="").renderer.render(
+        reader, ttl_seconds=60
+    )
     return dict(payload.as_fcm(push))
 
 

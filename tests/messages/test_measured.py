@@ -19,11 +19,12 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.ledger import Delivery
-from notifications.measures import Place
+from notifications.measures.place import ROOM, Place
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
 from tests.given.forgetting import flush_ours
+from tests.given.scraped import scraped
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
@@ -95,7 +96,9 @@ def test_what_workers_measured_outlasts_them(
             write(call)
             wait_until_settled(number)
             eventually("it is measured", lambda: told("count") == number)  # noqa: B023
-    assert len(list(tmp_path.glob("*.db"))) == 1
+            assert scraped("carillon_recipients_total", lane="urgent") == number
+    assert len(list(tmp_path.glob("histogram_*.db"))) == 1
+    assert (tmp_path / "counter_0.db").stat().st_size == ROOM, "no disk that is full ends it"
 
 
 @pytest.mark.usefixtures("workers")
@@ -120,7 +123,7 @@ def test_messages_leave_though_nothing_can_be_measured(
 HOLD = """
 import os, signal, sys
 from pathlib import Path
-from notifications.measures import Place
+from notifications.measures.place import ROOM, Place
 
 place = Place(Path(sys.argv[1]))
 print(place(), flush=True)

@@ -68,6 +68,9 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
         "ttl_seconds": {"least": 60, "most": 2_419_200},
         "max_lateness_seconds": {"least": 0, "most": 604_800},
         "analytics_label": {"longest": 50, "blank": True},
+        "goal_event": {"longest": 64, "blank": True},
+        "goal_within_seconds": {"least": 60, "most": 2_592_000},
+        "goal_after": {"choices": ["opened", "received"]},
     }
     assert {name: _bounds(fields[name]) for name in promised} == promised
     assert not any(fields[name].required for name in POLICY)

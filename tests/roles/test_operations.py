@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.tick import Tick
+from config.workers import noted
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
@@ -18,6 +22,8 @@ from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_people, make_run
 from tests.given.forgetting import flush
+from tests.given.scraped import scraped
+from tests.given.waiting import eventually
 from tests.roles.people import logged_in
 from tests.servers.workers import Workers
 
@@ -99,6 +105,41 @@ def test_it_blames_no_worker_that_it_cannot_ask(operator: Desk, settings: LazySe
 def test_it_names_the_workers_that_answer(operator: Desk, workers: Workers) -> None:
     said = operator.open("operations_workers")
     assert "bulk@" in said and "at work" in said
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_process_of_a_worker_tells_how_it_is(operator: Desk, workers: Workers) -> None:
+    eventually("both tell", lambda: scraped("carillon_worker_processes", queue="bulk") == 2)
+    said = operator.open("operations_workers")
+    table = said.partition("Tasks done")[2].partition("CPU is of one")[0]
+    assert re.search(r"\d+ bulk \d+ % \d+\.\d\WMB \d+ ", table), table
+    assert 20e6 < scraped("carillon_worker_memory_bytes", queue="bulk") < 2e9
+    assert scraped("carillon_worker_cpu", queue="control") < 8
+
+
+def test_a_process_that_fell_silent_is_forgotten(
+    operator: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that lives and answers nobody is told of meanwhile."""
+    monkeypatch.setattr("config.pages.operations._answering", lambda: iter(()))
+    noted._client().delete(noted.KEY)
+    process = noted.Noting("bulk@elsewhere", "bulk")
+    process._stopped.set()
+    process._go()
+    said = operator.open("operations_workers")
+    assert "bulk@elsewhere" in said and "does not answer just now" in said
+    with time_machine.travel(timezone.now() + timedelta(seconds=61), tick=False):
+        assert "No worker answered within a second" in operator.open("operations_workers")
+    assert noted.processes() == []
+
+
+def test_of_a_hundred_workers_the_rest_is_one_series() -> None:
+    for number in range(103):
+        process = noted.Noting(f"bulk@host-{number:03}", "bulk")
+        process._stopped.set()
+        process._go()
+    assert scraped("carillon_worker_processes", worker="other") == 3
+    noted._client().delete(noted.KEY)
 
 
 def test_it_counts_what_was_repaired(operator: Desk, project: Project) -> None:

@@ -37,9 +37,20 @@ OUTCOMES = {
     "rejected": gettext_lazy("rejected"),
     "skipped": gettext_lazy("skipped"),
     "unknown": gettext_lazy("with unknown outcome"),
+    "received": gettext_lazy("known to have received it"),
+    "displayed": gettext_lazy("known to have been shown it"),
+    "opened": gettext_lazy("known to have opened it"),
+    "not_opened": gettext_lazy("reached, but not known to have opened it"),
+    "dismissed": gettext_lazy("known to have dismissed it"),
+    "action_1": gettext_lazy("known to have pressed button 1"),
+    "action_2": gettext_lazy("known to have pressed button 2"),
+    "action_3": gettext_lazy("known to have pressed button 3"),
 }
 HINTS = {
-    "run": gettext_lazy("Counts people: somebody reached on one of two phones counts as reached."),
+    "run": gettext_lazy(
+        "Counts people: somebody reached on one of two phones counts as reached. What was opened "
+        "is known only of phones whose app reports it."
+    ),
     "random": gettext_lazy("The same people each time; another draw selects others."),
     "people": gettext_lazy(
         "Chosen at random from the people with a device who match the other rules; always "
@@ -95,10 +106,10 @@ def choices(project_id: int) -> dict[str, Any]:
 
 def _scopes() -> dict[str, str]:
     return {
-        "last": _("by the last run"),
-        "last_of": _("by the last run of …"),
-        "campaign": _("by any run of …"),
-        "any": _("by any run"),
+        "last": _("in the last run"),
+        "last_of": _("in the last run of …"),
+        "campaign": _("in any run of …"),
+        "any": _("in any run"),
     }
 
 

@@ -18,6 +18,7 @@ from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.admin.furniture.page import page_url
+from notifications.people.events import reading
 from notifications.values.moments import in_zone
 
 SHOWN_STEPS = "shown_steps"  # in the session: by campaign, the last step that was shown
@@ -42,9 +43,17 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
         "step": step,
         "next_step": steps.following(step.name),
         "steps": _laid_out(form),
+        "event_names": _event_names(form),
         "just_saved": "saved" in request.GET,
     }
     return shown if campaign is None else shown | _runs_of(campaign)
+
+
+def _event_names(form: Any) -> list[str]:
+    """Of what people do in its project: a goal is one of these, or will be."""
+    asked = form.fields.get("project")  # the one worked in, which the page put there
+    project_id = form.instance.project_id or (asked.initial if asked else None)
+    return reading.names(project_id) if project_id else []
 
 
 def _furthest(request: HttpRequest, campaign: Campaign | None) -> int:

@@ -20,6 +20,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
+from notifications.admin.furniture.widgets import LineInput
 from notifications.people.project import Project
 from notifications.postgres import row_lock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
@@ -47,6 +48,14 @@ def _asked(name: str, field: Any) -> Any:
     return field
 
 
+def _name(name: str, *, example: str, **more: Any) -> forms.CharField:
+    """Of an event or a property: what campaign.css hides while it is empty goes by the example."""
+    widget = LineInput(placeholder=example, autocomplete="off", spellcheck="false", **more)
+    return forms.CharField(
+        label=WORDS[name], help_text=HINTS[name], max_length=64, required=False, widget=widget
+    )
+
+
 def _tell_the_kinds(field: Any) -> None:
     """What it means of which kind the chosen category is."""
     field.empty_label = _("No category: goes to everyone who is subscribed")
@@ -68,6 +77,8 @@ class CampaignForm(in_place.InPlace):
         help_text=HINTS["until"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time, or none.")},
     )
+    goal_event = _name("goal_event", example="bought", list="event-names")
+    goal_value = _name("goal_value", example="price")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
@@ -131,9 +142,17 @@ class CampaignForm(in_place.InPlace):
         cleaned = super().clean() or {}
         self.twice = False
         self._read_the_clock(cleaned)
+        self._leave_out_what_is_hidden(cleaned)
         if self.meanwhile:
             self.add_error(None, colleagues.said(self, self.meanwhile))
         return cleaned
+
+    def _leave_out_what_is_hidden(self, cleaned: dict[str, Any]) -> None:
+        """What the page hides must not refuse what it shows, and is kept as it is."""
+        for setting in SETTINGS:
+            if setting.of and not (cleaned.get(setting.of) or self.errors.get(setting.of)):
+                self.errors.pop(setting.field, None)
+                cleaned[setting.field] = getattr(self.instance, setting.field)
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
         shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)

@@ -21,6 +21,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
+from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -111,6 +112,7 @@ class Panels:
             "campaign": campaign,
             "report": LaunchReport(campaign, timezone.now()),
             "zone": campaign.zone,
+            "goal": goal_in_words.of(campaign),
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.page.opens(request, "launch"),

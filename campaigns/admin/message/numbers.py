@@ -23,15 +23,21 @@ def sends_messages(project: Project) -> bool:
 
 
 def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
+    today = _today(project, now)
+    reasons = in_plain_words(reasons_of(today)) if today else []
+    return {**stand_of(project, now), "reasons": reasons}
+
+
+def stand_of(project: Project, now: datetime) -> dict[str, Any]:
+    """The same without the reasons, which are read from every chunk of the day."""
+    today = _today(project, now)
+    return {"totals": totals_of(today) if today else NOTHING, **_waiting(project, now)}
+
+
+def _today(project: Project, now: datetime) -> Run | None:
     """The day is that of UTC, as its run's is."""
-    day = now.astimezone(UTC).date().isoformat()
     ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
-    today = ours.filter(occurrence=day).first()
-    return {
-        "totals": totals_of(today) if today else NOTHING,
-        "reasons": in_plain_words(reasons_of(today)) if today else [],
-        **_waiting(project, now),
-    }
+    return ours.filter(occurrence=now.astimezone(UTC).date().isoformat()).first()
 
 
 def waits(numbers: dict[str, Any] | None) -> bool:

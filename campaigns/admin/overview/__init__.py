@@ -1,4 +1,4 @@
-"""The overview: today, device health, and the quota in use.
+"""The overview: today, what needs a person, people over time, devices, and the quota in use.
 
 The addresses and the navigation of config enter.
 """

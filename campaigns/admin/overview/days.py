@@ -1,52 +1,58 @@
-"""Today against a usual day: the last two weeks as bars, drawn here so that no script is needed."""
+"""Today against the usual, and two weeks as bars, drawn here so that no script is needed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from math import ceil
 from statistics import median
 from zoneinfo import ZoneInfo
 
-from django.db.models import F, QuerySet, Sum
-from django.db.models.functions import TruncDate
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
-from campaigns.runs.run import Run
-from notifications.admin.furniture.axis import Mark, nice_top
+from campaigns.admin.overview import drawing
+from campaigns.admin.overview.drawing import Axis, Bar
+from campaigns.figures import sent
+from campaigns.figures.sent import ACCEPTED, CAMPAIGNS, FAILED, MESSAGES, SoFar
+from notifications.admin.furniture.axis import Mark
+from notifications.people.figures.days import midnight
+from notifications.people.project import Project
 from notifications.values.shares import share
 
 DAYS_SHOWN = 14
 DAYS_READ = 28  # days, for what is usual
-BAR, GAP, HEIGHT = 36.0, 14.0, 150.0
 
 
 @dataclass(frozen=True)
 class Day:
-    """A day's outcomes, by the day its runs started, and its bar from the ground up."""
+    """What FCM said on a day, from its midnight on; and its bar, from the ground up."""
 
     day: date
-    accepted: int
+    campaigns: int
+    messages: int
     failed: int
-    left: float = 0.0
-    accepted_top: float = 0.0
-    accepted_height: float = 0.0
-    failed_top: float = 0.0
-    failed_height: float = 0.0
+    bars: tuple[Bar | None, ...] = ()
+
+    @property
+    def accepted(self) -> int:
+        return self.campaigns + self.messages
+
+    @property
+    def all(self) -> int:
+        return self.accepted + self.failed
 
     @property
     def short(self) -> str:
-        return date_format(self.day, pgettext("date format", "D j"))
+        return drawing.short_name_of(self.day)
 
     @property
     def name(self) -> str:
-        return date_format(self.day, pgettext("date format", "j F"))
+        return drawing.name_of(self.day)
 
     @property
     def failed_share(self) -> str:
-        return share(self.failed, self.accepted + self.failed)
+        return share(self.failed, self.all)
 
 
 @dataclass(frozen=True)
@@ -54,72 +60,90 @@ class Days:
     """What the card shows."""
 
     today: Day
-    usual: float | None  # accepted; None while there is no day to compare with
-    usual_failed: str
-    bars: list[Day]
+    campaigns: SoFar
+    messages: SoFar
+    usual_failed: str | None
+    shown: list[Day]
     width: float
     heights: list[Mark]
+    usual_day: float | None
     usual_at: float
     verdict: str
+    weekday: str
+    as_of: datetime | None  # None: now
 
     @property
     def any(self) -> bool:
-        return any(day.accepted or day.failed for day in self.bars)
+        return any(day.all for day in self.shown)
+
+    @property
+    def any_messages(self) -> bool:
+        return any(day.messages for day in self.shown) or bool(self.messages.usual)
 
 
-def days_of(runs: QuerySet[Run], now: datetime, zone: str) -> Days:
-    here = ZoneInfo(zone)
-    today = now.astimezone(here).date()
-    first = datetime.combine(today - timedelta(days=DAYS_READ), datetime.min.time(), here)
-    found = {
-        row["day"]: Day(row["day"], row["accepted"], row["failed"])
-        for row in runs.filter(started_at__gte=first)
-        .annotate(day=TruncDate("started_at", tzinfo=here))
-        .values("day")
-        .annotate(failed=Sum(F("rejected") + F("unknown")), accepted=Sum("accepted"))
-        .order_by("day")
-    }
-    before = [day for day in found.values() if day.day < today and day.accepted + day.failed]
+def days_of(project: Project, now: datetime) -> Days:
+    stand = sent.stand_of(project, now)
+    so_far = sent.so_far(project, stand, now)
+    days = _days(project, stand, now)
+    today, before = days[-1], [day for day in days[:-1] if day.all]
     usual = median(day.accepted for day in before) if before else None
-    shown = [today - timedelta(days=ago) for ago in range(DAYS_SHOWN - 1, -1, -1)]
-    bars = [found.get(day, Day(day, 0, 0)) for day in shown]
-    top = nice_top(max([day.accepted + day.failed for day in bars] + [usual or 0, 1]))
+    shown = days[-DAYS_SHOWN:]
+    axis = Axis.of([day.all for day in shown] + [usual or 0])
+    failed = share(sum(day.failed for day in before), sum(day.all for day in before))
     return Days(
-        today=bars[-1],
-        usual=usual,
-        usual_failed=share(
-            sum(d.failed for d in before), sum(d.accepted + d.failed for d in before)
-        ),
-        bars=[_drawn(day, slot, top) for slot, day in enumerate(bars)],
-        width=DAYS_SHOWN * (BAR + GAP),
-        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
-        usual_at=HEIGHT - HEIGHT * (usual or 0) / top,
-        verdict=_verdict(bars[-1], usual),
+        today=today,
+        campaigns=so_far[CAMPAIGNS],
+        messages=so_far[MESSAGES],
+        usual_failed=failed if before else None,
+        shown=_drawn(shown, axis),
+        width=drawing.bar_width(DAYS_SHOWN),
+        heights=axis.heights,
+        usual_day=usual,
+        usual_at=axis.at(usual or 0),
+        verdict=_verdict(today, so_far),
+        weekday=date_format(today.day, "l"),
+        as_of=stand.at,
     )
 
 
-def _drawn(day: Day, slot: int, top: float) -> Day:
-    accepted, failed = HEIGHT * day.accepted / top, HEIGHT * day.failed / top
-    # A few failures among very many must not vanish: they get a visible line.
-    failed = max(failed, 2.0) if day.failed else 0.0
-    return Day(
-        day.day,
-        day.accepted,
-        day.failed,
-        left=slot * (BAR + GAP) + GAP / 2,
-        accepted_top=HEIGHT - accepted,
-        accepted_height=accepted,
-        failed_top=max(0.0, HEIGHT - accepted - failed),
-        failed_height=failed,
-    )
+def _days(project: Project, stand: sent.Stand, now: datetime) -> list[Day]:
+    here = ZoneInfo(project.timezone)
+    today = now.astimezone(here).date()
+    dates = [today - timedelta(days=ago) for ago in range(DAYS_READ, -1, -1)]
+    midnights = [midnight(project.timezone, _noon(day, here)) for day in dates]
+    counts = sent.by_day(project, stand, midnights)
+    return [
+        Day(
+            day,
+            campaigns=count[f"{CAMPAIGNS}:{ACCEPTED}"],
+            messages=count[f"{MESSAGES}:{ACCEPTED}"],
+            failed=count[f"{CAMPAIGNS}:{FAILED}"] + count[f"{MESSAGES}:{FAILED}"],
+        )
+        for day, count in zip(dates, counts, strict=True)
+    ]
 
 
-def _verdict(today: Day, usual: float | None) -> str:
-    if usual is None:
-        return _("First day: you can compare from tomorrow on.")
-    if not today.accepted + today.failed:
+def _noon(day: date, zone: ZoneInfo) -> datetime:
+    return datetime(day.year, day.month, day.day, 12, tzinfo=zone)
+
+
+def _drawn(days: list[Day], axis: Axis) -> list[Day]:
+    parts = [(day.campaigns, day.messages, day.failed) for day in days]
+    drawn = zip(days, drawing.stacks(parts, axis), strict=True)
+    return [replace(day, bars=tuple(bars)) for day, bars in drawn]
+
+
+def _verdict(today: Day, so_far: dict[str, SoFar]) -> str:
+    known = [one.usual for one in so_far.values() if one.usual is not None]
+    words = {"weekday": date_format(today.day, "l")}
+    if not known:
+        return _("In a week you can compare with the same hours of a %(weekday)s.") % words
+    usual = ceil(sum(known))
+    if not today.all and not usual:
+        return _("Nothing was sent today, as usual by this time on a %(weekday)s.") % words
+    if not today.all:
         return _("Nothing was sent today.")
     if not usual:
-        return ""  # every other day failed as a whole
-    part = share(today.accepted, ceil(usual))
-    return _("%(share)s %% of a usual day, so far.") % {"share": part}
+        return _("Usually nothing is sent by this time on a %(weekday)s.") % words
+    words["share"] = share(today.accepted, usual)
+    return _("%(share)s %% of what is usual by this time on a %(weekday)s.") % words

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.admin import site
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from campaigns.admin.message.numbers import numbers_of, sends_messages, waits
+from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.days import days_of
-from campaigns.admin.run.live import OVERDUE, pause_in_words
+from campaigns.admin.overview.needs import needs, paused
+from campaigns.admin.overview.people import people
+from campaigns.admin.run.live import OVERDUE
 from campaigns.audiences.audience import Audience
-from campaigns.engine import unknowns
+from campaigns.echo.funnel import Told, opened
+from campaigns.figures.quota import busiest, quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
-from campaigns.results.quota import quotas
 from campaigns.runs.run import Run
 from campaigns.runs.sums import asked
 from campaigns.runs.tick import Tick
@@ -32,14 +33,23 @@ from notifications.admin.furniture.keyset import size_in_words
 from notifications.people.asked import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.figures.days import midnight
 from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share, width
 
 RUNS_SHOWN = 8
 BEAT_IS_SILENT = timedelta(seconds=60)
-A_DAY = timedelta(days=1)
 STATE = Run.State
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A run that has ended, and what became of it. Another step of the funnel stands here, too."""
+
+    run: Run
+    asked: int
+    opened: Told
 
 
 def urls() -> list[URLPattern]:
@@ -47,6 +57,7 @@ def urls() -> list[URLPattern]:
     return [
         path("overview/", view(live), name="campaigns_overview"),
         path("overview/health/", view(health), name="overview_health"),
+        path("overview/people/", view(people), name="overview_people"),
     ]
 
 
@@ -86,16 +97,18 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
     scheduled = list(runs.filter(state=STATE.SCHEDULED).order_by("scheduled_at")[:RUNS_SHOWN])
     recent = runs.filter(state__in=[STATE.FINISHED, STATE.CANCELLED])
     zone = project.timezone if project else "UTC"  # whose midnight ends a day
-    messages = numbers_of(project, now) if project and sends_messages(project) else None
+    messages = stand_of(project, now) if project and sends_messages(project) else None
     return {
+        "project": project,
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
-        "waiting": _needs_a_person(runs, now),
-        "recent": [(run, _asked(run)) for run in recent.order_by("-pk")[:RUNS_SHOWN]],
+        "waiting": needs(project, now),
+        "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),
         "silence": _silence(now),
-        "days": days_of(of_project, now, zone),
+        "days": days_of(project, now) if project else None,
         "quotas": quotas([project] if project else [], now),
+        "busiest": busiest(project, midnight(zone, now)) if project else None,
         "message_numbers": messages,
         "trigger": asks_again(running, scheduled, now, messages_wait=waits(messages)),
         "zone": zone,
@@ -104,7 +117,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
 
 
 def needing_a_person(project: Project | None) -> int:
-    return _paused(Run.objects.filter(project=project)).count()
+    return paused(project).count()
 
 
 def asks_again(
@@ -122,42 +135,6 @@ def asks_again(
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
-def _paused(runs: QuerySet[Run]) -> QuerySet[Run]:
-    return runs.filter(state=STATE.PAUSED, finished_at=None).order_by("-pk")
-
-
-def _needs_a_person(runs: QuerySet[Run], now: datetime) -> list[dict[str, Any]]:
-    """Paused with a cause; late in starting; ended with outcomes that nobody knows."""
-    paused = [{"run": run, **pause_in_words(run)} for run in _paused(runs)[:RUNS_SHOWN]]
-    overdue = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
-    late = [
-        {
-            "run": run,
-            "cause": _("It was due %(ago)s ago and has not started.")
-            % {"ago": in_words(now - run.scheduled_at)},
-            "next_step": _("Check that the scheduler (“beat”) and a worker are running."),
-        }
-        for run in overdue.order_by("scheduled_at")[:RUNS_SHOWN]
-    ]
-    ended = runs.filter(finished_at__gt=now - A_DAY, unknown__gt=0).order_by("-pk")
-    unknown = [
-        {
-            "run": run,
-            "query": "status=unknown",
-            "cause": ngettext(
-                "It ended with %(count)s unknown outcome.",
-                "It ended with %(count)s unknown outcomes.",
-                count,
-            )
-            % {"count": f"{count:,}"},
-            "next_step": _("See who they are, then send again or keep them as unknown."),
-        }
-        for run in ended[:RUNS_SHOWN]
-        if (count := unknowns.undecided(run))
-    ]
-    return [*paused, *late, *unknown]
-
-
 def _running(run: Run, now: datetime) -> dict[str, Any]:
     progress = reports.progress(run, now=now)
     return {
@@ -170,8 +147,11 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def _asked(run: Run) -> int:
-    return asked(run.state, run.planned or 0, run.skipped)
+def _recent(runs: list[Run]) -> list[Recent]:
+    told = opened(runs)
+    return [
+        Recent(run, asked(run.state, run.planned or 0, run.skipped), told[run.pk]) for run in runs
+    ]
 
 
 def _scheduled(run: Run, now: datetime) -> dict[str, Any]:

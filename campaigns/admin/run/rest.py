@@ -1,5 +1,6 @@
-"""What one can make from a run's outcome: a list of some of its people, a new campaign to the rest,
-and one to everybody else of the audience of which it took a share."""
+"""What one can make from a run's outcome: a list of some of its people, a new campaign to the rest
+or to those who have not opened it, and one to everybody else of the audience of which it took a
+share."""
 
 from __future__ import annotations
 
@@ -17,11 +18,10 @@ from campaigns import tasks
 from campaigns.admin.run.dialogs import RunDialog
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
-from campaigns.audiences.lists import filling, outcomes, share
+from campaigns.audiences.lists import filling, outcomes, share, who
+from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
-from campaigns.runs import reasons
-from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import ask, done, refused
 from notifications.admin.furniture.page import page_url
@@ -32,20 +32,22 @@ EVERYBODY_ELSE = gettext_lazy("Send to everybody else")
 MAKE_LIST = gettext_lazy("Make a list")
 
 
-def is_known(run: Run) -> bool:
-    """Whether the outcome of each recipient is known."""
-    return run.finished_at is not None and bool(run.planned) and run.forgotten_at is None
-
-
 def leaves_a_rest(run: Run) -> bool:
     return is_known(run) and run.accepted < (run.planned or 0)
 
 
 def offers_the_rest(run: Run) -> bool:
     """A next step is not one if it would be sent to nobody."""
-    if not leaves_a_rest(run):
-        return False
-    found = outcomes.reachable(run, seconds=outcomes.LOOKING_SECONDS)
+    asked = {outcomes.MISSED: leaves_a_rest(run), outcomes.UNOPENED: knows_who_opened(run)}
+    return any(_reaches_somebody(run, whom) for whom, there in asked.items() if there)
+
+
+def knows_who_opened(run: Run) -> bool:
+    return is_known(run) and who.has_told(run)
+
+
+def _reaches_somebody(run: Run, whom: str) -> bool:
+    found = outcomes.reachable(run, whom, seconds=outcomes.LOOKING_SECONDS)
     return found is None or found.people > 0
 
 
@@ -57,6 +59,7 @@ def offers_everybody_else(run: Run) -> bool:
 class RestDialog(RunDialog):
     template = "admin/campaigns/run/rest.html"
 
+    whom = forms.ChoiceField(label=gettext_lazy("To whom"), widget=UnfoldAdminSelectWidget)
     unknown = forms.BooleanField(
         label=gettext_lazy("Also those whose outcome is unknown"),
         required=False,
@@ -66,37 +69,74 @@ class RestDialog(RunDialog):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.run.unknown:
+        if self.asks_whom:
+            cast(forms.ChoiceField, self.fields["whom"]).choices = _whom(self.left)
+            none_missed = self.reachable is not None and not self.reachable.people
+            self.fields["whom"].initial = who.NOT_OPENED if none_missed else None
+        else:
+            del self.fields["whom"]
+        if not self.run.unknown or not self.left:
             del self.fields["unknown"]
 
     @cached_property
     def found(self) -> tuple[int, int] | None:
-        return outcomes.count_rest(self.run) if self.left else None
+        return outcomes.count(self.run.pk, outcomes.MISSED) if self.left else None
 
     @cached_property
     def reachable(self) -> outcomes.Reachable | None:
-        return outcomes.reachable(self.run) if self.left else None
+        return outcomes.reachable(self.run, outcomes.MISSED) if self.left else None
+
+    @cached_property
+    def unopened(self) -> tuple[int, int] | None:
+        """Of how many nobody knows that they opened it, and how many of them could not tell."""
+        return outcomes.count(self.run.pk, outcomes.UNOPENED)
+
+    @cached_property
+    def unopened_now(self) -> outcomes.Reachable | None:
+        return outcomes.reachable(self.run, outcomes.UNOPENED)
 
     @property
     def left(self) -> bool:
         return leaves_a_rest(self.run)
 
     @property
-    def possible(self) -> bool:
-        return self.left and (self.reachable is None or self.reachable.people > 0)
+    def asks_whom(self) -> bool:
+        return knows_who_opened(self.run) and (self.unopened is None or self.unopened[0] > 0)
 
-    def problem(self, *, with_unknown: bool) -> str:
+    @property
+    def chosen(self) -> str:
+        return str(self.cleaned_data.get("whom") or who.NOT_REACHED)
+
+    @property
+    def possible(self) -> bool:
+        there = [self.reachable] if self.left else []
+        there += [self.unopened_now] if self.asks_whom else []
+        return any(found is None or found.people > 0 for found in there)
+
+    def problem(self) -> str:
         """Why nobody would get it."""
+        if self.chosen != who.NOT_REACHED:
+            return self._problem_of_unopened()
         if not self.left:
             return _("Nobody is left to send to in this run.")
-        if not self.possible:
+        if self.reachable is not None and not self.reachable.people:
             return _("None of them can be reached now.")
-        if with_unknown:
+        if self.cleaned_data.get("unknown"):
             return ""
         none_known = self.found is not None and self.found[0] == self.found[1]
-        none_surely = self.reachable is not None and self.reachable.people == self.reachable.unknown
+        none_surely = self.reachable is not None and self.reachable.people == self.reachable.unsure
         if none_known or none_surely:
             return _("Without the unknown outcomes nobody would get it.")
+        return ""
+
+    def _problem_of_unopened(self) -> str:
+        now = self.unopened_now
+        if now is None:
+            return ""
+        if not now.people:
+            return _("None of them can be reached now.")
+        if self.chosen == who.NOT_OPENED_FOR_SURE and now.people == now.unsure:
+            return _("None of those whose phone can tell can be reached now.")
         return ""
 
     def context(self) -> dict[str, Any]:
@@ -110,15 +150,29 @@ class RestDialog(RunDialog):
             "counted": found is not None,
             "devices": devices,
             **counts,
-            **_now(self.reachable),
+            **now_reached(self.reachable),
+            "opening": self._opening() if self.asks_whom else None,
         }
 
+    def _opening(self) -> dict[str, Any]:
+        counts = dict(zip(("people", "silent"), self.unopened or (), strict=False))
+        return {**counts, **now_reached(self.unopened_now)}
 
-def _now(reachable: outcomes.Reachable | None) -> dict[str, Any]:
-    """How many of the rest can be reached now, and why not the others."""
+
+def _whom(left: bool) -> list[tuple[str, Any]]:
+    missed = [(who.NOT_REACHED, _("Those who were not reached"))] if left else []
+    return [
+        *missed,
+        (who.NOT_OPENED, _("Those who have not opened it, as far as anybody knows")),
+        (who.NOT_OPENED_FOR_SURE, _("Those who have not opened it, and whose phone can tell")),
+    ]
+
+
+def now_reached(reachable: outcomes.Reachable | None) -> dict[str, Any]:
+    """How many of them can be reached now, and why not the others."""
     if reachable is None:
         return {"uncounted": True}
-    sure = reachable.people - reachable.unknown
+    sure = reachable.people - reachable.unsure
     return {"reachable": reachable.people, "surely": sure, "kept_back": _kept_back(reachable)}
 
 
@@ -170,6 +224,8 @@ class EverybodyElseDialog(RunDialog):
 
 
 class ListDialog(RunDialog):
+    template = "admin/campaigns/run/make_list.html"
+
     who = forms.ChoiceField(
         label=gettext_lazy("Who"),
         widget=UnfoldAdminSelectWidget,
@@ -181,7 +237,7 @@ class ListDialog(RunDialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.possible:
-            self.labels = dict(_choices(self.run))
+            self.labels = who.choices(self.run)
             cast(forms.ChoiceField, self.fields["who"]).choices = [*self.labels.items()]
         else:
             del self.fields["who"]
@@ -190,35 +246,11 @@ class ListDialog(RunDialog):
     def possible(self) -> bool:
         return is_known(self.run)
 
-
-def _choices(run: Run) -> list[tuple[str, Any]]:
-    """`outcome`, `outcome:reason`, or `outcome:reason:variable`; only what this run has."""
-    always = [("planned", _("All its recipients")), ("accepted", _("Accepted"))]
-    missed = [("not_reached", _("Not reached: accepted on no device"))]
-    return [*always, *(missed if run.accepted < (run.planned or 0) else []), *_by_reason(run)]
-
-
-def _by_reason(run: Run) -> list[tuple[str, str]]:
-    labels = {"rejected": _("Rejected"), "skipped": _("Skipped"), "unknown": _("Unknown")}
-    counted = {status: getattr(run, status) for status in labels}
-    whole = [(status, labels[status]) for status, count in counted.items() if count]
-    each = [
-        (f"{status}:{reason}", f"{labels[status]}: {reasons.in_words(reason)}")
-        for status, reason in outcomes.reasons_of(run)
-    ]
-    lacking = [
-        (
-            f"skipped:{Reason.MISSING_VALUE}:{name}",
-            _("Skipped for lack of “{name}”").format(name=name),
-        )
-        for name in outcomes.variables_missing(run)
-    ]
-    return [*whole, *each, *lacking]
-
-
-def _rule(run: Run, chosen: str) -> dict[str, Any]:
-    outcome, *more = chosen.split(":", 2)
-    return outcomes.of_run(run, outcome, **dict(zip(("reason", "variable"), more, strict=False)))
+    def context(self) -> dict[str, Any]:
+        unopened = None
+        if self.possible and who.NOT_OPENED in self.labels:
+            unopened = outcomes.count(self.run.pk, outcomes.UNOPENED)
+        return dict(zip(("people", "silent"), unopened or (), strict=False))
 
 
 class FromRuns:
@@ -232,13 +264,16 @@ class FromRuns:
         dialog=ask(REST, form=RestDialog, button=gettext_lazy("Make the campaign")),
     )
     def rest(self, request: HttpRequest, form: RestDialog, object_id: str) -> HttpResponse:
-        """A copy of the campaign for people who were not reached."""
-        run, unknown = form.run, bool(form.cleaned_data.get("unknown"))
-        if problem := form.problem(with_unknown=unknown):
+        """A copy of the campaign for people who were not reached, or have not opened it."""
+        if problem := form.problem():
             return refused(request, form, problem)
-        name = _("Rest of run %(number)d") % {"number": run.pk}
-        rest = self._listed(request, run, name, outcomes.rest(run, with_unknown=unknown))
-        twin = run.campaign.duplicate_for(rest, named=_("%(name)s (rest)"))
+        run, missed = form.run, form.chosen == who.NOT_REACHED
+        name = _("Rest of run %(number)d") if missed else _("Not opened of run %(number)d")
+        unknown = bool(form.cleaned_data.get("unknown"))
+        tree = outcomes.rest(run, with_unknown=unknown) if missed else who.rule(run, form.chosen)
+        rest = self._listed(request, run, name % {"number": run.pk}, tree)
+        named = _("%(name)s (rest)") if missed else _("%(name)s (not opened)")
+        twin = run.campaign.duplicate_for(rest, named=named, corrects=run.corrects)
         self.record(request, "created", twin, copied_from=run.campaign_id, rest_of_run=run.pk)
         return _made(request, twin, _size(rest))
 
@@ -284,7 +319,7 @@ class FromRuns:
             return refused(request, form, _("Its recipients are not available."))
         run, chosen = form.run, form.cleaned_data["who"]
         name = _("Run %(number)d: %(who)s") % {"number": run.pk, "who": form.labels[chosen]}
-        made = self._listed(request, run, name, _rule(run, chosen))
+        made = self._listed(request, run, name, who.rule(run, chosen))
         said = _("“{name}”: {who}.").format(name=made, who=_size(made))
         return done(request, said, to=page_url(made))
 

@@ -17,7 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.run import chunk, deliveries, live, person_sent
+from campaigns.admin.run import chunk, deliveries, live, person_sent, why
+from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
     KeepUnknownDialog,
@@ -31,14 +32,14 @@ from campaigns.admin.run.rest import (
     MAKE_LIST,
     REST,
     FromRuns,
-    is_known,
     offers_everybody_else,
     offers_the_rest,
 )
-from campaigns.admin.run.result import as_sent, beside, cuts, echo
+from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
 from campaigns.planning import rhythm_in_words
 from campaigns.results import compare
@@ -57,7 +58,7 @@ DUPLICATE = gettext_lazy("Duplicate as a new campaign")
 
 
 @admin.register(Run)
-class RunPage(FromRuns, ReadOnlyPage):
+class RunPage(FromRuns, Corrects, ReadOnlyPage):
     list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
@@ -68,6 +69,7 @@ class RunPage(FromRuns, ReadOnlyPage):
         *(verb.name for verb in VERBS if verb is not MOVE),
         "rest",
         "everybody_else",
+        "correct",
         "make_list",
         "duplicate",
     ]
@@ -75,7 +77,7 @@ class RunPage(FromRuns, ReadOnlyPage):
 
     class Media:
         css = {"all": ["run.css"]}
-        js = ["run.js", "chart.js"]
+        js = ["run.js", "chart.js", "take_away.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         return super().get_queryset(request).select_related("campaign", "project")
@@ -92,6 +94,7 @@ class RunPage(FromRuns, ReadOnlyPage):
             ("<int:run_id>/echo/", echo.echo_view, "run_echo"),
             ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
+            ("<int:run_id>/why/", why.why_view, "run_why"),
             ("<int:run_id>/recipients.csv", deliveries.csv_view, "run_csv"),
             ("sent-to/<int:contact_id>/", person_sent.sent_view, "person_sent"),
         ]
@@ -180,11 +183,13 @@ class RunPage(FromRuns, ReadOnlyPage):
             **live.course(run, now, technical=live.sees_technical(request)),
             **cuts.picture(run),
             **echo.picture(run, now),
+            **figures.picture(run),
             "verbs": self._buttons(request, run),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
+            "corrections": list(run.corrections.order_by("pk")),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 
@@ -194,10 +199,14 @@ class RunPage(FromRuns, ReadOnlyPage):
         fitting = [(verb.name, verb.label) for verb in offered]
         rest = [("rest", REST)] if offers_the_rest(run) else []
         others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
+        right = [("correct", CORRECT)] if offers_a_correction(run) else []
         lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
-            for name, label in [*others, *rest, *fitting, *lists, ("duplicate", DUPLICATE)]
+            for name, label in [
+                *(*others, *rest, *fitting, *right, *lists),
+                ("duplicate", DUPLICATE),
+            ]
             if self.opens(request, name)
         ]
 

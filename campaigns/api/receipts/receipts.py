@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,6 +17,9 @@ from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.view import ApiView
 
+LINKS_ELSEWHERE = (
+    "Links that are counted are opened by the process “feed”. Have the proxy pass /o/ to it.\n"
+)
 ELSEWHERE = (
     "Receipts are taken by the process “feed”. Have the proxy pass this address to it, or call it "
     "at its own port."
@@ -35,7 +39,7 @@ class ReceiptSerializer(StrictSerializer):
     id = serializers.CharField(help_text="`carillon_receipt` of the message, as it came.")
     event = serializers.ChoiceField(list(BY_NAME), help_text=EVENTS)
     at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="By the phone's clock: kept, not reckoned by."
+        required=False, allow_null=True, help_text="By the phone's clock. Only goals go by it."
     )
 
 
@@ -70,3 +74,9 @@ class Receipts(ApiView):
         """Say what became of messages: an app calls this from its phone, without a key. Each event
         of a message counts once, however often it is told. The process `feed` answers."""
         raise Problem(HTTPStatus.MISDIRECTED_REQUEST, ELSEWHERE, kind="elsewhere")
+
+
+def links_elsewhere(request: HttpRequest) -> HttpResponse:
+    """Whoever is led here by a message should reach the feed."""
+    status = HTTPStatus.MISDIRECTED_REQUEST
+    return HttpResponse(LINKS_ELSEWHERE, status=status, content_type="text/plain; charset=utf-8")

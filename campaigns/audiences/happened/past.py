@@ -1,5 +1,5 @@
 """A rule on past runs: whether a person was planned, accepted, skipped … in a run, a campaign, or
-any run.
+any run; or what their phone reported of it (`reported.py`).
 
 It is about people, not devices: somebody accepted on one of two phones was reached. The ledger
 stores each run in its own table, indexed by person, so only named runs are read: `settled/` decides
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.durations import duration_problem, parse_duration
+from campaigns.audiences.happened import reported
 from campaigns.audiences.happened.kind import Kind, Named, Names, Sql
 from campaigns.runs import reasons
 from campaigns.runs.reasons import Reason
@@ -45,9 +46,13 @@ OUTCOMES = {
         gettext_lazy("was a recipient of {run} and was not reached"),
         gettext_lazy("was not a recipient of {run}, or was reached"),
     ),
+    **reported.TOLD,
 }
 WITH_REASON = ("rejected", "skipped", "unknown")
-KEYS = {"outcome", "reason", "variable", "campaign", "run", "within", "at_least"}
+KEYS = {
+    *("outcome", "reason", "variable", reported.CAN_TELL),
+    *("campaign", "run", "within", "at_least"),
+}
 KEPT = "runs"  # the ids of the runs it covers, as of a count or the start of a run
 WHOLE = "whole"  # set if the rule is checked for everybody at once
 AMONG = "among"  # people from the first id to the last, and to which of them it applies
@@ -74,7 +79,12 @@ def _problem(op: str, value: Any) -> str:
         return said % {"key": str(min(extra))[:50], "known": ", ".join(sorted(KEYS))}
     if value["outcome"] not in list(OUTCOMES):
         return _("“outcome” must be one of %(known)s.") % {"known": ", ".join(OUTCOMES)}
-    return _reason_problem(value) or _runs_problem(value) or _kept_problem(value.get(KEPT, []))
+    return (
+        _reason_problem(value)
+        or reported.can_tell_problem(value)
+        or _runs_problem(value)
+        or _kept_problem(value.get(KEPT, []))
+    )
 
 
 def _reason_problem(value: dict[str, Any]) -> str:
@@ -139,6 +149,8 @@ NOT_REACHED = (
 
 def _rows(value: dict[str, Any]) -> Sql:
     runs = value[KEPT]
+    if value["outcome"] in reported.TOLD:
+        return reported.rows(value, runs)
     if value["outcome"] == "planned":
         return Sql(OF_PERSON, [runs])
     if value["outcome"] == "not_reached":
@@ -199,6 +211,8 @@ def _known(value: dict[str, Any], one_by_one: Sql) -> Sql:
 
 
 def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
+    if value["outcome"] in reported.TOLD:
+        return reported.in_run(value, run, people)
     if value["outcome"] == "planned":
         return Sql(PLANNED_IN, [run, *people])
     if value["outcome"] == "not_reached":
@@ -233,15 +247,17 @@ def looks(value: Any) -> int:
 
 def _seen(op: str, value: Any) -> Sql:
     """In how many of the runs the person was, the newest of them, and each device's result
-    there."""
+    there; for a rule on reports, also those."""
     if not value[KEPT]:
         return Sql("'[]'::text")
+    told = value["outcome"] in reported.TOLD
+    more, of_more = (reported.SEEN, reported.SEEN_OF) if told else ("", "")
     return Sql(
         "(SELECT json_build_array(count(DISTINCT r.run_id), max(r.run_id),"
         " array_agg(DISTINCT COALESCE(x.status || ' ' || x.reason, 'waiting'))"
-        " FILTER (WHERE r.run_id = newest.id))::text FROM campaigns_recipient r"
+        f" FILTER (WHERE r.run_id = newest.id){more})::text FROM campaigns_recipient r"
         " LEFT JOIN campaigns_delivery x"
-        " ON x.run_id = r.run_id AND x.seq = r.seq AND x.run_id = ANY(%s)"
+        f" ON x.run_id = r.run_id AND x.seq = r.seq AND x.run_id = ANY(%s){of_more}"
         " CROSS JOIN (SELECT max(run_id) AS id FROM campaigns_recipient"
         " WHERE contact_id = c.id AND run_id = ANY(%s)) newest"
         " WHERE r.contact_id = c.id AND r.run_id = ANY(%s))",
@@ -253,7 +269,8 @@ def _seen(op: str, value: Any) -> Sql:
 
 
 def _words(op: str, value: Any, names: Names) -> str:
-    positive, negative = OUTCOMES[value["outcome"]]
+    told = value["outcome"] in reported.TOLD
+    positive, negative = reported.words_of(value) if told else OUTCOMES[value["outcome"]]
     reason = value.get("reason")
     of_reason = f" ({_why(value)})" if reason else ""
     pattern = str(positive if op == "was" else negative)
@@ -289,10 +306,12 @@ def _which(value: dict[str, Any], names: Names) -> str:
 
 
 def _shown(seen: str, zone: str) -> str:
-    count, newest, ends = json.loads(seen) or (0, None, None)
+    count, newest, ends, *told = json.loads(seen) or (0, None, None)
     if not count:
         return _("was in none of these runs")
     said = ", ".join(dict.fromkeys(map(_end, ends or [])))
+    if told:
+        said = f"{said}; {reported.shown(*told)}"
     in_newest = _("run {run}: {ends}").format(run=newest, ends=said)
     more = ngettext("was in {count} run", "was in {count} runs", count).format(count=count)
     return in_newest if count == 1 else f"{more}; {in_newest}"

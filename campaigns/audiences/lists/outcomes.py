@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.audiences.happened import reported
 from campaigns.audiences.happened.past import FIELD, missing
 from campaigns.audiences.selection import people_and_devices
 from campaigns.runs.run import Run
@@ -14,10 +15,10 @@ from notifications.people.consent import standing
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
-LOOKING_SECONDS = 0.3  # of a page that only wants to know whether there is anybody
+LOOKING_SECONDS = 0.1  # of a page that only wants to know whether there is anybody
 
 
-def of_run(run: Run, outcome: str, **more: str) -> dict[str, Any]:
+def of_run(run: Run, outcome: str, **more: Any) -> dict[str, Any]:
     """People with this outcome on any of their devices; `not_reached`: accepted on none."""
     return _rule(run, "was", outcome, **more)
 
@@ -34,60 +35,71 @@ def not_planned(run: Run) -> dict[str, Any]:
     return _rule(run, "was_not", "planned")
 
 
-def _rule(run: Run, op: str, outcome: str, **more: str) -> dict[str, Any]:
+def _rule(run: Run, op: str, outcome: str, **more: Any) -> dict[str, Any]:
     return {"field": FIELD, "op": op, "value": {"outcome": outcome, "run": run.pk, **more}}
 
 
-def count_rest(run: Run) -> tuple[int, int] | None:
-    """How many people were accepted on no device, and how many of them may still have got it; None
-    if counting takes too long. Includes people erased since."""
+# Whom one may write to again. `unsure`: who may have got it, or opened it, and nobody knows.
+MISSED = """
+SELECT r.contact_id, COALESCE(bool_or(x.status = 'unknown'), FALSE) AS unsure
+FROM campaigns_recipient r
+LEFT JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
+WHERE r.run_id = %(run)s
+GROUP BY r.contact_id HAVING bool_or(x.status = 'accepted') IS NOT TRUE
+"""
+UNOPENED = reported.UNOPENED
+GOT = """
+SELECT r.contact_id, bool_and(x.status <> 'accepted') AS unsure
+FROM campaigns_recipient r
+JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
+WHERE r.run_id = %(run)s AND x.status IN ('accepted', 'unknown')
+GROUP BY r.contact_id
+"""
+
+
+def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple[int, int] | None:
+    """How many people they are, and how many of them are unsure; None if counting takes too long.
+    Includes people erased since."""
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with within(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(
-                "SELECT count(*), count(*) FILTER (WHERE unknown) FROM ("
-                " SELECT bool_or(x.status = 'unknown') AS unknown FROM campaigns_recipient r"
-                " LEFT JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq"
-                " WHERE r.run_id = %s GROUP BY r.contact_id"
-                " HAVING bool_or(x.status = 'accepted') IS NOT TRUE) person",
-                [run.pk, run.pk],
+                f"SELECT count(*), count(*) FILTER (WHERE unsure) FROM ({whom}) person",
+                {"run": run_id},
             )
-            people, unknown = cursor.fetchone()
-            return people, unknown
+            people, unsure = cursor.fetchone()
+            return people, unsure
     except TooSlow:
         return None
 
 
 @dataclass(frozen=True)
 class Reachable:
-    """How many of the rest a new campaign would be sent to now, and why not to the others."""
+    """How many of them a new campaign would be sent to now, and why not to the others."""
 
     people: int
-    unknown: int  # those of them who may have got it
+    unsure: int  # those of them of whom nobody knows
     kept_back: dict[str, int]  # by reason: suppressed, unsubscribed, no_device
 
 
 # The same devices as in the selection: retired ones, and those unseen for too long, do not count.
 REACHABLE = """
-WITH rest AS (
-    SELECT r.contact_id, COALESCE(bool_or(x.status = 'unknown'), FALSE) AS unknown
-    FROM campaigns_recipient r
-    LEFT JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
-    WHERE r.run_id = %(run)s
-    GROUP BY r.contact_id HAVING bool_or(x.status = 'accepted') IS NOT TRUE
-), judged AS (
-    SELECT c.id, rest.unknown, {out} AS out, count(d.id) AS devices
+WITH rest AS ({whom}), judged AS (
+    SELECT c.id, rest.unsure, {out} AS out, count(d.id) AS devices
     FROM {source} {standing} JOIN rest ON rest.contact_id = c.id
-    GROUP BY c.id, rest.unknown, 3
+    GROUP BY c.id, rest.unsure, 3
 )
-SELECT CASE WHEN out = '' AND devices = 0 THEN 'no_device' ELSE out END, unknown, count(*)
+SELECT CASE WHEN out = '' AND devices = 0 THEN 'no_device' ELSE out END, unsure, count(*)
 FROM judged GROUP BY 1, 2
 """
 
 
-def reachable(run: Run, *, seconds: float = COUNTING_SECONDS) -> Reachable | None:
-    """Who of the rest a campaign would reach now; None if counting takes too long."""
+def reachable(run: Run, whom: str, *, seconds: float = COUNTING_SECONDS) -> Reachable | None:
+    """Who of them a campaign would reach now; None if counting takes too long."""
     statement = REACHABLE.format(
-        out=standing.out(), source=people_and_devices(run.project_id), standing=standing.JOIN
+        whom=whom,
+        out=standing.out(),
+        source=people_and_devices(run.project_id),
+        standing=standing.JOIN,
     )
     try:
         with within(seconds=seconds), connection.cursor() as cursor:
@@ -96,10 +108,10 @@ def reachable(run: Run, *, seconds: float = COUNTING_SECONDS) -> Reachable | Non
     except TooSlow:
         return None
     kept_back: dict[str, int] = {}
-    for why, _unknown, people in rows:
+    for why, _unsure, people in rows:
         kept_back[why] = kept_back.get(why, 0) + people
-    unknown = sum(people for why, maybe, people in rows if not why and maybe)
-    return Reachable(kept_back.pop("", 0), unknown, kept_back)
+    unsure = sum(people for why, maybe, people in rows if not why and maybe)
+    return Reachable(kept_back.pop("", 0), unsure, kept_back)
 
 
 MOST_VARIABLES = 20

@@ -91,6 +91,12 @@ def asked_for(project_id: int, value: dict[str, Any]) -> set[int]:
     return set(_ids(MEANT, project=project_id, most=None, **_asked(value)))
 
 
+def one_run(project_id: int, value: dict[str, Any]) -> int | None:
+    """The run, if a rule covers just one."""
+    found = asked_for(project_id, value)
+    return found.pop() if len(found) == 1 else None
+
+
 def not_over(project_id: int, leaf: Leaf) -> int | None:
     """The newest unfinished run of a rule: it counts people who are still waiting in it as not
     reached."""

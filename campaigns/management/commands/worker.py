@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-QUEUES = ("bulk", "urgent", "control")
+QUEUES = ("bulk", "urgent", "control", "outgoing")
 FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 

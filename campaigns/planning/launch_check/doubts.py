@@ -13,10 +13,12 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import reach, vocabulary
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.happened import past
+from campaigns.audiences.happened import past, reported
+from campaigns.audiences.happened.reported import CAN_TELL
+from campaigns.audiences.lists import outcomes
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.seen import person
-from campaigns.audiences.settled.runs_meant import forgotten, not_over
+from campaigns.audiences.settled.runs_meant import forgotten, not_over, one_run
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -25,6 +27,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 
 PREFIX = "attributes."
+SECONDS = 0.3  # of a page, for those of whom a rule asks
 # What these compare; a value of another type is simply never more, never before, never in it.
 NEEDS = {
     **dict.fromkeys(("gt", "gte", "lt", "lte"), "number"),
@@ -44,6 +47,7 @@ class Code(StrEnum):
     UNSEEN = "unseen"  # devices that fit, and are left out by the project's policy
     FORGOTTEN_RUNS = "forgotten_runs"
     RUN_NOT_OVER = "run_not_over"
+    CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
     NO_CREDENTIALS = "no_credentials"
@@ -75,13 +79,41 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
         return [Doubt(Code.NOBODY_KNOWN, nobody)]
     asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
     of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
-    return [*of_runs, *_of_attributes(project_id, tree)]
+    return [*of_runs, *_cannot_tell(project_id, asked), *_of_attributes(project_id, tree)]
 
 
 def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
     said = _("Run {number} is not finished: people still waiting in it count as not reached.")
     going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
     return [Doubt(Code.RUN_NOT_OVER, said.format(number=pk)) for pk in sorted(going)]
+
+
+def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    """Of rules on who has not opened it, but not of those on whose every phone can tell."""
+    for leaf in asked:
+        if leaf["value"]["outcome"] == reported.NOT_OPENED and CAN_TELL not in leaf["value"]:
+            words = _how_many(one_run(project_id, leaf["value"]))
+            return [Doubt(Code.CANNOT_TELL, words)] if words else []
+    return []
+
+
+def _how_many(run: int | None) -> str:
+    counted = outcomes.count(run, outcomes.UNOPENED, seconds=SECONDS) if run else None
+    if counted is not None and not counted[1]:
+        return ""
+    if counted is None:
+        return _(
+            "A rule asks who has not opened it. It includes people with a phone that cannot tell: "
+            "they may have."
+        )
+    said = ngettext(
+        "A rule asks who has not opened it. Of {people}, {silent} has a phone that cannot tell: "
+        "they may have.",
+        "A rule asks who has not opened it. Of {people}, {silent} have a phone that cannot tell: "
+        "they may have.",
+        counted[1],
+    )
+    return said.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
 
 
 def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, sealing
 from notifications.keys.credentials import ServiceAccount
+from notifications.outgoing import endpoint
 from notifications.staff import audit, second_factor
 from notifications.staff.subjects import Subject
 
@@ -24,15 +25,26 @@ class Command(BaseCommand):
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
         tokens, lost_tokens = inbox_secret.seal_anew()
-        done = f"{accounts} service accounts, {factors} second factors and {tokens} inbox secrets"
+        endpoints, lost_endpoints = endpoint.seal_anew()
+        done = (
+            f"{accounts} service accounts, {factors} second factors, {tokens} inbox secrets and "
+            f"{endpoints} endpoints"
+        )
         counts: dict[str, Any] = {
             "service_accounts": accounts,
             "second_factors": factors,
             "inbox_secrets": tokens,
+            "endpoints": endpoints,
         }
         audit.record("carillon", "re-encrypted", Subject("serviceaccount"), project=None, **counts)
-        if lost or lost_factors or lost_tokens:
-            raise CommandError(_remedy(done, lost, lost_factors, lost_tokens))
+        unopened = {
+            "service account": lost,
+            "second factor": lost_factors,
+            "inbox secret": lost_tokens,
+            "endpoint": lost_endpoints,
+        }
+        if any(unopened.values()):
+            raise CommandError(_remedy(done, unopened))
         self.stdout.write(
             f"{done} are encrypted with {sealing.key_id()} now; the others already were."
         )
@@ -57,20 +69,19 @@ def _sealed_anew(account: ServiceAccount) -> bool:
     return True
 
 
-def _remedy(done: str, lost: list[str], lost_factors: list[str], lost_tokens: list[str]) -> str:
-    said = [f"{done} were encrypted again."]
-    if lost:
-        said.append(f"No key opens the service account of {', '.join(lost)} here.")
-    if lost_factors:
-        said.append(f"No key opens the second factor of {', '.join(lost_factors)} here.")
-    if lost_tokens:
-        said.append(f"No key opens the inbox secret of {', '.join(lost_tokens)} here.")
+def _remedy(done: str, unopened: dict[str, list[str]]) -> str:
+    lost = [
+        f"No key opens the {kind} of {', '.join(names)} here."
+        for kind, names in unopened.items()
+        if names
+    ]
     return " ".join(
         (
-            *said,
+            f"{done} were encrypted again.",
+            *lost,
             "Add the key they were encrypted with behind the first. If it is lost:",
-            "manage.py set_firebase_credentials, Team → Forget the second factor, and",
-            "Projects → New inbox secret.",
+            "manage.py set_firebase_credentials, Team → Forget the second factor,",
+            "Projects → New inbox secret, and Reports → add the endpoint anew.",
             "Keep the keys behind the first until then.",
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -35,7 +36,14 @@ class ConsentChange(OfProject):
     by = models.CharField(max_length=200)
 
     class Meta:
-        indexes = [models.Index(fields=["contact", "-id"], name="consent_history")]
+        indexes = [
+            models.Index(fields=["contact", "-id"], name="consent_history"),
+            models.Index(
+                fields=["project", "at"],
+                condition=Q(category="", wanted=False),
+                name="opt_outs_by_day",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.category or 'all'}: {'yes' if self.wanted else 'no'}"

@@ -7,7 +7,7 @@ order, by external id. If the process dies here: nothing of the call is committe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -130,6 +130,27 @@ SELECT %(project)s, id, category, wanted, at, %(source)s, %(by)s
 FROM news WHERE since IS NULL OR wanted <> was
 ORDER BY id, category
 """
+WANTED = "opt_out"
+ANSWERED = """
+RETURNING category, wanted, at, source,
+    (SELECT external_id FROM notifications_contact c WHERE c.id = contact_id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class No:
+    """Somebody's new answer."""
+
+    category: str
+    wanted: bool
+    at: datetime
+    source: str
+    external_id: str
+
+
+# Whoever tells others who said no is told in the transaction that writes it, where somebody wants
+# to hear: see apps.py.
+LISTENERS: list[Callable[[Project, list[No]], object]] = []
 
 
 def say_all(
@@ -141,6 +162,10 @@ def say_all(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(HOLD.format(given=given.sql), params)
         # Only a statement that begins after the locks were taken sees what others wrote before.
-        cursor.execute(SAY.format(given=given.sql), params)
+        told = ANSWERED if WANTED in project.wanted_reports else ""
+        cursor.execute(SAY.format(given=given.sql) + told, params)
         changed: int = cursor.rowcount
+        if told and (nos := [no for no in (No(*row) for row in cursor) if not no.wanted]):
+            for listener in LISTENERS:
+                listener(project, nos)
     return changed

@@ -17,7 +17,7 @@ from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_audience
-from tests.given.runs import doubtful
+from tests.given.runs import doubtful, opened_by_some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -182,3 +182,34 @@ def test_while_a_rule_is_unfinished_the_page_says_so_and_each_hint_once(
     expect(event.get_by_text("times", exact=True)).to_be_visible()
     chance = add_rule(page, 2, "random")
     expect(chance.get_by_text("The same people each time")).to_have_count(1)
+
+
+def test_who_has_not_opened_it_is_asked_of_those_alone_whose_phones_can_tell(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    run = opened_by_some(project)
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/add/")
+    asked = add_rule(page, 1, "run")
+    asked.get_by_label("Outcome").select_option("not_opened")
+    expect(page.locator("#count")).to_contain_text("Of 3, 1 has a phone that cannot tell")
+    expect(page.locator("#count-said")).to_have_text("3 people, 3 devices.")
+
+    asked.get_by_label("Whose phones").select_option("can_tell")
+    expect(page.locator("#count")).to_contain_text(
+        "was reached by the last run, can tell of it, and did not open it"
+    )
+    expect(page.locator("#count-said")).to_have_text("2 people, 2 devices.")
+    value = {"outcome": "not_opened", "run": "last", "can_tell": True}
+    assert rules_in(page) == {"all": [{"field": "run", "op": "was", "value": value}]}
+    page.locator("[name=person]").fill("silent")
+    page.get_by_role("button", name="Ask").press("Enter")
+    told = f"run {run.pk}: accepted; nothing reported, and it cannot tell"
+    expect(page.locator("#person")).to_contain_text(told)
+
+    asked.get_by_label("Outcome").select_option("opened")
+    expect(page.locator("#count-said")).to_have_text("2 people, 2 devices.")
+    assert rules_in(page)["all"][0]["value"] == {"outcome": "opened", "run": "last"}
+    assert troubles == []
+    page.close()

@@ -24,8 +24,9 @@ def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     desk: Desk, project: Project, name: str
 ) -> None:
     other = otherwise(name, project)
-    run = make_run(project, advanced=False, **{name: other.kept})
-    [words] = [one.words for one in SETTINGS if one.field == name]
+    [words, of] = next((one.words, one.of) for one in SETTINGS if one.field == name)
+    told = {of: otherwise(of, project).kept} if of else {}
+    run = make_run(project, advanced=False, **told, **{name: other.kept})
     page = desk.open("campaigns_run_change", run.pk)
     frozen = page.partition("What was frozen at the launch")[2]
     with translation.override("en"):
@@ -54,7 +55,8 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "template": campaign.template_id, "audience_from": "pick", "template_from": "pick",
         "rules": '{"all": []}', "schedule_kind": "recurring", "at": "2030-01-01T09:00",
         "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
-        "ttl_seconds": "1 day", "on_unknown": "resend",
+        "ttl_seconds": "1 day", "on_unknown": "resend", "goal_event": "paid",
+        "goal_within_seconds": "1 day", "goal_after": "opened",
     }  # fmt: skip
     for said in (values, {**values, name: otherwise(name, campaign.project).typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302

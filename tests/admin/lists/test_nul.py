@@ -27,6 +27,7 @@ def content_of(reply: Any) -> bytes:
     [
         ("run_deliveries", {"person": NUL}),
         ("run_csv", {"person": NUL}),
+        ("run_why", {"person": NUL}),
         ("campaigns_campaign_changelist", {"tag": "\x00"}),
         ("campaigns_campaign_changelist", {"state": "\x00"}),
         ("campaigns_campaign_changelist", {"q": NUL}),

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.admin.overview.days import days_of
+from campaigns.figures import sent
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
@@ -49,54 +50,77 @@ def triggers(desk: Desk) -> str:
 # --- Today and usually ----------------------------------------------------------------------------
 
 
-def test_today_stands_beside_the_median_of_the_days_with_runs(project: Project) -> None:
+def test_a_usual_day_is_the_median_of_the_days_with_runs(project: Project) -> None:
     for ago, accepted in ((1, 100), (2, 300), (9, 200), (40, 9_000)):
         ended(project, NOON - timedelta(days=ago), accepted=accepted, failed=accepted // 10)
     ended(project, NOON, accepted=50, failed=50)
-    days = days_of(Run.objects.all(), NOON, "Asia/Seoul")
+    days = days_of(project, NOON)
     assert (days.today.accepted, days.today.failed, days.today.failed_share) == (50, 50, "50")
-    assert days.usual == 200 and days.usual_failed == "9.1"
-    assert days.verdict == "25 % of a usual day, so far."
-    assert [day.accepted for day in days.bars[-3:]] == [300, 100, 50] and len(days.bars) == 14
+    assert days.usual_day == 200 and days.usual_failed == "9.1"
+    assert [day.accepted for day in days.shown[-3:]] == [300, 100, 50] and len(days.shown) == 14
+
+
+def test_the_first_tick_changes_no_number(project: Project) -> None:
+    for ago in (1, 7, 8):
+        ended(project, NOON - timedelta(days=ago), accepted=100 * ago, failed=ago)
+    ended(project, NOON, accepted=5)
+    before = days_of(project, NOON)
+    sent.keep_levels(NOON)
+    assert days_of(project, NOON) == before
+    assert before.campaigns.usual == 700 and before.verdict.startswith("0.7 % of what is usual")
 
 
 def test_a_day_ends_at_the_projects_midnight(project: Project) -> None:
     ended(project, datetime(2026, 11, 20, 15, 30, tzinfo=UTC), accepted=7)  # 0:30 in Seoul
-    assert days_of(Run.objects.all(), NOON, "Asia/Seoul").today.accepted == 7
-    assert days_of(Run.objects.all(), NOON, "UTC").today.accepted == 0
+    assert days_of(project, NOON).today.accepted == 7
+    project.timezone = "UTC"
+    assert days_of(project, NOON).today.accepted == 0
 
 
 @pytest.mark.parametrize(
     ("usual", "today", "said"),
     [
-        (None, 5, "First day"),
-        (100, 0, "Nothing was sent today"),
-        (100, 49, "49 % of a usual day"),
-        (100, 120, "120 % of a usual day"),
+        (None, 5, "In a week you can compare with the same hours of a Saturday."),
+        (100, 0, "Nothing was sent today."),
+        (100, 49, "49 % of what is usual by this time on a Saturday."),
+        (100, 120, "120 % of what is usual by this time on a Saturday."),
+        (0, 5, "Usually nothing is sent by this time on a Saturday."),
+        (0, 0, "Nothing was sent today, as usual by this time on a Saturday."),
     ],
 )
 def test_the_comparison_is_said_in_words(
     project: Project, usual: int | None, today: int, said: str
 ) -> None:
-    if usual:
-        ended(project, NOON - timedelta(days=1), accepted=usual)
+    if usual is not None:
+        ended(project, NOON - timedelta(days=8), accepted=1)
+        ended(project, NOON - timedelta(days=7), accepted=usual)
     if today:
         ended(project, NOON, accepted=today)
-    assert said in days_of(Run.objects.all(), NOON, "UTC").verdict
+    assert days_of(project, NOON).verdict == said
+
+
+def test_single_messages_stand_apart_once_there_are_any(desk: Desk, project: Project) -> None:
+    ended(project, timezone.now(), accepted=5)
+    assert "Single messages" not in desk.open("index")
+    run = ended(project, timezone.now(), accepted=3)
+    day = timezone.now().date().isoformat()
+    Run.objects.filter(pk=run.pk).update(kind="messages", occurrence=day)
+    text = desk.open("index")
+    assert "Campaigns 5 accepted by FCM Single messages 3 accepted by FCM" in text
 
 
 def test_no_bar_leaves_the_chart_and_few_failures_stay_visible(project: Project) -> None:
     ended(project, NOON - timedelta(days=1), accepted=1_000_000, failed=1)
     ended(project, NOON, accepted=0, failed=3)
-    for day in days_of(Run.objects.all(), NOON, "UTC").bars:
-        assert day.accepted_top >= 0 and day.failed_top >= 0
-        assert bool(day.failed) == (day.failed_height >= 2)
+    for day in days_of(project, NOON).shown:
+        assert all(bar.top >= 0 for bar in day.bars if bar)
+        assert bool(day.failed) == bool(day.bars[2] and day.bars[2].height >= 2)
 
 
 def test_the_chart_has_its_numbers_as_a_table_too(desk: Desk, project: Project) -> None:
     ended(project, timezone.now() - timedelta(days=1), accepted=12_345)
     text = desk.open("index")
-    assert "usually 12,345" in text and "The numbers Day Accepted Failed" in text
+    assert "12,345" in text and "The numbers Day Accepted Failed" in text
 
 
 # --- Devices and the quota ------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.admin.run.result import beside
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event, Report
 from campaigns.engine import forgetting
 from campaigns.results import compare
 from campaigns.runs.run import Run
@@ -14,6 +16,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
+from tests.admin.run.test_result import ended
 from tests.given.builders import make_contact, make_device, make_people, make_run
 
 
@@ -164,3 +167,41 @@ def test_the_page_says_when_even_the_estimate_takes_too_long(
 def test_a_run_whose_people_are_still_being_chosen_waits(desk: Desk, two: tuple[Run, Run]) -> None:
     Run.objects.filter(pk=two[1].pk).update(planned=None, people=None)
     assert "still being chosen" in opened(desk, two[1])
+
+
+# --- Side by side ---------------------------------------------------------------------------------
+
+
+def test_up_to_four_runs_stand_beside_one(desk: Desk, project: Project) -> None:
+    make_people(project, 4)
+    asked = {"goal_event": "bought", "goal_value": "price"}
+    runs = [ended(make_run(project, **(asked if number == 1 else {}))) for number in range(6)]
+    for run in runs[:2]:
+        keep(Report(run.pk, seq, Event.OPENED, None) for seq in (1, 2, 3))
+    page = opened(desk, runs[0], **{"with": [run.pk for run in runs[1:]]})
+    table = page.partition("Side by side")[2].partition("Shares are of")[0]
+    assert all(f"run {run.pk} " in table for run in runs[:5]) and f"run {runs[5].pk} " not in table
+    assert "Accepted" + " 4 100 %" * 5 in table
+    assert "Opened 3 100 % 3 100 % 0 0 0 Goal" in table, "no share where nobody could tell"
+    assert "Goal – 0 0 % – – –" in table
+
+
+def test_a_run_stands_beside_another_once_and_never_one_of_another_project(
+    desk: Desk, two: tuple[Run, Run], museum: Project
+) -> None:
+    older, newer = two
+    make_people(museum, 1)
+    theirs = make_run(museum)
+    page = opened(desk, newer, **{"with": [older.pk, older.pk, theirs.pk, "x"]})
+    table = page.partition("Side by side")[2].partition("Shares are of")[0]
+    assert table.count(f"run {older.pk} ") == 1 and f"run {theirs.pk} " not in table
+    assert "Planned 3 3" in table
+
+
+def test_the_runs_beside_stay_when_one_looks_at_other_people(
+    desk: Desk, two: tuple[Run, Run], project: Project
+) -> None:
+    third = make_run(project)
+    address = f"/admin/campaigns/run/{two[1].pk}/compare/"
+    reply = desk.client.get(address, {"with": [two[0].pk, third.pk]})
+    assert all(f"with={two[0].pk}&with={third.pk}&" in tab["url"] for tab in reply.context["tabs"])

@@ -19,7 +19,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_contact, make_device
-from tests.given.runs import ENDS, doubtful, ended_each_way, on_list
+from tests.given.runs import ENDS, doubtful, ended_each_way, on_list, opened_by_some
 
 
 @pytest.fixture
@@ -41,6 +41,40 @@ def run(project: Project) -> Run:
 def test_a_list_is_made_of_an_outcome(desk: Desk, run: Run, who: str, expected: set[str]) -> None:
     desk.confirm("campaigns_run_make_list", run.pk, who=who)
     assert on_list(Audience.objects.get(kind="list")) == expected
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [
+        ("received", {"opened", "received", "dismissed", "pressed"}),
+        ("displayed", {"opened", "dismissed", "pressed"}),
+        ("opened", {"opened", "pressed"}),
+        ("dismissed", {"dismissed"}),
+        ("action_1", {"pressed"}),
+        ("not_opened", {"received", "dismissed", "silent"}),
+        ("not_opened:can_tell", {"received", "dismissed"}),
+    ],
+)
+def test_a_list_is_made_of_what_phones_reported(
+    desk: Desk, project: Project, who: str, expected: set[str]
+) -> None:
+    run = opened_by_some(project)
+    said = desk.open("campaigns_run_make_list", run.pk)
+    assert "3 people were accepted and are not known to have opened it" in said
+    assert "1 of them has a phone that cannot tell: they may have opened it" in said
+    assert "Pressed button 2" not in said
+    desk.confirm("campaigns_run_make_list", run.pk, who=who)
+    assert on_list(Audience.objects.get(kind="list")) == expected
+
+
+def test_before_any_phone_has_reported_nobody_is_said_not_to_have_opened_it(
+    desk: Desk, run: Run
+) -> None:
+    said = desk.open("campaigns_run_make_list", run.pk)
+    assert "opened" not in said
+    for who in ("opened", "not_opened"):
+        refused = desk.confirm("campaigns_run_make_list", run.pk, who=who)
+        assert "Select a valid choice" in text_of(refused)
 
 
 def test_the_choices_are_those_that_this_run_has(desk: Desk, run: Run) -> None:

@@ -20,7 +20,7 @@ from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
-from tests.given.runs import doubtful, ended_each_way, on_list
+from tests.given.runs import doubtful, ended_each_way, on_list, opened_by_some
 
 
 @pytest.fixture
@@ -158,3 +158,63 @@ def test_the_link_to_who_did_not_get_it_shows_rejected_skipped_and_unknown(
     url = reverse("admin:run_csv", args=[run.pk]) + "?status=missed"
     lines = list(desk.client.get(url).streaming_content)  # type: ignore[attr-defined]
     assert len(b"".join(lines).splitlines()) == 1 + 5
+
+
+# --- Those who have not opened it -----------------------------------------------------------------
+
+
+def test_those_who_have_not_opened_it_get_a_campaign_of_their_own(
+    desk: Desk, project: Project
+) -> None:
+    run = opened_by_some(project)
+    shown = desk.open("campaigns_run_change", run.pk)
+    assert "Write to those who were not reached, or have not opened it" in shown
+    said = desk.open("campaigns_run_rest", run.pk)
+    assert "Everybody of this run was accepted on a device." in said
+    assert "3 people were accepted and are not known to have opened it." in said
+    assert "1 of them has a phone that cannot tell: they may have opened it." in said
+    assert "3 of them can be reached now. Of those whose phone can tell 2." in said
+
+    desk.confirm("campaigns_run_rest", run.pk, whom="not_opened")
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
+    assert (twin.name, twin.audience.name) == (
+        "Spring (not opened)",
+        f"Not opened of run {run.pk}",
+    )
+    assert on_list(twin.audience) == {"received", "dismissed", "silent"}
+    assert AuditEntry.objects.filter(detail__rest_of_run=run.pk).exists()
+
+
+def test_only_those_whose_phone_can_tell_are_written_to_if_asked(
+    desk: Desk, project: Project
+) -> None:
+    run = opened_by_some(project)
+    Contact.objects.filter(external_id="received").update(subscribed=False)
+    assert "The others: 1 unsubscribed." in desk.open("campaigns_run_rest", run.pk)
+    desk.confirm("campaigns_run_rest", run.pk, whom="not_opened:can_tell")
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
+    assert on_list(twin.audience) == {"received", "dismissed"}
+
+
+def test_it_is_refused_if_none_of_those_whose_phone_can_tell_can_be_reached(
+    desk: Desk, project: Project
+) -> None:
+    run = opened_by_some(project)
+    Contact.objects.exclude(external_id="silent").update(subscribed=False)
+    refused = text_of(desk.confirm("campaigns_run_rest", run.pk, whom="not_opened:can_tell"))
+    assert "None of those whose phone can tell can be reached now." in refused
+    Contact.objects.update(subscribed=False)
+    refused = text_of(desk.confirm("campaigns_run_rest", run.pk, whom="not_opened"))
+    assert "None of them can be reached now." in refused
+    assert "Send to the rest" not in desk.open("campaigns_run_change", run.pk)
+    assert Campaign.objects.count() == 1
+
+
+def test_nobody_is_written_to_for_not_opening_it_before_a_phone_has_reported(
+    desk: Desk, run: Run
+) -> None:
+    said = desk.open("campaigns_run_rest", run.pk)
+    assert "opened" not in said and "To whom" not in said
+    desk.confirm("campaigns_run_rest", run.pk, whom="not_opened")
+    twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
+    assert twin.name == "Spring (rest)"

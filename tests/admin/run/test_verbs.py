@@ -38,7 +38,8 @@ def offered(run: Run, verbs: list[str]) -> list[str]:
     anybody of it has a device left."""
     if run.finished_at and run.planned:
         left = Device.objects.filter(retired_at=None).exists()
-        return [*(["rest"] if left else []), *verbs, "make_list", "duplicate"]
+        right = ["correct"] if run.accepted + run.unknown else []
+        return [*(["rest"] if left else []), *verbs, *right, "make_list", "duplicate"]
     return [*verbs, "duplicate"]
 
 

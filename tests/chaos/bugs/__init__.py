@@ -12,6 +12,7 @@ from tests.chaos.bugs import (
     kills,
     messages,
     operators,
+    outgoing,
     postgres_faults,
     receipts,
     redis_faults,
@@ -31,5 +32,6 @@ GROUPS = (
         importing,
         messages,
         receipts,
+        outgoing,
     ),
 )

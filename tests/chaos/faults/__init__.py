@@ -19,6 +19,7 @@ from tests.chaos.faults import (
     locks,
     messages,
     operators,
+    outgoing,
     postgres_faults,
     receipts,
     redis_faults,
@@ -34,6 +35,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
+    outgoing,
 )
 
 

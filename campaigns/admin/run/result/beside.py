@@ -1,4 +1,5 @@
-"""A run compared with another one: who joined, who left, who was in both."""
+"""A run compared with up to four others: what came of each, and of the first of these others who
+joined, who left and who was in both."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from campaigns.admin.run.deliveries import number
+from campaigns.admin.run.result import side_by_side
 from campaigns.results import compare
 from campaigns.results.compare import Counts, Who
 from campaigns.runs.run import Run
@@ -20,6 +22,7 @@ from notifications.postgres.budget import Busy, TooSlow, one_of_few
 
 PAGE = 100
 OFFERED = 50  # runs to choose from
+MOST = 4  # runs beside this one: more fit on no screen
 
 
 def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
@@ -27,7 +30,7 @@ def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
     context = {
         **site.each_context(request),
         **_picture(run, request),
-        "title": _("Compare two runs"),
+        "title": _("Compare runs"),
         "opts": Run._meta,
         "original": run,
         "zone": run.project.timezone,
@@ -36,11 +39,15 @@ def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
-    other = _other(run, number(request.GET.get("with", "")))
+    asked = request.GET.getlist("with")[:MOST]
+    other = _other(run, number(asked[0] if asked else ""))
+    more = _more(run, other, asked[1:])
     offered = list(compare.comparable(run)[:OFFERED])
-    if other and other not in offered:
-        offered.append(other)
-    context = {"run": run, "other": other, "offered": offered}
+    offered += [one for one in (other, *more) if one and one not in offered]
+    context = {"run": run, "other": other, "offered": offered, "more": _places(more)}
+    if other:
+        runs = [run, other, *more]
+        context |= {"beside": runs, "rows": side_by_side.rows(runs)}
     if other is None or not (compare.is_comparable(run) and compare.is_comparable(other)):
         return context
     newer, older = (run, other) if run.pk > other.pk else (other, run)
@@ -59,6 +66,18 @@ def _other(run: Run, pk: int | None) -> Run | None:
     return compare.comparable(run).filter(pk=pk).first()
 
 
+def _more(run: Run, other: Run | None, asked: list[str]) -> list[Run]:
+    """Those that are there, each once, in the order asked for."""
+    numbers = [pk for pk in map(number, asked) if pk is not None and other and pk != other.pk]
+    found = compare.comparable(run).in_bulk(numbers)
+    return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
+
+
+def _places(more: list[Run]) -> list[Run | None]:
+    """What each of the other fields says."""
+    return [*more, *[None] * (MOST - 1 - len(more))]
+
+
 def _who(text: str, counts: Counts) -> Who:
     """The requested group, else the first of the three groups that has anybody."""
     if text in list(Who):
@@ -71,19 +90,29 @@ def _answer(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[st
     who = _who(request.GET.get("who", ""), counts)
     after = row_id(request.GET.get("after")) or 0
     found = compare.people(newer, older, who, after=after, limit=PAGE + 1)
-    asked = {"with": other.pk, "who": str(who)}
+    beside = _beside(request, other)
+    asked = {"with": beside, "who": str(who)}
     more = len(found) > PAGE
     return {
         "counts": counts,
-        "tabs": _tabs(counts, who, other),
+        "tabs": _tabs(counts, who, beside),
         "people": found[:PAGE],
         "first_page": not after,
-        "first_url": f"?{urlencode(asked)}",
-        "next_url": f"?{urlencode({**asked, 'after': found[PAGE - 1].contact_id})}" if more else "",
+        "first_url": f"?{urlencode(asked, doseq=True)}",
+        "next_url": _next(asked, found[PAGE - 1].contact_id) if more else "",
     }
 
 
-def _tabs(counts: Counts, who: Who, other: Run) -> list[dict[str, Any]]:
+def _beside(request: HttpRequest, other: Run) -> list[str]:
+    """The same runs, on the next page of people, too."""
+    return [str(other.pk), *request.GET.getlist("with")[1:MOST]]
+
+
+def _next(asked: dict[str, Any], after: int) -> str:
+    return f"?{urlencode({**asked, 'after': after}, doseq=True)}"
+
+
+def _tabs(counts: Counts, who: Who, beside: list[str]) -> list[dict[str, Any]]:
     words = {Who.JOINED: _("Joined"), Who.LEFT: _("Left"), Who.BOTH: _("In both")}
     hints = {
         Who.JOINED: _("in the newer run only"),
@@ -96,7 +125,7 @@ def _tabs(counts: Counts, who: Who, other: Run) -> list[dict[str, Any]]:
             "hint": hints[one],
             "count": getattr(counts, one),
             "chosen": one is who,
-            "url": f"?{urlencode({'with': other.pk, 'who': str(one)})}",
+            "url": f"?{urlencode({'with': beside, 'who': str(one)}, doseq=True)}",
         }
         for one in Who
     ]

@@ -46,7 +46,7 @@ def picture(run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "counting": not kept and breakdown.will_be_counted(run),
-        "cuts": [(str(TITLES[cut.by]), _lines(cut)) for cut in cuts if cut.tells],
+        "cuts": [(cut.by, str(TITLES[cut.by]), _lines(cut)) for cut in cuts if cut.tells],
     }
 
 

@@ -1,9 +1,10 @@
-"""What became of it on the phones: the funnel, by group and over time, as the page shows it."""
+"""What became of it on the phones: the funnel with its goal, by group and over time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.run.result.cuts import SHOWN, TITLES, in_words
-from campaigns.echo.funnel import SLOT_MINUTES, Funnel, Told, funnel, over_time
+from campaigns.echo import goal_in_words
+from campaigns.echo.funnel import (
+    SLOT_MINUTES,
+    Funnel,
+    Goal,
+    Told,
+    funnel,
+    goal_over_time,
+    over_time,
+)
 from campaigns.echo.receipt import Event
 from campaigns.results import breakdown
 from campaigns.runs import sums
@@ -21,7 +31,7 @@ from campaigns.runs.run import Run
 from notifications.admin.furniture.axis import Mark, nice_top
 from notifications.admin.furniture.coming_back import COMING_BACK
 from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
-from notifications.values.shares import width
+from notifications.values.shares import share, width
 
 MOST_BARS = 72
 STRETCHES = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
@@ -35,6 +45,11 @@ BY_GROUP = {
     Event.RECEIVED: gettext_lazy("Received by group"),
     Event.DISPLAYED: gettext_lazy("Displayed by group"),
     Event.OPENED: gettext_lazy("Opened by group"),
+}
+
+GOAL_OF = {
+    Event.RECEIVED: gettext_lazy("of those who received it"),
+    Event.OPENED: gettext_lazy("of those who opened it"),
 }
 
 
@@ -53,6 +68,9 @@ class Row:
 class Bars:
     """How many told of it in each stretch of time, the same in numbers below the drawing."""
 
+    name: str  # in the page, and of the files one takes away
+    title: str
+    label: str
     bars: list[tuple[str, str]]  # where each stands, and how high
     each: str  # how wide
     heights: list[Mark]
@@ -80,15 +98,15 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "zone": run.project.timezone,
         "echo": found if asks or found.heard else None,
         "asks_receipts": asks,
-        "echo_rows": _rows(found, totals),
+        "echo_rows": _rows(run, found, totals),
         "echo_groups": [
-            (str(TITLES[by]), _lines(found, by))
+            (by, str(TITLES[by]), _lines(found, by))
             for by, groups in found.groups.items()
             if any(group.value for group in groups)
         ],
         "echo_by_group": BY_GROUP[last] if last else "",
-        "echo_over_time": OVER_TIME[last] if last else "",
-        "echo_bars": _bars(run, last) if last else None,
+        "echo_charts": _charts(run, found),
+        **_goal(run, found),
         "echo_trigger": _asks_again(run, now),
         "echo_tag": _tag(run, found, totals),
     }
@@ -98,10 +116,11 @@ def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
     """All that can change of it."""
     told = (each for step in found.steps for each in (step.count, step.able))
     beside = sum(each.count for each in found.beside)
-    return ".".join(map(str, (run.state, totals.planned, totals.accepted, *told, beside)))
+    goal = (found.goal.times, found.goal.amount) if found.goal else ()
+    return ".".join(map(str, (run.state, totals.planned, totals.accepted, *told, beside, *goal)))
 
 
-def _rows(found: Funnel, totals: sums.Totals) -> list[Row]:
+def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
     def row(label: Any, count: int, *more: Any) -> Row:
         return Row(str(label), count, width(count, totals.planned), *more)
 
@@ -110,7 +129,59 @@ def _rows(found: Funnel, totals: sums.Totals) -> list[Row]:
         row(step.event.label, step.count, step, step.coverage(found.may_have))
         for step in found.steps
     )
-    return [*ours, *theirs]
+    reached = (
+        row(run.goal_event, goal.told.count, goal.told, goal.told.coverage(found.may_have))
+        for goal in [found.goal]
+        if goal
+    )
+    return [*ours, *theirs, *reached]
+
+
+def _goal(run: Run, found: Funnel) -> dict[str, Any]:
+    """What came of the goal, in words and by group."""
+    goal = found.goal
+    if goal is None:
+        return {"goal": None}
+    (step,) = (told for told in found.steps if told.event == goal.told.event)
+    return {
+        "goal": goal,
+        "goal_said": goal_in_words.of(run),
+        "goal_amount": amount(goal.amount) if run.goal_value else "",
+        "goal_of_step": share(goal.told.count, step.count) if step.count else "",
+        "goal_step": GOAL_OF[goal.told.event],
+        "goal_groups": [
+            (by, str(TITLES[by]), _goal_lines(found, by))
+            for by, groups in found.goal_groups.items()
+            if any(group.value for group in groups)
+        ],
+    }
+
+
+def amount(number: Decimal) -> str:
+    """As money is written, or with all the digits it has."""
+    if number == number.to_integral_value():
+        return f"{number:,.0f}"
+    return f"{number:,.2f}" if number == round(number, 2) else f"{number:,.6f}".rstrip("0")
+
+
+def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
+    """The largest groups, and the others together: all the lines are the goal of the funnel."""
+    whole, shown = found.goal, found.goal_groups[by][:SHOWN]
+    if whole is None:
+        return []
+    told = Told(
+        whole.told.event,
+        whole.told.count - sum(group.goal.told.count for group in shown),
+        (whole.told.able or 0) - sum(group.goal.told.able or 0 for group in shown),
+    )
+    rest = Goal(
+        told,
+        whole.times - sum(group.goal.times for group in shown),
+        whole.amount - sum((group.goal.amount for group in shown), Decimal()),
+    )
+    lines = [(in_words(by, group.value), group.goal) for group in shown]
+    lines += [(_("All others"), rest)] if told.able else []
+    return [(words, goal, amount(goal.amount)) for words, goal in lines]
 
 
 def _lines(found: Funnel, by: str) -> list[tuple[str, Told]]:
@@ -130,9 +201,23 @@ def _asks_again(run: Run, now: datetime) -> str:
     return f"every 3s, {COMING_BACK}" if began and fresh else COMING_BACK
 
 
-def _bars(run: Run, event: Event) -> Bars | None:
+def _charts(run: Run, found: Funnel) -> list[Bars]:
+    """One of each step that anybody told of, and of the goal: the last first."""
+    told = [
+        _bars(run, step.event.name.lower(), OVER_TIME[step.event], step.event.label,
+              over_time(run.pk, step.event))
+        for step in found.steps
+        if step.count
+    ]  # fmt: skip
+    if found.goal and found.goal.times:
+        title = _("“%(event)s” over time") % {"event": run.goal_event}
+        told.append(_bars(run, "goal", title, run.goal_event, goal_over_time(run.pk)))
+    return [bars for bars in reversed(told) if bars]
+
+
+def _bars(run: Run, name: str, title: Any, label: Any, counts: list[int]) -> Bars | None:
     """None: too short for a drawing."""
-    counts, began = over_time(run.pk, event), run.started_at
+    began = run.started_at
     if len(counts) < 2 or began is None:
         return None
     fitting = (slots for slots in STRETCHES if len(counts) <= slots * MOST_BARS)
@@ -144,6 +229,9 @@ def _bars(run: Run, event: Event) -> Bars | None:
         local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in range(len(summed) + 1)
     ]
     return Bars(
+        name=name,
+        title=str(title),
+        label=str(label),
         bars=[(f"{each * at:.1f}", f"{140 * count / top:.1f}") for at, count in enumerate(summed)],
         each=f"{each * 0.8:.1f}",
         heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],

@@ -1,4 +1,4 @@
-"""What processes measure themselves, for `/metrics`: each has a file, and the web adds them up.
+"""A place: whose file a process measures into.
 
 prometheus-client's multi-process mode, but for one thing: a file belongs to a place, not to a
 process. Who ends, by kill -9 too, leaves its place and its sums to the next; otherwise there would
@@ -8,9 +8,7 @@ be a file for each process that ever was.
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -18,13 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from prometheus_client import CollectorRegistry, Histogram, values
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import values
 
-OURS = CollectorRegistry()
-ROOM = 1 << 16  # bytes of a new file; prometheus-client's own choice
-
-log = logging.getLogger(__name__)
+ROOM = 1 << 18  # bytes of a file: a thousand series, a sparse page at a time
+KINDS = ("counter", "histogram")
 
 
 class Place:
@@ -50,7 +45,8 @@ class Place:
             self.lock = os.open(self.folder / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             with suppress(BlockingIOError):
                 fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._make_room(self.folder / f"histogram_{number}.db")
+                for kind in KINDS:
+                    self._make_room(self.folder / f"{kind}_{number}.db")
                 return number
             os.close(self.lock)
         raise AssertionError("numbers do not end")
@@ -58,6 +54,8 @@ class Place:
     def _make_room(self, file: Path) -> None:
         """A full disk is an error here. In memory that is mapped to a file it ends the process."""
         if file.exists():
+            with file.open("r+b") as known:  # they were shorter once
+                os.posix_fallocate(known.fileno(), 0, ROOM)
             return
         draft = file.with_suffix(".new")
         with draft.open("wb") as new:
@@ -65,35 +63,17 @@ class Place:
         draft.rename(file)  # whole at once: /metrics may read it from now on
 
 
-class Measure:
-    """How long something takes, by one label. Nothing fails because it could not be measured."""
-
-    def __init__(self, name: str, text: str, label: str, buckets: Sequence[float]) -> None:
-        if settings.METRICS_DIR:
-            values.ValueClass = _in_a_file
-        self.name = name
-        self.histogram = Histogram(name, text, [label], buckets=buckets, registry=OURS)
-        self.fails = False
-
-    def add(self, label: str, seconds: float) -> None:
-        if self.fails:
-            return
-        try:
-            self.histogram.labels(label).observe(seconds)
-        except OSError as error:
-            self.fails = True  # said once, not for each message
-            log.warning("not measured here: %s: METRICS_DIR: %s", self.name, error)
+def in_files() -> None:
+    """Values that are made from now on live in this process's file, if there is a folder."""
+    if settings.METRICS_DIR:
+        values.ValueClass = _in_a_file
 
 
-def register(registry: CollectorRegistry) -> None:
-    """Without a folder, this process knows of itself only."""
-    if not settings.METRICS_DIR:
-        registry.register(OURS)
-        return
-    try:
-        MultiProcessCollector(registry, str(_folder()))  # type: ignore[no-untyped-call]
-    except OSError as error:
-        log.warning("nothing that was measured is shown: METRICS_DIR: %s", error)
+def folder() -> Path:
+    """Raises OSError."""
+    path = Path(settings.METRICS_DIR)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
 
 
 def _in_a_file(*arguments: Any, **named: Any) -> Any:
@@ -102,12 +82,6 @@ def _in_a_file(*arguments: Any, **named: Any) -> Any:
 
 @cache
 def _values() -> Any:
-    folder = _folder()
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # each value reads it there
-    return values.MultiProcessValue(Place(folder))  # type: ignore[no-untyped-call]
-
-
-def _folder() -> Path:
-    folder = Path(settings.METRICS_DIR)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+    ours = folder()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(ours)  # each value reads it there
+    return values.MultiProcessValue(Place(ours))  # type: ignore[no-untyped-call]

@@ -50,7 +50,7 @@ class RunBreakdown(ApiView):
     @extend_schema(responses=BreakdownSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Results of a finished run by platform, locale, time zone or app version."""
-        run, by = self.find(Run, pk), _by(request)
+        run, by = self.find(Run, pk), by_of(request)
         kept = breakdown.kept_of(run)
         if kept is None:
             return Response({"by": by, "counted": False, "items": [], "others": None})
@@ -60,7 +60,7 @@ class RunBreakdown(ApiView):
         return Response({"by": by, "counted": True, "items": items, "others": others})
 
 
-def _by(request: Request) -> str:
+def by_of(request: Request) -> str:
     by = request.query_params.get("by", "")
     if by not in CUT_BY:
         raise serializers.ValidationError({"by": f"Use one of {', '.join(CUT_BY)}."})

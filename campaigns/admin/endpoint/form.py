@@ -1,0 +1,114 @@
+"""The form of an endpoint: where to, which events, of which campaigns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminRadioSelectWidget,
+    UnfoldAdminSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from campaigns.outgoing import judging
+from campaigns.planning.campaign import Campaign
+from notifications.admin.furniture.unfolded import ModelForm
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.kinds import Kind
+
+MOST_CAMPAIGNS = 200  # to choose from: the newest
+
+
+class EndpointForm(ModelForm):
+    via = forms.ChoiceField(
+        label=gettext_lazy("How"),
+        choices=Endpoint.Via.choices,
+        initial=Endpoint.Via.WEBHOOK,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    to = forms.CharField(
+        label=gettext_lazy("Where to"),
+        max_length=5_000,
+        widget=UnfoldAdminTextInputWidget(attrs={"spellcheck": "false", "autocomplete": "off"}),
+        help_text=gettext_lazy(
+            "For a webhook, an https URL of your server. For Slack, the URL of an incoming "
+            "webhook (Slack: Apps → Incoming Webhooks). For e-mail, addresses with commas between "
+            "them."
+        ),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("What it is told"),
+        choices=Kind.choices,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text=gettext_lazy("Slack and e-mail take the first four: those of runs."),
+    )
+    only = forms.TypedMultipleChoiceField(
+        label=gettext_lazy("Only of these campaigns"),
+        coerce=int,
+        required=False,
+        widget=UnfoldAdminSelectMultipleWidget,
+        help_text=gettext_lazy(
+            "None chosen: of all. What is of no campaign, such as an opt-out, always comes."
+        ),
+    )
+    batched = forms.BooleanField(
+        label=gettext_lazy("In batches"),
+        required=False,
+        help_text=gettext_lazy(
+            "A webhook gets lines of JSON: up to 500 events in a call, at most one call a second. "
+            "For anything that happens more than a few times a second."
+        ),
+    )
+    language = forms.ChoiceField(
+        label=pgettext_lazy("field", "language"),
+        choices=settings.LANGUAGES,
+        widget=UnfoldAdminSelectWidget,
+        help_text=gettext_lazy("Of what people read in Slack and e-mail."),
+    )
+
+    class Meta:
+        model = Endpoint
+        fields = ["project", "name", "kinds", "only", "batched", "language"]
+        help_texts = {"name": gettext_lazy("For your colleagues, such as “Shop backend”.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.secret = ""
+        if self.instance.pk:
+            self.fields.pop("via", None)
+            self.fields["to"].initial = self.instance.target
+        project = self.instance.project_id or self.fields["project"].initial
+        campaigns = Campaign.objects.filter(project=project).order_by("-pk")
+        chosen = campaigns.filter(pk__in=self.instance.only or [])
+        rows = {row.pk: str(row) for row in [*chosen, *campaigns[:MOST_CAMPAIGNS]]}
+        self.fields["only"].choices = list(rows.items())  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        row = self.instance
+        row.via = given.get("via") or row.via
+        if "project" in given:
+            row.project = given["project"]
+        if not row.pk and row.project_id:
+            self._judged(None, lambda: judging.judge_room(row.project))
+        if given.get("kinds"):
+            self._judged("kinds", lambda: judging.judge_kinds(row.via, given["kinds"]))
+        self._judged("batched", lambda: judging.judge_batched(row.via, given["batched"]))
+        if not self.errors and row.project_id:
+            self._judged("to", lambda: self._place(given["to"]))
+        return given
+
+    def _place(self, where: str) -> None:
+        self.secret = judging.take_place(self.instance, where)
+
+    def _judged(self, field: str | None, judge: Any) -> None:
+        try:
+            judge()
+        except ValidationError as error:
+            self.add_error(field, error)

@@ -1,0 +1,115 @@
+"""Drawing: bars and a line in the units of an SVG, with the marks at their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from django.utils.formats import date_format
+from django.utils.translation import pgettext
+
+from notifications.admin.furniture.axis import Mark, nice_top
+
+WIDTH, HEIGHT = 700.0, 150.0
+SHOWN_SHARE = 0.72  # of its place, a bar takes
+LEAST = 2.0  # a few among very many must not vanish: they get a visible line
+
+
+@dataclass(frozen=True)
+class Bar:
+    left: float
+    top: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How high the drawing is."""
+
+    top: float
+
+    @classmethod
+    def of(cls, counts: Sequence[float]) -> Axis:
+        top = nice_top(max(2, *counts))
+        return cls(top + top % 2 if top < 10 else top)  # half of it is a number of people, too
+
+    @property
+    def heights(self) -> list[Mark]:
+        return [Mark(100 * (1 - part), f"{self.top * part:,.0f}") for part in (1.0, 0.5, 0.0)]
+
+    def at(self, count: float) -> float:
+        """From above, as SVG has it."""
+        return HEIGHT - HEIGHT * count / self.top
+
+
+def bar_width(places: int) -> float:
+    return WIDTH / places * SHOWN_SHARE
+
+
+def stacks(columns: Sequence[Sequence[int]], axis: Axis) -> list[list[Bar | None]]:
+    """Of each column its parts, from the ground up."""
+    place = WIDTH / len(columns)
+    gap = place * (1 - SHOWN_SHARE) / 2
+    return [_stack(parts, slot * place + gap, axis) for slot, parts in enumerate(columns)]
+
+
+def _stack(parts: Sequence[int], left: float, axis: Axis) -> list[Bar | None]:
+    ground, stack = HEIGHT, list[Bar | None]()
+    for count in parts:
+        height = max(HEIGHT * count / axis.top, LEAST) if count else 0.0
+        top = max(0.0, ground - height)
+        stack.append(Bar(left, top, height) if count else None)
+        ground = top
+    return stack
+
+
+@dataclass(frozen=True)
+class Line:
+    """One stroke for each stretch of known levels, and the ground under it."""
+
+    strokes: list[str]
+    areas: list[str]
+
+
+def line(levels: Sequence[int | None], axis: Axis) -> Line:
+    """A day that nobody counted is a hole: nothing is made up in it."""
+    step = WIDTH / max(1, len(levels) - 1)
+    known = [
+        (slot * step, axis.at(level)) for slot, level in enumerate(levels) if level is not None
+    ]
+    stretches = _apart(known, step * 1.5)
+    return Line(
+        strokes=[" ".join(f"{x:.1f},{y:.1f}" for x, y in points) for points in stretches],
+        areas=[
+            " ".join(
+                f"{x:.1f},{y:.1f}"
+                for x, y in ((points[0][0], HEIGHT), *points, (points[-1][0], HEIGHT))
+            )
+            for points in stretches
+        ],
+    )
+
+
+def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[float, float]]]:
+    stretches = [points[:1]]
+    for before, point in pairwise(points):
+        if point[0] - before[0] > widest:
+            stretches.append([])
+        stretches[-1].append(point)
+    return [stretch for stretch in stretches if stretch]
+
+
+def times(days: Sequence[date]) -> list[Mark]:
+    """The first, the middle and the last."""
+    last = len(days) - 1
+    return [Mark(100 * at / max(1, last), name_of(days[at])) for at in (0, last // 2, last)]
+
+
+def name_of(day: date) -> str:
+    return date_format(day, pgettext("date format", "j F"))
+
+
+def short_name_of(day: date) -> str:
+    return date_format(day, pgettext("date format", "D j"))

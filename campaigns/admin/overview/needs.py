@@ -1,0 +1,139 @@
+"""What needs a person: each with its cause, and the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.admin.run.live import OVERDUE, pause_in_words
+from campaigns.engine import unknowns
+from campaigns.runs.run import Run
+from notifications.keys.credentials import lacking
+from notifications.people.importing.model import Import
+from notifications.people.project import Project
+from notifications.values.moments import in_words
+
+SHOWN = 8  # of each sort
+A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
+STATE = Run.State
+
+
+@dataclass(frozen=True)
+class Need:
+    """`url` leads to where it is decided."""
+
+    title: str
+    url: str
+    cause: str
+    next_step: str
+    detail: str = ""
+
+
+def needs(project: Project | None, now: datetime) -> list[Need]:
+    if project is None:
+        return []
+    runs = Run.objects.filter(project=project).select_related("campaign", "project")
+    return [
+        *_key(project),
+        *_paused(runs),
+        *_late(runs, now),
+        *_unknown(runs, now),
+        *_imports(project, now),
+    ]
+
+
+def paused(project: Project | None) -> QuerySet[Run]:
+    runs = Run.objects.filter(project=project, state=STATE.PAUSED, finished_at=None)
+    return runs.order_by("-pk")
+
+
+def _key(project: Project) -> Iterator[Need]:
+    """Without a key the runs pause at once. The emulator may be sent to without any."""
+    if project.uses_emulator:
+        return
+    if cause := lacking(project):
+        step = _("A person with the role operator sets it. Until then nothing is sent.")
+    elif _account_is_sealed(project):
+        cause = _("The project's key was encrypted with another CREDENTIALS_KEY.")
+        step = _("Add that key to the settings, after a comma, or set the credentials again.")
+    else:
+        return
+    url = reverse("admin:notifications_project_change", args=[project.pk])
+    yield Need(_("The key of %(project)s") % {"project": project}, url, cause, step)
+
+
+def _account_is_sealed(project: Project) -> bool:
+    account = getattr(project, "service_account", None)
+    return account is not None and not account.opens()
+
+
+def _paused(runs: QuerySet[Run]) -> Iterator[Need]:
+    stopped = runs.filter(state=STATE.PAUSED, finished_at=None)
+    for run in stopped.order_by("-pk")[:SHOWN]:
+        yield _of_run(run, **pause_in_words(run))
+
+
+def _late(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
+    late = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
+    for run in late.order_by("scheduled_at")[:SHOWN]:
+        ago = in_words(now - run.scheduled_at)
+        yield _of_run(
+            run,
+            cause=_("It was due %(ago)s ago and has not started.") % {"ago": ago},
+            next_step=_("Check that the scheduler (“beat”) and a worker are running."),
+        )
+
+
+def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
+    """Until somebody has decided, or after a week."""
+    ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
+    for run in ended[:SHOWN]:
+        if count := unknowns.undecided(run):
+            cause = ngettext(
+                "It ended with %(count)s unknown outcome.",
+                "It ended with %(count)s unknown outcomes.",
+                count,
+            )
+            yield _of_run(
+                run,
+                page="run_deliveries",
+                query="?status=unknown",
+                cause=cause % {"count": f"{count:,}"},
+                next_step=_("See who they are, then send again or keep them as unknown."),
+            )
+
+
+def _of_run(run: Run, *, page: str = "campaigns_run_change", query: str = "", **words: Any) -> Need:
+    return Need(str(run), reverse(f"admin:{page}", args=[run.pk]) + query, **words)
+
+
+def _imports(project: Project, now: datetime) -> Iterator[Need]:
+    """What waits, for a week; what was refused, for a day."""
+    lately = Import.objects.filter(project=project, created_at__gt=now - A_WEEK)
+    waits = Q(state__in=[Import.State.CHECKED, Import.State.STOPPED, Import.State.FAILED])
+    refused = Q(state=Import.State.FINISHED, refused__gt=0, finished_at__gt=now - A_DAY)
+    for one in lately.filter(waits | refused).order_by("-pk")[:SHOWN]:
+        cause, next_step = _why(one)
+        url = reverse("admin:notifications_import_change", args=[one.pk])
+        yield Need(_("Import of %(file)s") % {"file": one.name}, url, cause, next_step)
+
+
+def _why(one: Import) -> tuple[str, str]:
+    match one.state:
+        case Import.State.FAILED:
+            return one.problem, _("Mend the file, and import it again.")
+        case Import.State.STOPPED:
+            return _("It was stopped before its end."), _("Go on with it, or delete it.")
+        case Import.State.CHECKED:
+            said = _("It is checked, and nothing of it was imported yet.")
+            return said, _("Look at what it would do, and start it or delete it.")
+    said = ngettext("%(count)s row was refused.", "%(count)s rows were refused.", one.refused)
+    step = _("Download the refused rows, correct them, and import that file.")
+    return said % {"count": f"{one.refused:,}"}, step

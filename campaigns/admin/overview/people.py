@@ -1,0 +1,109 @@
+"""The project's people over time: who can be reached, who said no, whose address was dead.
+
+Read from what beat's other tick has counted, beside the overview, which does not wait for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from campaigns.admin.overview import drawing
+from campaigns.admin.overview.drawing import Axis, Bar, Line
+from notifications.admin.furniture.axis import Mark
+from notifications.admin.furniture.chosen import chosen
+from notifications.people.figures import figure
+from notifications.people.figures.days import DEAD, OPTED_OUT, REACHABLE
+from notifications.people.figures.figure import Figure
+from notifications.people.project import Project
+
+SPANS = (30, 90, 365)  # days
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One number of each day, and the same as a drawing."""
+
+    name: str  # of its elements on the page
+    counts: list[int | None]
+    values: list[tuple[str, int | None]]  # the rows of its table
+    heights: list[Mark]
+    times: list[Mark]
+    counted_at: datetime
+    bars: list[Bar]
+    width: float
+    line: Line | None
+
+    @property
+    def known(self) -> list[int]:
+        return [count for count in self.counts if count is not None]
+
+    @property
+    def newest(self) -> int:
+        return self.known[-1]
+
+    @property
+    def total(self) -> int:
+        return sum(self.known)
+
+    @property
+    def change(self) -> int:
+        return self.known[-1] - self.known[0]
+
+    @property
+    def drawable(self) -> bool:
+        """One day makes no line, and no trend."""
+        return len(self.known) > 1
+
+
+def people(request: HttpRequest) -> HttpResponse:
+    asked = request.GET.get("days", "")
+    days = int(asked) if asked in map(str, SPANS) else SPANS[0]
+    context = picture(chosen(request), days, timezone.now())
+    return render(request, "admin/overview_people.html", context)
+
+
+def picture(project: Project | None, days: int, now: datetime) -> dict[str, Any]:
+    charts = {
+        "reachable": project and _chart(project, REACHABLE, days, now, as_line=True),
+        "opted_out": project and _chart(project, OPTED_OUT, days, now),
+        "dead": project and _chart(project, DEAD, days, now),
+    }
+    return {**charts, "days": days, "spans": SPANS, "zone": project.timezone if project else ""}
+
+
+def _chart(
+    project: Project, what: str, days: int, now: datetime, *, as_line: bool = False
+) -> Chart | None:
+    """None while nothing was counted."""
+    zone = ZoneInfo(project.timezone)
+    found = _by_day(figure.since(project.pk, what, now - timedelta(days=days)), zone)
+    if not found:
+        return None
+    first, last = min(found), max(found)
+    shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
+    counts = [found[day].count if day in found else None for day in shown]
+    axis = Axis.of([count or 0 for count in counts])
+    columns = drawing.stacks([[count or 0] for count in counts], axis)
+    return Chart(
+        name=what.replace("_", "-"),
+        counts=counts,
+        values=[(drawing.name_of(day), count) for day, count in zip(shown, counts, strict=True)],
+        heights=axis.heights,
+        times=drawing.times(shown),
+        counted_at=found[last].counted_at,
+        bars=[] if as_line else [bar for (bar,) in columns if bar],
+        width=drawing.bar_width(len(shown)),
+        line=drawing.line(counts, axis) if as_line else None,
+    )
+
+
+def _by_day(figures: list[Figure], zone: ZoneInfo) -> dict[date, Figure]:
+    """A time zone that was changed may begin a day twice; the later count is told."""
+    return {one.at.astimezone(zone).date(): one for one in figures}

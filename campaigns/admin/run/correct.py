@@ -1,0 +1,107 @@
+"""Sending a correction: what it does and what it cannot, asked before the draft is made."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from campaigns import control, tasks
+from campaigns.admin.run.dialogs import RunDialog
+from campaigns.admin.run.rest import now_reached
+from campaigns.audiences.lists import filling, outcomes
+from campaigns.planning import correcting
+from campaigns.planning.correcting import EVERY, MAIN
+from campaigns.runs.run import Run
+from campaigns.texts.content import untagged
+from notifications.admin.furniture.dialogs import ask, done, refused
+from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.furniture.unfolded import action
+from notifications.people.device import Device
+
+CORRECT = gettext_lazy("Send a correction")
+
+
+def offers_a_correction(run: Run) -> bool:
+    return not correcting.problem(run)
+
+
+class CorrectDialog(RunDialog):
+    template = "admin/campaigns/run/correct.html"
+
+    text = forms.ChoiceField(
+        label=gettext_lazy("Which text was wrong"),
+        widget=UnfoldAdminSelectWidget,
+        help_text=gettext_lazy("Of one language: only those whose language has that text today."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.possible and (texts := correcting.texts_of(self.run)):
+            cast(forms.ChoiceField, self.fields["text"]).choices = _choices(texts)
+        else:
+            del self.fields["text"]
+
+    @property
+    def problem(self) -> str:
+        return correcting.problem(self.run)
+
+    @property
+    def possible(self) -> bool:
+        return not self.problem
+
+    @cached_property
+    def got(self) -> tuple[int, int] | None:
+        return outcomes.count(self.run.pk, outcomes.GOT)
+
+    def context(self) -> dict[str, Any]:
+        if self.problem:
+            return {"problem": self.problem}
+        run = self.run
+        counts = dict(zip(("people", "unknown"), self.got or (), strict=False))
+        platforms = [str(Device.Platform(name).label) for name in untagged(run.content)]
+        return {
+            "run": run,
+            **counts,
+            **now_reached(outcomes.reachable(run, outcomes.GOT)),
+            "untagged": ", ".join(platforms),
+            "before": list(run.corrections.order_by("pk")),
+        }
+
+
+def _choices(texts: dict[str, list[str]]) -> list[tuple[str, Any]]:
+    each = [(tag, _("Only “{language}”").format(language=tag)) for tag in texts if tag != MAIN]
+    main = [(MAIN, _("Only the main text"))] if MAIN in texts else []
+    return [(EVERY, _("All its texts")), *main, *each]
+
+
+class Corrects:
+    """The verb of a run's page that makes a draft to put right what the run said."""
+
+    @action(
+        description=CORRECT,
+        permissions=["view"],
+        dialog=ask(
+            gettext_lazy("Send a correction to those who got it?"),
+            form=CorrectDialog,
+            button=gettext_lazy("Make the correction"),
+        ),
+    )
+    def correct(self, request: HttpRequest, form: CorrectDialog, object_id: str) -> HttpResponse:
+        text = form.cleaned_data.get("text") or EVERY
+        try:
+            made = control.correct(form.run, text=text, by=actor(request))
+        except correcting.NotCorrectable as error:
+            return refused(request, form, str(error))
+        except ValidationError as error:
+            return refused(request, form, error.messages[0])
+        if not filling.at_once(made.audience):
+            tasks.ring_list(made.audience.pk)
+        said = _("“{name}” is a draft. Put its text right, then launch it.").format(name=made)
+        return done(request, said, to=f"{page_url(made)}?step=what")

@@ -1,0 +1,36 @@
+"""FCM's own figures of a run's label, beside what we know ourselves."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.results import breakdown
+from campaigns.runs.run import Run
+from notifications.fcm_data.figure import Figure
+
+DAY = timedelta(days=1)  # FCM's begin and end in California
+
+
+def picture(run: Run) -> dict[str, Any]:
+    """Nothing for a run without a label: FCM tells of all such messages together."""
+    project = run.project
+    if not (run.analytics_label and project.fcm_app_id and run.started_at):
+        return {}
+    until = (run.finished_at or timezone.now()) + DAY
+    rows = Figure.objects.filter(
+        project=project, app_id=project.fcm_app_id, label=run.analytics_label,
+        day__range=((run.started_at - DAY).date(), until.date()),
+    )  # fmt: skip
+    return {"asks_figures": True, "figures": rows.order_by("day"), "ours": _ours(run)}
+
+
+def _ours(run: Run) -> int | None:
+    """Accepted on Android. None: not counted yet."""
+    kept = breakdown.kept_of(run)
+    if kept is None:
+        return None
+    accepted, *_ = kept.counts.get("platform", {}).get("android", [0])
+    return int(accepted)

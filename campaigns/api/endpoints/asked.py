@@ -1,0 +1,143 @@
+"""An endpoint as JSON, and an entry of its log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from rest_framework import serializers
+
+from campaigns.outgoing import judging
+from notifications.api.ground.fields import CountedList, StrictSerializer
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.kinds import Kind
+
+LANGUAGES = [code for code, _ in settings.LANGUAGES]
+MOST_CAMPAIGNS = 100
+
+
+class EndpointSerializer(StrictSerializer):
+    """Where reports go, and which."""
+
+    id = serializers.IntegerField(read_only=True)
+    name = serializers.CharField(max_length=100)
+    via = serializers.ChoiceField(
+        choices=Endpoint.Via.values, help_text="How it is told. It cannot be changed later."
+    )
+    to = serializers.CharField(
+        max_length=5_000,
+        help_text="An https URL, or e-mail addresses with commas between them. Slack's URL is a "
+        "secret, of which only the end is shown again.",
+    )
+    events = CountedList(
+        child=serializers.ChoiceField(choices=Kind.values),
+        max_length=len(Kind),
+        help_text="Slack and e-mail take those of runs only.",
+    )
+    campaigns = CountedList(
+        child=serializers.IntegerField(min_value=1),
+        max_length=MOST_CAMPAIGNS,
+        default=list,
+        help_text="Only of these; empty: of all. What is of no campaign always comes.",
+    )
+    batched = serializers.BooleanField(
+        default=False,
+        help_text="Lines of JSON, up to 500 events in a call, at most one call a second.",
+    )
+    language = serializers.ChoiceField(choices=LANGUAGES, default="en")
+    enabled = serializers.BooleanField(default=True)
+    disabled_why = serializers.ChoiceField(
+        choices=Endpoint.Why.values, read_only=True, allow_null=True
+    )
+    failing_since = serializers.DateTimeField(read_only=True, allow_null=True)
+    answered_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    created_at = serializers.DateTimeField(read_only=True)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        for field, judge in (
+            ("events", lambda: judging.judge_kinds(given["via"], given["events"])),
+            ("batched", lambda: judging.judge_batched(given["via"], given["batched"])),
+            ("campaigns", lambda: judging.judge_only(self.context["project"], given["campaigns"])),
+        ):
+            try:
+                judge()
+            except ValidationError as error:
+                raise serializers.ValidationError({field: error.messages}) from error
+        return given
+
+    def to_representation(self, endpoint: Endpoint) -> dict[str, Any]:
+        return {
+            "id": endpoint.pk,
+            "name": endpoint.name,
+            "via": endpoint.via,
+            "to": endpoint.target,
+            "events": endpoint.kinds,
+            "campaigns": endpoint.only,
+            "batched": endpoint.batched,
+            "language": endpoint.language,
+            "enabled": endpoint.disabled_at is None,
+            "disabled_why": endpoint.disabled_why or None,
+            "failing_since": endpoint.failing_since,
+            "answered_at": endpoint.answered_at,
+            "created_at": endpoint.created_at,
+        }
+
+
+class EndpointMade(EndpointSerializer):
+    """With its secret, this once."""
+
+    secret = serializers.CharField(
+        read_only=True, allow_null=True, help_text="Of a webhook; shown this once."
+    )
+
+    def to_representation(self, endpoint: Any) -> dict[str, Any]:
+        return {**super().to_representation(endpoint), "secret": endpoint.secret or None}
+
+
+class EndpointDeliverySerializer(serializers.Serializer[Any]):
+    """One call of the log, and what came of its last try."""
+
+    id = serializers.CharField(help_text="Its webhook-id.")
+    events = serializers.ListField(child=serializers.DictField(), help_text="What it says.")
+    state = serializers.ChoiceField(choices=Call.State.values)
+    tries = serializers.IntegerField()
+    made_at = serializers.DateTimeField()
+    tried_at = serializers.DateTimeField(allow_null=True)
+    next_at = serializers.DateTimeField(allow_null=True)
+    status = serializers.IntegerField(allow_null=True)
+    took_ms = serializers.IntegerField(allow_null=True)
+    answer = serializers.CharField(allow_blank=True)
+    error = serializers.ChoiceField(choices=Call.Error.values, allow_null=True)
+
+    def to_representation(self, call: Call) -> dict[str, Any]:
+        waits = call.state == Call.State.WAITING
+        return {
+            "id": call.name,
+            "events": call.events,
+            "state": call.state,
+            "tries": call.tries,
+            "made_at": call.made_at,
+            "tried_at": call.tried_at,
+            "next_at": call.next_at if waits else None,
+            "status": call.status,
+            "took_ms": call.took_ms,
+            "answer": call.answer,
+            "error": call.error or None,
+        }
+
+
+class ReplaySerializer(StrictSerializer):
+    """One, by its id, or all that failed."""
+
+    delivery = serializers.CharField(max_length=60, default=None, allow_null=True)
+
+
+class ReplayedSerializer(serializers.Serializer[Any]):
+    replayed = serializers.IntegerField(help_text="Sent again, by their old ids.")
+
+
+class SecretSerializer(serializers.Serializer[Any]):
+    secret = serializers.CharField(help_text="In force; the one before signs for a day more.")
+    until = serializers.DateTimeField(help_text="When the one before ends.")

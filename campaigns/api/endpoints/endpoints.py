@@ -1,0 +1,166 @@
+"""Endpoints: where reports go. Made, changed, tried, and what they were told."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns.api.endpoints.asked import (
+    EndpointDeliverySerializer,
+    EndpointMade,
+    EndpointSerializer,
+    ReplayedSerializer,
+    ReplaySerializer,
+    SecretSerializer,
+)
+from campaigns.outgoing import judging
+from notifications.api.ground import pages
+from notifications.api.ground.fields import Nothing
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.patience import patient
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.query import takes
+from notifications.api.ground.row import WritableRowView
+from notifications.api.ground.view import ApiView, save
+from notifications.outgoing import call, outbox, unpacking
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.staff import audit
+
+EXAMPLE = OpenApiExample(
+    "A shop's backend",
+    {
+        "name": "Shop",
+        "via": "webhook",
+        "to": "https://shop.example.com/hooks/carillon",
+        "events": ["run.finished", "run.needs_a_person", "device.retired"],
+    },
+    request_only=True,
+)
+
+
+class Endpoints(ApiView):
+    place = ("api-endpoint", "id")
+
+    @takes(*pages.PARAMETERS)
+    @extend_schema(operation_id="endpoints_list", responses=pages.schema_of(EndpointSerializer))
+    def get(self, request: Request) -> Response:
+        """Every endpoint, newest first."""
+        mine = Endpoint.objects.filter(project=self.project)
+        return pages.page_by_id(request, mine, EndpointSerializer().to_representation)
+
+    @extend_schema(request=EndpointSerializer, responses={201: EndpointMade}, examples=[EXAMPLE])
+    def post(self, request: Request) -> Response:
+        """Add an endpoint. The secret of a webhook is in this answer and in no other; it is not
+        repeated for an Idempotency-Key."""
+        given = self.given(EndpointSerializer)
+        judging.judge_room(self.project)
+        made: Any = Endpoint(project=self.project, via=given["via"])
+        secret = _write(made, given)
+        made.secret = secret
+        return Response(EndpointMade(made).data, status=201)
+
+
+class EndpointById(WritableRowView[Endpoint]):
+    model, serializer_class = Endpoint, EndpointSerializer
+    words = {
+        "get": "One endpoint, and how it has been answering.",
+        "put": "Replace an endpoint. `to` as it was shown keeps what it is.",
+        "patch": "Change the given fields. `enabled: true` begins anew with one that was disabled.",
+        "delete": "Delete an endpoint. What it was still to be told is not sent.",
+    }
+
+    def write(self, row: Endpoint, given: dict[str, Any]) -> object:
+        if given["via"] != row.via:
+            raise ValidationError({"via": "It cannot be changed. Add another endpoint."})
+        return _write(row, given)
+
+
+def _write(endpoint: Endpoint, given: dict[str, Any]) -> str:
+    try:
+        secret = judging.take_place(endpoint, given["to"])
+    except ValidationError as error:
+        raise ValidationError({"to": error.messages}) from error
+    endpoint.name, endpoint.kinds = given["name"], sorted(set(given["events"]))
+    endpoint.only, endpoint.batched = sorted(set(given["campaigns"])), given["batched"]
+    endpoint.language = given["language"]
+    with transaction.atomic():
+        save(endpoint)
+        if given["enabled"] and endpoint.disabled_at:
+            endpoint.enable()
+        elif not given["enabled"] and not endpoint.disabled_at:
+            endpoint.disable(Endpoint.Why.BY_HAND, now=timezone.now())
+    return secret
+
+
+class OfEndpoint(ApiView):
+    def endpoint(self, pk: int) -> Endpoint:
+        return self.find(Endpoint, pk)
+
+
+class EndpointTest(OfEndpoint):
+    @extend_schema(request=Nothing, responses={202: EndpointDeliverySerializer})
+    @patient
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Send a test. What came of it is in the endpoint's deliveries, seconds later. One that is
+        disabled is tried as well."""
+        self.given(Nothing)
+        endpoint = self.endpoint(pk)
+        with transaction.atomic():
+            made = unpacking.test(endpoint, now=timezone.now())
+            audit.record(self.actor, "tested", endpoint, project=self.project)
+        return Response(EndpointDeliverySerializer(made).data, status=202)
+
+
+class EndpointDeliveries(OfEndpoint):
+    @takes(*pages.PARAMETERS)
+    @extend_schema(responses=pages.schema_of(EndpointDeliverySerializer))
+    def get(self, request: Request, pk: int) -> Response:
+        """What it was told, newest first, each with what came of its last try."""
+        mine = Call.objects.filter(endpoint=self.endpoint(pk))
+        return pages.page_by_id(request, mine, EndpointDeliverySerializer().to_representation)
+
+
+class EndpointReplay(OfEndpoint):
+    @extend_schema(request=ReplaySerializer, responses=ReplayedSerializer)
+    @patient
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Send again, by its old id, one delivery that ended; without one, all that failed."""
+        name = self.given(ReplaySerializer)["delivery"]
+        endpoint = self.endpoint(pk)
+        calls = call.failed(endpoint)
+        if name is not None:
+            calls = Call.objects.filter(endpoint=endpoint, name=name)
+            if not calls.exists():
+                raise NotFound(f"There is no delivery {name!r} of this endpoint.")
+        with transaction.atomic():
+            count = call.again(calls, now=timezone.now())
+            audit.record(self.actor, "replayed", endpoint, project=self.project, calls=count)
+            outbox.ring()
+        return Response({"replayed": count})
+
+
+class EndpointSecret(OfEndpoint):
+    @extend_schema(request=Nothing, responses=SecretSerializer)
+    @patient
+    def post(self, request: Request, pk: int) -> Response:
+        """A new secret, shown this once. For a day both sign; one replaced before that ends now."""
+        self.given(Nothing)
+        endpoint = self.endpoint(pk)
+        if endpoint.via != Endpoint.Via.WEBHOOK:
+            said = "Only what is sent to webhooks is signed."
+            raise Problem(HTTPStatus.CONFLICT, said, kind="unsigned")
+        with transaction.atomic():
+            secret = endpoint.rotate(now=timezone.now())
+            audit.record(self.actor, "replaced the secret of", endpoint, project=self.project)
+        return Response({"secret": secret, "until": endpoint.before_ends_at})

@@ -1,0 +1,69 @@
+"""A correction: a draft with the text of a run, for those who got it, in its place."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import control, tasks
+from campaigns.api.campaigns import CampaignSerializer
+from campaigns.audiences.lists import filling
+from campaigns.planning import correcting
+from campaigns.planning.correcting import EVERY, MAIN
+from campaigns.runs.run import Run
+from notifications.api.ground.fields import StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.view import ApiView
+
+EXAMPLE = OpenApiExample("In every language", {"text": EVERY}, request_only=True)
+
+
+class CorrectionSerializer(StrictSerializer):
+    """Which of its texts was wrong."""
+
+    text = serializers.CharField(
+        max_length=35,
+        default=EVERY,
+        help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`.",
+    )
+
+
+class RunCorrect(ApiView):
+    place = ("api-campaign", "id")
+
+    @extend_schema(
+        request=CorrectionSerializer, responses={201: CampaignSerializer}, examples=[EXAMPLE]
+    )
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Make a correction of a run that has ended: a draft campaign with a template of its own,
+        which has the text as it was sent, and a list of those who got it or may have. Put the
+        template right, then launch the campaign. What it sends carries the tag of this run's
+        messages, so that a phone puts it in the place of what it still shows; FCM takes nothing
+        back.
+        """
+        text = self.given(CorrectionSerializer)["text"]
+        run = self.find(Run, pk)
+        _refuse_unknown(run, text)
+        try:
+            made = control.correct(run, text=text, by=self.actor)
+        except correcting.NotCorrectable as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        if not filling.at_once(made.audience):
+            tasks.ring_list(made.audience_id)
+        return Response(CampaignSerializer(made).data, status=HTTPStatus.CREATED)
+
+
+def _refuse_unknown(run: Run, text: str) -> None:
+    if text == EVERY:
+        return
+    read = correcting.texts_of(run)
+    if text not in read:
+        known = ", ".join([EVERY, *read])
+        said = f"Nobody read this text apart from others. Use one of {known}."
+        raise serializers.ValidationError({"text": said})

@@ -1,0 +1,86 @@
+"""A static list of some of the people of a run."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.utils import translation
+from django.utils.translation import gettext
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import tasks
+from campaigns.api.lists import PLAIN_NAME, ListSerializer
+from campaigns.audiences.lists import filling, who
+from campaigns.runs.run import Run
+from notifications.api.ground.fields import StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem
+from notifications.api.ground.view import ApiView
+from notifications.staff import audit
+
+NOT_KNOWN = "Who was in it is not known: it has not ended, or its recipients were removed."
+SHOWN = 40  # of the choices, where one is asked for that this run has not
+EXAMPLE = OpenApiExample(
+    "Who has not opened it", {"who": "not_opened", "name": "Remind these"}, request_only=True
+)
+
+
+class ListOfRunSerializer(StrictSerializer):
+    """Of whom the list is made."""
+
+    who = serializers.CharField(
+        max_length=200,
+        help_text="`planned`, `accepted`, `not_reached`, `received`, `displayed`, `opened`, "
+        "`not_opened`, `not_opened:can_tell`, `dismissed`, `action_1` to `action_3`, `rejected`, "
+        "`skipped` or `unknown`; of these three one reason after a colon, as in "
+        "`skipped:missing_value`, and one value after another, as in "
+        "`skipped:missing_value:city`. Only what this run has.",
+    )
+    name = serializers.CharField(
+        max_length=100,
+        required=False,
+        validators=[PLAIN_NAME],
+        help_text="Left out: made of the run and of who it is.",
+    )
+
+
+class RunList(ApiView):
+    place = ("api-list", "id")
+
+    @extend_schema(request=ListOfRunSerializer, responses={201: ListSerializer}, examples=[EXAMPLE])
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Make a static list of some of the people of a finished run. It counts people: who was
+        accepted on one of two phones was accepted. `not_opened` are those who were accepted and
+        of whom no phone reported that it was opened; with `:can_tell` only those of them whose
+        every phone would have. A number is added to a name that is taken. A long list is still
+        being filled when the answer comes: it cannot be launched before it is whole.
+        """
+        given = self.given(ListOfRunSerializer)
+        run = self.find(Run, pk)
+        if not who.is_known(run):
+            raise Problem(HTTPStatus.CONFLICT, NOT_KNOWN, kind="invalid-move")
+        label = _label(run, given["who"])
+        name = given.get("name") or gettext("Run %(number)d: %(who)s") % {
+            "number": run.pk,
+            "who": label,
+        }
+        made = filling.begin(run.project_id, name, who.rule(run, given["who"]), run=run)
+        about: dict[str, Any] = {"from_run": run.pk}
+        audit.record(self.actor, "created", made, project=self.project, **about)
+        if not filling.at_once(made):
+            tasks.ring_list(made.pk)
+        return Response(ListSerializer(made).data, status=HTTPStatus.CREATED)
+
+
+def _label(run: Run, chosen: str) -> str:
+    with translation.override("en"):
+        choices = who.choices(run)
+    if chosen in choices:
+        return choices[chosen]
+    known = ", ".join(list(choices)[:SHOWN])
+    raise serializers.ValidationError({"who": f"This run has no such people. Use one of {known}."})

@@ -1,0 +1,152 @@
+"""What became of a run on the phones: each step with its share, and of how many it is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns.api.results.breakdown import BY, by_of
+from campaigns.echo import funnel
+from campaigns.echo.funnel import Funnel, Goal, Told
+from campaigns.echo.receipt import BY_NAME, STEPS
+from campaigns.results import breakdown
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Breakdown, totals_of
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import ApiView
+
+BESIDE = [event.name.lower() for event in funnel.BESIDE]
+CAN_TELL = (
+    "Devices of which it would be known: their app reported this step or an earlier one. Null "
+    "until the run has ended and is counted."
+)
+SHARE = "count / can_tell, from 0 to 1. Null where can_tell is null or 0."
+COVERAGE = "can_tell / may_have, from 0 to 1: how much of the run the share stands for."
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    """How many devices reported a step, and of how many it would be known."""
+
+    step = serializers.ChoiceField([event.name.lower() for event in STEPS])
+    count = serializers.IntegerField()
+    can_tell = serializers.IntegerField(allow_null=True, help_text=CAN_TELL)
+    share = serializers.FloatField(allow_null=True, help_text=SHARE)
+    coverage = serializers.FloatField(allow_null=True, help_text=COVERAGE)
+
+
+class GoalSerializer(serializers.Serializer[Any]):
+    """What people did after it. An event counts for the last run that its person opened (or
+    received) before it."""
+
+    event = serializers.CharField()
+    after = serializers.ChoiceField(choices=Run.GoalAfter.choices)
+    within_seconds = serializers.IntegerField()
+    count = serializers.IntegerField(help_text="Devices whose person reached it.")
+    can_tell = serializers.IntegerField(allow_null=True, help_text=CAN_TELL)
+    share = serializers.FloatField(allow_null=True, help_text=SHARE)
+    coverage = serializers.FloatField(allow_null=True, help_text=COVERAGE)
+    times = serializers.IntegerField(help_text="Events that count for this run.")
+    value_of = serializers.CharField(help_text="The property that is summed up; empty: none.")
+    value = serializers.FloatField(allow_null=True, help_text="Its sum over these events.")
+
+
+class FunnelGroupSerializer(serializers.Serializer[Any]):
+    """The steps of the recipients with one value; empty: unknown."""
+
+    value = serializers.CharField()
+    may_have = serializers.IntegerField()
+    steps = StepSerializer(many=True)
+    goal = GoalSerializer(allow_null=True)
+
+
+class FunnelSerializer(serializers.Serializer[Any]):
+    """From whom it was meant for to whom it brought back."""
+
+    planned = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    may_have = serializers.IntegerField(
+        help_text="Devices that may have got it: accepted, or unknown."
+    )
+    counted = serializers.BooleanField(help_text="Whether shares are known.")
+    steps = StepSerializer(many=True, help_text="In their order.")
+    beside = serializers.DictField(
+        child=serializers.IntegerField(), help_text=f"What else was reported: {', '.join(BESIDE)}."
+    )
+    goal = GoalSerializer(allow_null=True)
+    groups = FunnelGroupSerializer(
+        many=True, allow_null=True, help_text="With `by`: the 50 largest, largest first."
+    )
+
+
+class RunFunnel(ApiView):
+    @takes(
+        OpenApiParameter("by", str, enum=BY.enum, description="Also the steps of each such group.")
+    )
+    @extend_schema(responses=FunnelSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        """What phones reported of a run: received, displayed, opened, and its goal. A share is of
+        the devices that can tell, which is said beside it: of the others nobody knows."""
+        by = by_of(request) if "by" in request.query_params else ""
+        run = self.find(Run, pk)
+        totals, kept = totals_of(run), breakdown.kept_of(run)
+        found = funnel.funnel(run, totals, kept)
+        counted = kept if kept and kept.knows_who_reports else None
+        return Response(
+            {
+                "planned": totals.planned,
+                "accepted": totals.accepted,
+                "may_have": found.may_have,
+                "counted": counted is not None,
+                "steps": [_step(told, found.may_have) for told in found.steps],
+                "beside": _beside(found),
+                "goal": _goal(run, found.goal, found.may_have),
+                "groups": _groups(run, counted, by) if by and counted else None,
+            }
+        )
+
+
+def _beside(found: Funnel) -> dict[str, int]:
+    counts = {told.event: told.count for told in found.beside}
+    return {name: counts.get(BY_NAME[name], 0) for name in BESIDE}
+
+
+def _step(told: Told, may_have: int) -> dict[str, Any]:
+    return {"step": told.event.name.lower(), **_share(told, may_have)}
+
+
+def _share(told: Told, may_have: int) -> dict[str, Any]:
+    able = told.able
+    return {
+        "count": told.count,
+        "can_tell": able,
+        "share": round(told.count / able, 6) if able else None,
+        "coverage": round(able / may_have, 6) if able is not None and may_have else None,
+    }
+
+
+def _goal(run: Run, goal: Goal | None, may_have: int) -> dict[str, Any] | None:
+    return goal and {
+        "event": run.goal_event,
+        "after": run.goal_after,
+        "within_seconds": run.goal_within_seconds,
+        **_share(goal.told, may_have),
+        "times": goal.times,
+        "value_of": run.goal_value,
+        "value": float(goal.amount) if run.goal_value else None,
+    }
+
+
+def _groups(run: Run, kept: Breakdown, by: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "value": group.value,
+            "may_have": group.may_have,
+            "steps": [_step(told, group.may_have) for told in group.steps],
+            "goal": _goal(run, group.goal, group.may_have),
+        }
+        for group in funnel.by_group(run, kept, by)
+    ]

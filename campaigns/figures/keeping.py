@@ -1,0 +1,20 @@
+"""Keeping: what the overview shows and must not count itself, written by beat's other tick."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from campaigns.figures import quota, sent
+from notifications.people.figures import days
+from notifications.people.figures.figure import DATED_KEPT, prune
+from notifications.people.project import Project
+
+
+def keep_figures(*, now: datetime) -> None:
+    """If the process dies here: each number is there or is not, and the next tick writes it."""
+    sent.keep_levels(now)
+    quota.keep_busiest(now)
+    prune([quota.BUSIEST], now - DATED_KEPT)
+    for project in Project.objects.order_by("pk"):
+        days.keep_days(project, now)
+    days.forget_old(now)

@@ -1,0 +1,80 @@
+"""How much of a project's FCM quota is in use, and was in the busiest minute of a day.
+
+Requests are counted by the windows, which are committed before they leave.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from notifications.people.figures.figure import Figure, keep, since
+from notifications.people.project import Project
+from notifications.values.shares import share
+
+MINUTE = timedelta(minutes=1)
+PROJECTS_SHOWN = 6
+BUSIEST = "busiest_minute"
+LOOKED_BACK = timedelta(minutes=30)  # three ticks: one may come late
+# The newest windows come last. So many a minute are three times the largest quota, in windows of
+# one message; a table of a year's windows costs no more than a table of these.
+MOST_A_MINUTE = 20_000
+
+
+@dataclass(frozen=True)
+class Quota:
+    """One project's minute."""
+
+    project: Project
+    used: int
+    share: str
+    at: datetime | None = None  # when it began; None: now
+
+
+REQUESTS = """
+SELECT run.project_id, {minute}, sum(cardinality(w.seqs))
+FROM (
+    SELECT run_id, opened_at, seqs FROM campaigns_window ORDER BY id DESC LIMIT %(most)s
+) w JOIN campaigns_run run ON run.id = w.run_id
+WHERE w.opened_at > %(since)s AND w.opened_at <= %(until)s GROUP BY 1, 2
+"""
+
+
+def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
+    """Of the last minute."""
+    used = {project: count for project, _, count in _requests("NULL", now, MINUTE)}
+    found = [_quota(project, used.get(project.pk, 0)) for project in projects]
+    return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
+
+
+def busiest(project: Project, midnight: datetime) -> Quota | None:
+    """The minute since then that used most, as far as the ticks have looked."""
+    minutes = since(project.pk, BUSIEST, midnight)
+    most: Figure | None = max(minutes, key=lambda minute: minute.count, default=None)
+    return _quota(project, most.count, most.at) if most else None
+
+
+def keep_busiest(now: datetime) -> None:
+    """Of the minutes that have passed, each project's busiest."""
+    minutes: dict[int, dict[datetime, int]] = defaultdict(dict)
+    for project, minute, count in _requests("date_trunc('minute', opened_at)", now, LOOKED_BACK):
+        minutes[project][minute] = count
+    for project, counts in minutes.items():
+        most = max(counts, key=lambda minute: counts[minute])
+        keep(project, BUSIEST, {most: counts[most]}, now)
+
+
+def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
+    most = MOST_A_MINUTE * (past // MINUTE)
+    asked = {"since": now - past, "until": now, "most": most}
+    with connection.cursor() as cursor:
+        cursor.execute(REQUESTS.format(minute=minute), asked)
+        return [(project, at, int(count)) for project, at, count in cursor.fetchall()]
+
+
+def _quota(project: Project, used: int, at: datetime | None = None) -> Quota:
+    return Quota(project, used, share(used, project.quota_per_minute), at)

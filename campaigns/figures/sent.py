@@ -1,0 +1,185 @@
+"""Sent: how many FCM has accepted so far of a project, ever; and from that, in any stretch of time.
+
+A level that only grows is right however often it is counted, and whichever tick was missed: then
+the stretches are known less finely, and none is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.db.models import F, Min, QuerySet
+
+from campaigns.runs.run import Run
+from notifications.people.figures.figure import DATED_KEPT, Figure, Levels, levels, prune
+from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow, within
+
+CAMPAIGNS, MESSAGES = Run.Kind.CAMPAIGN.value, Run.Kind.MESSAGES.value
+OUTCOMES = ACCEPTED, FAILED = "accepted", "failed"
+WHATS = [f"{kind}:{outcome}" for kind in (CAMPAIGNS, MESSAGES) for outcome in OUTCOMES]
+COUNTING_SECONDS = 0.15  # of a page: a day's messages may be a hundred thousand chunks
+WEEK, WEEKS = timedelta(days=7), 4
+
+# What has ended keeps its sums on its row; of the few that have not, their chunks are added up.
+STAND = """
+SELECT run.project_id, run.kind,
+    sum(CASE WHEN ended THEN run.accepted ELSE chunks.accepted END),
+    sum(CASE WHEN ended THEN run.rejected + run.unknown ELSE chunks.failed END)
+FROM campaigns_run run
+CROSS JOIN LATERAL (SELECT finished_at IS NOT NULL AND state <> 'open' AS ended) is_it
+LEFT JOIN LATERAL (
+    SELECT sum(accepted) AS accepted, sum(rejected + unknown) AS failed
+    FROM campaigns_chunk WHERE run_id = run.id AND NOT ended
+) chunks ON TRUE
+WHERE run.started_at IS NOT NULL AND {whose} GROUP BY 1, 2
+"""
+EACH = """
+SELECT project_id, kind || ':' || outcome AS what, COALESCE(level, 0)::bigint AS level
+FROM ({stand}) AS stand (project_id, kind, accepted, failed)
+CROSS JOIN LATERAL (VALUES ('accepted', accepted), ('failed', failed)) AS each (outcome, level)
+"""
+LAST = """
+SELECT count FROM notifications_figure f
+WHERE f.project_id = now.project_id AND f.what = now.what ORDER BY at DESC LIMIT 1
+"""
+KEEP = f"""
+INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
+SELECT project_id, what, %(now)s, level, %(now)s
+FROM ({EACH.format(stand=STAND.format(whose="TRUE"))}) now
+WHERE level IS DISTINCT FROM COALESCE(({LAST}), 0)
+ON CONFLICT (project_id, what, at) DO NOTHING
+"""
+# Before the first count: what the runs still know. A day's messages are all of its end.
+BEFORE = """
+INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
+SELECT project_id, what, at, sum(sum(ended)) OVER (PARTITION BY project_id, what ORDER BY at),
+    %(now)s
+FROM (
+    SELECT project_id, kind || ':' || outcome AS what, ended, CASE kind WHEN 'messages'
+        THEN least(finished_at, (occurrence::date + 1)::timestamp AT TIME ZONE 'UTC'
+            - interval '1 s') ELSE finished_at END AS at
+    FROM campaigns_run
+    CROSS JOIN LATERAL (
+        VALUES ('accepted', accepted), ('failed', rejected + unknown)
+    ) AS each (outcome, ended)
+    WHERE finished_at IS NOT NULL AND state <> 'open' AND ended > 0
+) run
+WHERE NOT EXISTS (
+    SELECT FROM notifications_figure f WHERE f.project_id = run.project_id AND f.what = run.what
+)
+GROUP BY project_id, what, at
+ON CONFLICT (project_id, what, at) DO NOTHING
+"""
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What it has come to; `at`, if it could not be counted now."""
+
+    counts: dict[str, int]
+    at: datetime | None = None
+
+
+def keep_levels(now: datetime) -> None:
+    """If the process dies here: the next tick writes what this one would have."""
+    with connection.cursor() as cursor:
+        cursor.execute(BEFORE, {"now": now})
+        cursor.execute(KEEP, {"now": now})
+    prune(WHATS, now - DATED_KEPT)
+
+
+def stand_of(project: Project, now: datetime) -> Stand:
+    """Now; if that takes too long, as the last tick has counted it."""
+    nothing = dict.fromkeys(WHATS, 0)
+    each = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
+    try:
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(each, {"project": project.pk})
+            return Stand(nothing | {what: int(level) for _, what, level in cursor.fetchall()})
+    except TooSlow:
+        kept = levels(project.pk, WHATS, [now])
+        of_it = Figure.objects.filter(project=project, what__in=WHATS).order_by("-counted_at")
+        return Stand(
+            {what: kept[what, now] for what in WHATS},
+            of_it.values_list("counted_at", flat=True).first() or now,
+        )
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """One kind's part of a day; `usual`: by this time, on this day of the week."""
+
+    accepted: int
+    failed: int
+    usual: float | None  # None while there is no week to compare with
+    weeks: int = 0
+
+
+def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
+    """Today up to now, beside the same hours of the same day in the weeks before."""
+    zone = ZoneInfo(project.timezone)
+    today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    # On the clock of the zone: nine in the morning stays nine, summer and winter.
+    past = [(today - WEEK * ago, now.astimezone(zone) - WEEK * ago) for ago in range(1, WEEKS + 1)]
+    moments = [today, *(moment for pair in past for moment in pair)]
+    known = _known(project, moments)
+    first = _first(project)
+    weeks = [pair for pair in past if first and first < pair[1]]
+
+    def flow(what: str, begin: datetime, end: datetime) -> int:
+        return max(0, known[what, end] - known[what, begin])
+
+    def of(kind: str) -> SoFar:
+        accepted, failed = f"{kind}:{ACCEPTED}", f"{kind}:{FAILED}"
+        before = [flow(accepted, *pair) for pair in weeks]
+        return SoFar(
+            max(0, stand.counts[accepted] - known[accepted, today]),
+            max(0, stand.counts[failed] - known[failed, today]),
+            sum(before) / len(before) if before else None,
+            len(before),
+        )
+
+    return {kind: of(kind) for kind in (CAMPAIGNS, MESSAGES)}
+
+
+def by_day(project: Project, stand: Stand, midnights: list[datetime]) -> list[dict[str, int]]:
+    """What each of these days came to, by `WHATS`; the last of them is today."""
+    known = _known(project, midnights)
+    at_ends = [{what: known[what, at] for what in WHATS} for at in midnights[1:]]
+    begins = [{what: known[what, at] for what in WHATS} for at in midnights]
+    return [
+        {what: max(0, end[what] - begin[what]) for what in WHATS}
+        for begin, end in zip(begins, [*at_ends, stand.counts], strict=True)
+    ]
+
+
+def _known(project: Project, moments: list[datetime]) -> Levels:
+    """How far it was then. Until the first tick: what the runs know that had ended by then."""
+    if Figure.objects.filter(project=project, what__in=WHATS).exists():
+        return levels(project.pk, WHATS, moments)
+    known = Counter({(what, at): 0 for what in WHATS for at in moments})
+    for kind, ended_at, accepted, failed in _ended(project).values_list(
+        "kind", "finished_at", "accepted", F("rejected") + F("unknown")
+    ):
+        for at in moments:
+            if ended_at <= at:
+                known[f"{kind}:{ACCEPTED}", at] += accepted
+                known[f"{kind}:{FAILED}", at] += failed
+    return known
+
+
+def _first(project: Project) -> datetime | None:
+    """When anything is known of first."""
+    mine = Figure.objects.filter(project=project, what__in=WHATS)
+    first: datetime | None = mine.aggregate(at=Min("at"))["at"]
+    return first or _ended(project).aggregate(at=Min("finished_at"))["at"]
+
+
+def _ended(project: Project) -> QuerySet[Run]:
+    ended = Run.every.filter(project=project, finished_at__isnull=False)
+    return ended.exclude(state=Run.State.OPEN)

@@ -1,0 +1,158 @@
+"""Telling: what became true is put in the outbox, in the transaction that makes it true.
+
+Each is called by what does the deed (see apps.py), and asks nothing where nobody wants to hear.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.runs import sums
+from campaigns.runs.claiming import Claim
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from campaigns.sending.judging import Final
+from notifications.outgoing import outbox
+from notifications.outgoing.composing import address
+from notifications.outgoing.endpoint import wanted
+from notifications.outgoing.kinds import Kind
+from notifications.outgoing.outbox import Event
+from notifications.people.consent.saying import No
+from notifications.people.device import Device
+from notifications.people.project import Project
+
+OF_OUTCOME = {
+    "accepted": Kind.MESSAGE_ACCEPTED,
+    "rejected": Kind.MESSAGE_REJECTED,
+    "skipped": Kind.MESSAGE_SKIPPED,
+    "unknown": Kind.MESSAGE_UNKNOWN,
+}
+
+
+# --- Runs -----------------------------------------------------------------------------------------
+
+
+def of_move(run: Run) -> None:
+    """A run has moved, or all messages of a day are held up."""
+    kinds = _kinds(run)
+    if kinds and wanted(run.project, kinds):
+        now, data = timezone.now(), _run(run)
+        events = [Event(kind, now, data) for kind in kinds]
+        outbox.put(run.project_id, events, about=run.campaign_id)
+
+
+def _kinds(run: Run) -> list[Kind]:
+    if run.state == Run.State.PAUSED:
+        by_itself = run.cause != Cause.BY_HAND
+        return [Kind.RUN_PAUSED, *([Kind.RUN_NEEDS_A_PERSON] if by_itself else [])]
+    if run.state == Run.State.FINISHED or (
+        run.state == Run.State.CANCELLED and run.finished_at is not None
+    ):
+        return [Kind.RUN_FINISHED]
+    if run.state == Run.State.SENDING and _begins(run):
+        return [Kind.RUN_STARTED]
+    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages leaves
+        return [Kind.RUN_NEEDS_A_PERSON]
+    return []
+
+
+def _begins(run: Run) -> bool:
+    """And is not resumed in the middle, or opened again."""
+    began = run.started_at
+    resumed = began is not None and run.resumed_at is not None and run.resumed_at > began
+    return run.reopened_at is None and not resumed
+
+
+def _run(run: Run) -> dict[str, Any]:
+    """The same facts at each move. Codes, as the API has them; the detail in English beside its
+    code and arguments, of which other words can be made."""
+    totals = sums.totals_of(run)
+    began, ended = run.started_at, run.finished_at or timezone.now()
+    took = (ended - began).total_seconds() if began else 0.0
+    rate = sums.average_rate(totals.sent, began, ended) if began else 0.0
+    return {
+        "run": run.pk,
+        "campaign": _campaign(run),
+        "state": run.state,
+        "totals": totals.as_dict(),
+        "rate_per_second": round(rate, 1),
+        "started_at": began and outbox.written(began),
+        "finished_at": run.finished_at and outbox.written(run.finished_at),
+        "duration_seconds": round(took, 1),
+        "cause": run.cause or None,
+        "detail": {"code": run.detail_code, "args": run.detail_args, "text": run.cause_detail},
+        "url": address(_page(run)) or None,
+    }
+
+
+def _campaign(run: Run) -> dict[str, Any] | None:
+    return {"id": run.campaign_id, "name": run.campaign.name} if run.campaign_id else None
+
+
+def _page(run: Run) -> str:
+    """The workers, which show no pages, do not know where they are."""
+    return f"/admin/campaigns/run/{run.pk}/change/" if run.campaign_id else "/admin/messages/"
+
+
+# --- Messages -------------------------------------------------------------------------------------
+
+
+def of_outcomes(claim: Claim, finals: list[Final], at: datetime) -> None:
+    """What became of messages to single people, a window at once."""
+    run = claim.run
+    if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
+        return
+    events = [Event(OF_OUTCOME[final.status.value], at, _outcome(run, final)) for final in finals]
+    outbox.put(run.project_id, events)
+
+
+def _outcome(run: Run, final: Final) -> dict[str, Any]:
+    reader = final.left.reader
+    return {
+        "message": f"{run.pk}-{final.left.message}",
+        "contact": reader.external_id,
+        "device": reader.address,
+        "platform": reader.platform,
+        "status": final.status.value,
+        "reason": str(final.reason) or None,
+        "fcm_message_id": final.message_id.replace("\x00", "") or None,
+        "resent": final.resent,
+    }
+
+
+# --- Devices and people ---------------------------------------------------------------------------
+
+
+def of_retired(device_ids: list[int]) -> None:
+    """Of one project: whose sending met them, or who did it by hand."""
+    rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
+    by_project: dict[int, list[Event]] = {}
+    for device in rows:
+        at = device.retired_at or timezone.now()
+        data = {
+            "device": device.address,
+            "platform": device.platform,
+            "contact": device.contact.external_id,
+            "reason": device.retired_reason,
+        }
+        events = by_project.setdefault(device.project_id, [])
+        events.append(Event(Kind.DEVICE_RETIRED, at, data))
+    for project_id, events in by_project.items():
+        outbox.put(project_id, events)
+
+
+MOST_AT_ONCE = 1_000  # in a row: an import may bring a million
+
+
+def of_nos(project: Project, nos: list[No]) -> None:
+    for at in range(0, len(nos), MOST_AT_ONCE):
+        part = nos[at : at + MOST_AT_ONCE]
+        outbox.put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in part])
+
+
+def _no(no: No) -> dict[str, Any]:
+    """Without a category: to all marketing."""
+    return {"contact": no.external_id, "category": no.category or None, "source": no.source}

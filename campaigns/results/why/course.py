@@ -1,0 +1,148 @@
+"""The course of one device's message: each thing that happened to it, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns.echo.receipt import Event, Receipt
+from campaigns.results.reason_steps import STEPS, detail_in_words
+from campaigns.results.why.rows import MOST_WINDOWS, Opened, Row
+from campaigns.results.why.why import Why
+from campaigns.runs.ledger import Answer, Delivery
+from campaigns.runs.reasons import Reason, cause_in_words, in_words
+from campaigns.runs.run import Run
+from campaigns.sending.breakers import NO_ACCESS
+
+
+class Kind(StrEnum):
+    CHOSEN = "chosen"
+    WINDOW = "window"
+    ANSWER = "answer"
+    FINAL = "final"
+    RECEIPT = "receipt"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happened to a device's message, or will. `phone_at`: by the phone's clock."""
+
+    at: datetime
+    kind: Kind
+    said: str
+    more: str = ""
+    code: str = ""  # of a status, for its dot
+    phone_at: datetime | None = None
+
+
+ORDER = list(Kind)
+
+
+def course(row: Row, why: Why) -> list[Step]:
+    """In the order of time. What is of the same moment, in the order in which it is done."""
+    steps = [
+        *([Step(why.run.started_at, Kind.CHOSEN, _chosen(why))] if why.run.started_at else []),
+        *(Step(window.opened_at, Kind.WINDOW, _window(window)) for window in row.windows),
+        *(_answer(answer) for answer in row.answers),
+        *_final(row),
+        *(_receipt(receipt) for receipt in row.receipts),
+        *_due(row),
+    ]
+    return sorted(steps, key=lambda step: (step.at, ORDER.index(step.kind)))
+
+
+def _chosen(why: Why) -> str:
+    if why.run.kind == Run.Kind.MESSAGES:
+        return _("The day's messages began.")
+    return _("The run began to be frozen; this device is in it.")
+
+
+def _window(window: Opened) -> str:
+    if window.lost:
+        return _("A request was about to leave, and its worker died: it may have left.")
+    return _("A request was about to leave.")
+
+
+def _answer(answer: Answer) -> Step:
+    more = [
+        _("It may have arrived.") if answer.may_have_arrived else _("It did not arrive."),
+        detail_in_words(answer.reason, answer.detail),
+    ]
+    return Step(answer.at, Kind.ANSWER, answer_in_words(answer), " ".join(filter(None, more)))
+
+
+def answer_in_words(answer: Answer) -> str:
+    reason = reason_in_words(answer.reason)
+    if not answer.http:
+        return f"{reason}."
+    name = f"{answer.http} {answer.code}".strip()
+    return _("FCM answered %(answer)s: %(reason)s.") % {"answer": name, "reason": reason}
+
+
+# What a reason says of one try; its own words are of the last.
+OF_ONE_TRY = {
+    Reason.THROTTLED: gettext_lazy("Too many requests, says FCM"),
+    Reason.DEVICE_THROTTLED: gettext_lazy("The device gets too many pushes, says FCM"),
+    Reason.UNREACHABLE: gettext_lazy("FCM could not be reached"),
+    Reason.UNAVAILABLE: gettext_lazy("FCM was out of service"),
+    Reason.SERVER_ERROR: gettext_lazy("FCM failed while processing it"),
+}
+
+
+def reason_in_words(code: str) -> str:
+    """Of one try. Some say that it is us, and not the recipient."""
+    if code in OF_ONE_TRY:
+        return str(OF_ONE_TRY[Reason(code)])
+    if code in Reason.values:
+        return in_words(code)
+    return cause_in_words(NO_ACCESS[code]).rstrip(".") if code in NO_ACCESS else code
+
+
+def _final(row: Row) -> list[Step]:
+    sent = row.sent
+    if not sent.status or sent.at is None:
+        return []
+    said = _("FCM took it.")
+    if sent.reason:
+        said = f"{Delivery.Status(sent.status).label}: {in_words(sent.reason)}."
+    return [Step(sent.at, Kind.FINAL, said, " ".join(_beside(row)), code=sent.status)]
+
+
+def _beside(row: Row) -> Iterator[str]:
+    """What FCM said stands with its answer already, where that was kept."""
+    sent = row.sent
+    detail = detail_in_words(sent.reason, sent.detail)
+    if detail and not any(answer.detail == sent.detail for answer in row.answers):
+        yield f"{detail.rstrip('.')}."
+    if step := STEPS.get(sent.reason):
+        yield str(step)
+    if sent.resent:
+        yield _("It was sent again, so the phone may have got two.")
+
+
+def _receipt(receipt: Receipt) -> Step:
+    event = str(Event(receipt.event).label)
+    said = _("The phone told: %(event)s.") % {"event": event}
+    return Step(receipt.at, Kind.RECEIPT, said, phone_at=receipt.phone_at)
+
+
+def _due(row: Row) -> list[Step]:
+    if row.retry is None or row.sent.status:
+        return []
+    said = ngettext(
+        "Another try is due, after %(tries)d so far.",
+        "Another try is due, after %(tries)d so far.",
+        row.retry.tries,
+    )
+    return [Step(row.retry.not_before, Kind.RETRY, said % {"tries": row.retry.tries})]
+
+
+def is_cut(row: Row) -> bool:
+    """Whether it had more windows than are shown."""
+    return len(row.windows) >= MOST_WINDOWS

@@ -1,0 +1,104 @@
+"""What is certain: the person's rows in the run, each device with what left for it and what came
+back. Every question goes by an index; a run of five million costs no more than a small one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from campaigns.echo.receipt import Receipt
+from campaigns.results.sent import Sent, sent_to
+from campaigns.results.why.answers import answers_to
+from campaigns.runs.ledger import Answer, Recipient, Retry
+from campaigns.runs.run import Run
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+
+MOST_WINDOWS = 20  # of one recipient; a day of messages that is refused opens one each half minute
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A window with the person's request in it. `lost`: whoever opened it died over it."""
+
+    opened_at: datetime
+    settled_at: datetime | None
+    lost: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One recipient of the run that is this person: who it was then, and all that came of it."""
+
+    sent: Sent
+    platform: str
+    message: int | None  # its number, in a run of messages
+    device: Device | None  # None: removed since
+    moved: bool  # the device is another person's now
+    windows: list[Opened] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    receipts: list[Receipt] = field(default_factory=list)
+    retry: Retry | None = None
+
+
+def rows_of(run: Run, contact: Contact) -> list[Row]:
+    """In the order of their numbers; none if the person is not in it."""
+    sent = sent_to(contact.pk, [run.pk]) if run.planned is not None else []
+    seqs = [one.seq for one in sent]
+    if not seqs:
+        return []
+    then = {one.seq: one for one in Recipient.objects.filter(run_id=run.pk, seq__in=seqs)}
+    devices = Device.objects.in_bulk({one.device_id for one in sent})
+    windows, answers = _windows(run.pk, seqs), answers_to(run.pk, seqs)
+    receipts = _by_seq(Receipt.objects.filter(run_id=run.pk, seq__in=seqs).order_by("at", "event"))
+    retries = {one.seq: one for one in Retry.objects.filter(run=run, seq__in=seqs)}
+    return [
+        _row(
+            one, then[one.seq], devices.get(one.device_id), contact, windows=windows[one.seq],
+            answers=answers[one.seq], receipts=receipts[one.seq], retry=retries.get(one.seq),
+        )
+        for one in sent
+    ]  # fmt: skip
+
+
+def _row(
+    sent: Sent, then: Recipient, device: Device | None, contact: Contact, **came_of_it: Any
+) -> Row:
+    platform = then.platform or (device.platform if device else "")
+    moved = device is not None and device.contact_id != contact.pk
+    return Row(sent, platform, then.message, device, moved, **came_of_it)
+
+
+def _by_seq(rows: Iterable[Receipt]) -> dict[int, list[Receipt]]:
+    found: dict[int, list[Receipt]] = defaultdict(list)
+    for row in rows:
+        found[row.seq].append(row)
+    return found
+
+
+# By the chunks of these recipients, which are indexed: a window names up to 200 of them.
+WINDOWS = """
+SELECT mine.seq, w.opened_at, w.settled_at, w.settled_at IS NULL AND w.attempt < k.attempt
+FROM unnest(%(seqs)s::int[]) AS mine (seq)
+JOIN campaigns_chunk k ON k.run_id = %(run)s AND mine.seq BETWEEN k.first_seq AND k.last_seq
+CROSS JOIN LATERAL (
+    SELECT opened_at, settled_at, attempt FROM campaigns_window
+    WHERE chunk_id = k.id AND mine.seq = ANY(seqs) ORDER BY opened_at LIMIT %(most)s
+) w
+ORDER BY mine.seq, w.opened_at
+"""
+
+
+def _windows(run_id: int, seqs: list[int]) -> dict[int, list[Opened]]:
+    found: dict[int, list[Opened]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(WINDOWS, {"run": run_id, "seqs": seqs, "most": MOST_WINDOWS})
+        for seq, *window in cursor.fetchall():
+            found[seq].append(Opened(*window))
+    return found

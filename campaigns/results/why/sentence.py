@@ -1,0 +1,176 @@
+"""One sentence that answers the question, in words: what the page and the API begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.why import Node
+from campaigns.results.why.course import reason_in_words
+from campaigns.results.why.why import Cause, Ending, Why
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages.message import Message
+from campaigns.runs.reasons import in_words
+from campaigns.runs.run import Run
+
+LONGEST_SEEN = 100
+
+
+def sentence(why: Why) -> str:
+    """“Ann was sent to on 21 Nov 2026, 10:02:03 Asia/Seoul, and FCM took it.”"""
+    return _BEGINNINGS[why.ending](why)
+
+
+def _accepted(why: Why) -> str:
+    said = _("%(person)s was sent to on %(at)s, and FCM took it.")
+    return said % {"person": why.contact, "at": _first(why, Delivery.Status.ACCEPTED)}
+
+
+def _partly(why: Why) -> str:
+    taken = sum(row.sent.status == Delivery.Status.ACCEPTED for row in why.rows)
+    said = _("%(person)s was sent to on %(at)s: FCM took it for %(taken)d of %(all)d devices.")
+    at, devices = _first(why, Delivery.Status.ACCEPTED), len(why.rows)
+    return said % {"person": why.contact, "at": at, "taken": taken, "all": devices}
+
+
+def _rejected(why: Why) -> str:
+    said = _("%(person)s was to be sent to, and FCM did not take it: %(reason)s.")
+    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.REJECTED)}
+
+
+def _skipped(why: Why) -> str:
+    said = _("%(person)s was in the snapshot, and nothing was sent: %(reason)s.")
+    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.SKIPPED)}
+
+
+def _unknown(why: Why) -> str:
+    said = _("Nobody knows whether %(person)s got it: %(reason)s.")
+    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.UNKNOWN)}
+
+
+def _waiting(why: Why) -> str:
+    retries = [row.retry for row in why.rows if row.retry and not row.sent.status]
+    if not retries:
+        return _("%(person)s is in the snapshot, and waits for their turn.") % {
+            "person": why.contact
+        }
+    retry = min(retries, key=lambda one: one.not_before)
+    said = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
+    at = why.when(retry.not_before)
+    return said % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}
+
+
+def _not_in(why: Why) -> str:
+    if why.run.kind == Run.Kind.MESSAGES:
+        said = _("%(person)s was not sent any message in this run, which is one day's messages.")
+        return said % {"person": why.contact}
+    out = _("%(person)s was not in the snapshot.") % {"person": why.contact}
+    return f"{out} {_kept_out(why)}"
+
+
+def _no_device(why: Why) -> str:
+    said = _("There was a message to %(person)s, and no device of theirs that could receive it.")
+    return said % {"person": why.contact}
+
+
+def _not_sent(why: Why) -> str:
+    newest = why.messages[0]
+    if newest.state == Message.State.CANCELLED:
+        said = _("The message to %(person)s was cancelled before it left.")
+        return said % {"person": why.contact}
+    said = _("The message to %(person)s has not left yet. It is due on %(at)s.")
+    return said % {"person": why.contact, "at": why.when(newest.at)}
+
+
+def _not_yet(why: Why) -> str:
+    if why.run.planned is not None:
+        said = _("The audience is still being frozen: %(person)s is not among those chosen so far.")
+        return said % {"person": why.contact}
+    said = _("Nobody has been chosen for this run yet. It is due on %(at)s.")
+    return said % {"at": why.when(why.run.scheduled_at)}
+
+
+def _nobody(why: Why) -> str:
+    return _("The run was cancelled before anybody was chosen.")
+
+
+def _forgotten(why: Why) -> str:
+    said = _(
+        "Nobody can tell any more whether %(person)s was in it: its recipients were removed on "
+        "%(at)s."
+    )
+    return said % {"person": why.contact, "at": why.when(why.run.forgotten_at)}
+
+
+_BEGINNINGS: dict[Ending, Callable[[Why], str]] = {
+    Ending.ACCEPTED: _accepted,
+    Ending.PARTLY: _partly,
+    Ending.REJECTED: _rejected,
+    Ending.SKIPPED: _skipped,
+    Ending.UNKNOWN: _unknown,
+    Ending.WAITING: _waiting,
+    Ending.NOT_IN: _not_in,
+    Ending.NO_DEVICE: _no_device,
+    Ending.NOT_SENT: _not_sent,
+    Ending.NOT_YET: _not_yet,
+    Ending.NOBODY: _nobody,
+    Ending.FORGOTTEN: _forgotten,
+}
+
+
+def _first(why: Why, status: str) -> str:
+    times = [row.sent.at for row in why.rows if row.sent.status == status and row.sent.at]
+    return why.when(min(times))
+
+
+def _reason(why: Why, status: str) -> str:
+    return next(in_words(row.sent.reason) for row in why.rows if row.sent.status == status)
+
+
+# --- What kept them out ---------------------------------------------------------------------------
+
+
+def _kept_out(why: Why) -> str:
+    frozen = why.when(why.frozen_at)
+    match why.cause:
+        case Cause.PERSON_LATER:
+            said = _("They were registered on %(at)s; it had been frozen on %(frozen)s.")
+            return said % {"at": why.when(why.contact.created_at), "frozen": frozen}
+        case Cause.NO_DEVICE:
+            return _("They have no device; whether they had one then is not known.")
+        case Cause.RETIRED:
+            return _("All their devices had been retired before.")
+        case Cause.UNSEEN:
+            said = _("None of their devices had been seen since %(at)s, as the project asks.")
+            return said % {"at": why.when(why.run.seen_since)}
+        case Cause.RULES:
+            return _("Now they would not be: %(rules)s.") % {"rules": _failing(why)}
+        case Cause.DEVICE_LATER:
+            said = _("Their devices were registered, or registered again, after it was frozen on "
+            "%(frozen)s.")  # fmt: skip
+            return said % {"frozen": frozen}
+        case Cause.RULES_UNASKED:
+            return why.now.problem
+        case _:
+            return _as_it_is_now(why)
+
+
+def _as_it_is_now(why: Why) -> str:
+    if why.now.ruled and why.now.ruled.selected:
+        return _("Now they would be: something must have changed since.")
+    return _("The rules hold of them now, and no device of theirs would be chosen.")
+
+
+def _failing(why: Why) -> str:
+    """“city is not Seoul (it is Busan)”."""
+    because = why.now.ruled.because if why.now.ruled else []
+    return "; ".join(_turned(node) for node in because)
+
+
+def _turned(node: Node) -> str:
+    if seen := node.told or node.seen:
+        said = _("%(rule)s (it is %(seen)s)")
+        return said % {"rule": node.otherwise, "seen": seen[:LONGEST_SEEN]}
+    unknown = _("%(rule)s (not known)") % {"rule": node.otherwise}
+    return unknown if node.seen == "" else node.otherwise

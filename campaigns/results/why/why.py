@@ -1,0 +1,160 @@
+"""Why did this person get it, or not? All that can be told of one person and one run, and how the
+answer begins. Codes and rows; `sentence.py` and its neighbours say them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from campaigns.results.why.now import Fate, Now, how_they_stand
+from campaigns.results.why.rows import Row, rows_of
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages.message import Message
+from campaigns.runs.run import Run
+from notifications.people.consent import standing
+from notifications.people.contact import Contact
+from notifications.values.moments import in_zone
+
+MOST_MESSAGES = 100  # to one person on one day
+
+
+class Ending(StrEnum):
+    """How the answer begins."""
+
+    ACCEPTED = "accepted"
+    PARTLY = "partly"  # on some of their devices
+    REJECTED = "rejected"
+    SKIPPED = "skipped"
+    UNKNOWN = "unknown"
+    WAITING = "waiting"
+    NOT_IN = "not_in"
+    NO_DEVICE = "no_device"  # a message to somebody who had none
+    NOT_SENT = "not_sent"  # a message that waits for its time, or was cancelled
+    NOT_YET = "not_yet"  # nobody was chosen so far, or not everybody
+    NOBODY = "nobody"  # it was cancelled before anybody was chosen
+    FORGOTTEN = "forgotten"  # the rows were removed: nobody can know
+
+
+class Cause(StrEnum):
+    """What kept somebody out. The first that fits: those that are certain come first."""
+
+    PERSON_LATER = "person_later"
+    NO_DEVICE = "no_device"
+    RETIRED = "retired"
+    UNSEEN = "unseen"
+    DEVICE_LATER = "device_later"
+    RULES = "rules"  # they do not hold now
+    RULES_UNASKED = "rules_unasked"
+    NOTHING_NOW = "nothing_now"  # everything would let them in now
+
+
+@dataclass(frozen=True)
+class Why:
+    run: Run
+    contact: Contact
+    ending: Ending
+    cause: Cause | None  # of who is not in
+    rows: list[Row]
+    messages: list[Message]  # theirs, in a run of messages
+    now: Now
+
+    @property
+    def is_in(self) -> bool | None:
+        """None: it cannot be known, or not yet."""
+        if self.rows:
+            return True
+        unsure = (Ending.NOT_YET, Ending.FORGOTTEN)
+        return None if self.ending in unsure else False
+
+    @property
+    def frozen_at(self) -> datetime | None:
+        """When the last of its people was chosen."""
+        return self.run.evaluated_at or self.run.started_at
+
+    @property
+    def changed_since(self) -> bool:
+        """Whether the person's own row was written after the freeze."""
+        return bool(self.frozen_at and self.contact.updated_at > self.frozen_at)
+
+    def when(self, moment: datetime | None) -> str:
+        """As everything of it is told: by the project's clock, with its zone."""
+        return in_zone(moment, self.run.project.timezone, seconds=True)
+
+
+def why(run: Run, contact: Contact, *, now: datetime) -> Why:
+    """Raises Contact.DoesNotExist if they were erased meanwhile."""
+    rows = [] if run.forgotten_at else rows_of(run, contact)
+    messages = _messages(run, contact)
+    stands = how_they_stand(run, contact, now, asks=_asks(run, messages))
+    ending = _ending(run, rows, messages)
+    cause = _cause(run, contact, stands) if ending == Ending.NOT_IN else None
+    return Why(run, contact, ending, cause, rows, messages, stands)
+
+
+def _messages(run: Run, contact: Contact) -> list[Message]:
+    if run.kind != Run.Kind.MESSAGES or run.forgotten_at:
+        return []
+    theirs = Message.objects.filter(run_id=run.pk, contact_id=contact.pk)
+    return list(theirs.defer("content", "variables").order_by("-number")[:MOST_MESSAGES])
+
+
+def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:
+    """Of the newest message, in a run of them."""
+    if messages:
+        return standing.asked_of(messages[0].category_kind, messages[0].category)
+    return run.asks
+
+
+def _ending(run: Run, rows: list[Row], messages: list[Message]) -> Ending:
+    if run.forgotten_at:
+        return Ending.FORGOTTEN
+    if rows:
+        return _of_statuses([row.sent.status for row in rows])
+    if messages:
+        taken = any(message.state == Message.State.TAKEN for message in messages)
+        return Ending.NO_DEVICE if taken else Ending.NOT_SENT
+    if run.planned is None:
+        return Ending.NOBODY if run.state == Run.State.CANCELLED else Ending.NOT_YET
+    return Ending.NOT_YET if run.freezing else Ending.NOT_IN
+
+
+def _of_statuses(statuses: list[str]) -> Ending:
+    """Of several devices: what is best for the person, if it is not the same for all."""
+    count = Counter(statuses)
+    if count[Delivery.Status.ACCEPTED]:
+        whole = count[Delivery.Status.ACCEPTED] == len(statuses)
+        return Ending.ACCEPTED if whole else Ending.PARTLY
+    best = (Delivery.Status.UNKNOWN, "", Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
+    found = next(status for status in best if count[status])
+    return Ending(found or Ending.WAITING)
+
+
+def _cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
+    if run.kind == Run.Kind.MESSAGES:
+        return None
+    frozen_at = run.evaluated_at or run.started_at
+    if frozen_at and contact.created_at > frozen_at:
+        return Cause.PERSON_LATER
+    return _of_devices(stands) or _of_rules(stands)
+
+
+def _of_devices(stands: Now) -> Cause | None:
+    """Only where it holds of all of them."""
+    fates = {seen.fate for seen in stands.devices}
+    if not fates:
+        return Cause.NO_DEVICE
+    if fates <= {Fate.RETIRED, Fate.UNSEEN}:
+        return Cause.UNSEEN if Fate.UNSEEN in fates else Cause.RETIRED
+    return None
+
+
+def _of_rules(stands: Now) -> Cause:
+    if stands.ruled is not None and not stands.ruled.is_in:
+        return Cause.RULES
+    if all(seen.fate != Fate.FREE for seen in stands.devices):
+        return Cause.DEVICE_LATER
+    return Cause.NOTHING_NOW if stands.ruled is not None else Cause.RULES_UNASKED

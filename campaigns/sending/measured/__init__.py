@@ -1,0 +1,4 @@
+"""What sending measures of itself, for `/metrics`.
+
+`sending.py` enters.
+"""

@@ -1,0 +1,70 @@
+"""Counted and timed by project and lane, once for each window: a message costs half a microsecond.
+
+If the process dies before a window is settled, its requests are in none of these; the rows say what
+became of its people.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from campaigns.sending.judging import Judged
+from notifications.gateway import Outcome
+from notifications.measures.measure import Count, Spread
+from notifications.pace.gate import Grant
+
+OURS = ("project", "lane")
+REQUESTS = Count(
+    "carillon_fcm_requests_total",
+    "Requests to FCM by what their answer means; those that are unsent never left.",
+    (*OURS, "verdict"),
+)
+ANSWERED = Spread(
+    "carillon_fcm_seconds",
+    "From the request to FCM's answer.",
+    OURS,
+    (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+RECIPIENTS = Count(
+    "carillon_recipients_total", "Recipients that workers settled, by status.", (*OURS, "status")
+)
+RETRIES = Count(
+    "carillon_retries_total", "Recipients who are to be tried again, by why.", (*OURS, "reason")
+)
+WAITS = Count(
+    "carillon_gate_waits_total",
+    "Times that the gate let nobody through, by what limits.",
+    (*OURS, "limit"),
+)
+WAITED = Count(
+    "carillon_gate_wait_seconds_total",
+    "Seconds for which workers then waited, by what limits.",
+    (*OURS, "limit"),
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Of one claim."""
+
+    project: str
+    lane: str
+
+    def window(self, outcomes: list[Outcome], judged: Judged, settled: Mapping[str, int]) -> None:
+        REQUESTS.add_each(Counter(outcome.verdict for outcome in outcomes), *self._ours)
+        ANSWERED.add_all(
+            (outcome.seconds for outcome in outcomes if outcome.seconds is not None), *self._ours
+        )
+        RECIPIENTS.add_each(settled, *self._ours)
+        RETRIES.add_each(Counter(str(retry.reason) for retry in judged.retries), *self._ours)
+
+    def gate(self, grant: Grant, waited: float) -> None:
+        """It let nobody through, and this worker waited for so long: not at all if it left."""
+        WAITS.add(1, *self._ours, grant.limit)
+        WAITED.add(waited, *self._ours, grant.limit)
+
+    @property
+    def _ours(self) -> tuple[str, str]:
+        return self.project, self.lane

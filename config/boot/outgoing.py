@@ -1,0 +1,79 @@
+"""Where reports may go, and by which mail server: read once, at the start."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.boot.environment import env_list
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+CONSOLE = "django.core.mail.backends.console.EmailBackend"
+PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Hosts by name, and networks."""
+
+    hosts: frozenset[str]
+    networks: tuple[Network, ...]
+
+
+@dataclass(frozen=True)
+class Mail:
+    backend: str
+    host: str = ""
+    port: int = 0
+    user: str = ""
+    password: str = ""
+    starttls: bool = False
+    tls: bool = False
+
+
+def env_places(name: str) -> Places:
+    hosts, networks = set(), []
+    for text in env_list(name, ""):
+        try:
+            networks.append(ipaddress.ip_network(text))
+        except ValueError:
+            if "/" in text or ":" in text or not text.isascii():
+                raise ImproperlyConfigured(
+                    f"{name}: {text!r} is neither a host nor a network such as 10.1.0.0/16."
+                ) from None
+            hosts.add(text.lower())
+    return Places(frozenset(hosts), tuple(networks))
+
+
+def env_email(name: str, url: str) -> Mail:
+    """Its own few lines, as the errors of the readers there are say neither name nor fix."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _wrong(name) from None
+    if parts.scheme == "console":
+        return Mail(CONSOLE)
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise _wrong(name)
+    return Mail(
+        SMTP,
+        host=parts.hostname,
+        port=port or PORTS[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=parts.scheme == "smtp+starttls",
+        tls=parts.scheme == "smtps",
+    )
+
+
+def _wrong(name: str) -> ImproperlyConfigured:
+    """Without what was given: there may be a password in it."""
+    return ImproperlyConfigured(
+        f"{name} must be smtps://user:password@host, smtp+starttls://… or smtp://…, with special "
+        "characters percent-encoded; or console:// to write e-mail to the log."
+    )

@@ -1,0 +1,33 @@
+"""Each request is a span, and where it came from is told by the caller's `traceparent`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from notifications.requests import request_id
+from notifications.tracing import tracing
+
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+class Traced:
+    """Middleware, there only if traces are wanted. The route is told and no address: that one may
+    name a person."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        carried = {tracing.PARENT: request.META.get("HTTP_TRACEPARENT", "")}
+        method = request.method if request.method in METHODS else "_OTHER"
+        told = {"http.request.method": method, "request_id": request_id.current()}
+        with tracing.span(str(method), "server", carried=carried, **told) as span:
+            response = self.get_response(request)
+            if request.resolver_match:
+                route = request.resolver_match.route
+                span.rename(f"{method} {route}")
+                span.tell(**{"http.route": route})
+            span.tell(**{"http.response.status_code": response.status_code})
+        return response

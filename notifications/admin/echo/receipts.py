@@ -1,0 +1,35 @@
+"""What a project's page says of receipts: where apps report to, and what they need for it.
+
+The snippets are those of docs/receipts.md, which tests run, with the real address in them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+PLACE = "/api/v1/receipts"
+EXAMPLE = "https://push.example.com"
+SNIPPET = re.compile(r"^## (?P<title>.+?)\n.*?```(?P<language>\w+)\n(?P<code>.*?)```", re.M | re.S)
+
+
+def told_where() -> SafeString:
+    address = settings.PHONES_URL
+    context = {
+        "address": f"{address}{PLACE}" if address else "",
+        "snippets": [
+            (title, language, code.replace(EXAMPLE, address or EXAMPLE))
+            for title, language, code in _snippets()
+        ],
+    }
+    return render_to_string("admin/notifications/project/receipts.html", context)
+
+
+@cache
+def _snippets() -> list[tuple[str, str, str]]:
+    text = (settings.BASE_DIR / "docs" / "receipts.md").read_text()
+    return [(found["title"], found["language"], found["code"]) for found in SNIPPET.finditer(text)]

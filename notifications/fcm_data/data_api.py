@@ -1,0 +1,138 @@
+"""FCM's Data API over HTTP: one page after the other, or why there is none.
+
+One call a day needs no client library. Nothing is followed, no proxy is asked: the token goes to
+Google, or to the stand-in, and to nobody else.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import ssl
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from notifications.fcm_data.figure import PERCENTS, Trouble
+from notifications.people.project import Project
+
+SECONDS = 20.0
+PAGE, MOST_PAGES = 1_000, 20
+MOST_BYTES = 4 * 1024 * 1024
+LONGEST_LABEL = 50
+HIGHEST = 2**53
+BLOCKS = ("messageOutcomePercents", "deliveryPerformancePercents", "messageInsightPercents")
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    day: date
+    label: str
+    accepted: int
+    percents: dict[str, float]
+
+
+class Unavailable(Exception):
+    def __init__(self, trouble: Trouble, said: str = "") -> None:
+        super().__init__(trouble, said)
+        self.trouble, self.said = trouble, said[:300]
+
+
+def list_figures(project: Project, token: str) -> list[Found]:
+    """All there are: the last days. Raises Unavailable."""
+    found: list[Found] = []
+    page_token = ""
+    for _ in range(MOST_PAGES):
+        page = _page(project, token, page_token)
+        rows = page.get("androidDeliveryData", [])
+        found += filter(None, map(_found, rows if isinstance(rows, list) else []))
+        page_token = page.get("nextPageToken", "")
+        if not page_token or not isinstance(page_token, str):
+            break
+    return found
+
+
+def _page(project: Project, token: str, page_token: str) -> Json:
+    asked = {"pageSize": PAGE, **({"pageToken": page_token} if page_token else {})}
+    app = quote(project.fcm_app_id, safe=":")
+    path = f"/v1beta1/projects/{project.firebase_project_id}/androidApps/{app}/deliveryData"
+    status, body = _get(project, f"{path}?{urlencode(asked)}", token)
+    answer = _json(body)
+    if status != http.HTTPStatus.OK:
+        raise _refusal(status, answer or {})
+    if answer is None:
+        raise Unavailable(Trouble.UNREADABLE, f"HTTP {status}")
+    return answer
+
+
+def _get(project: Project, path: str, token: str) -> tuple[int, bytes]:
+    place = urlsplit(project.figures_endpoint)
+    tls = ssl.create_default_context(cafile=project.ca_file)
+    connection = http.client.HTTPSConnection(
+        place.hostname or "", place.port, timeout=SECONDS, context=tls
+    )
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        reply = connection.getresponse()
+        return reply.status, reply.read(MOST_BYTES)
+    except (OSError, http.client.HTTPException) as error:
+        raise Unavailable(Trouble.UNREACHABLE, str(error) or type(error).__name__) from error
+    finally:
+        connection.close()
+
+
+def _json(body: bytes) -> Json | None:
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _refusal(status: int, answer: Json) -> Unavailable:
+    error = answer.get("error")
+    error = error if isinstance(error, dict) else {}
+    said = str(error.get("message") or f"HTTP {status}")
+    return Unavailable(_trouble(status, json.dumps(error), said), said)
+
+
+def _trouble(status: int, error: str, said: str) -> Trouble:
+    """The first that fits."""
+    switched_off = "SERVICE_DISABLED" in error or "has not been used" in said
+    for fits, trouble in (
+        (status == 403 and switched_off, Trouble.OFF),
+        ("ACCESS_TOKEN_SCOPE_INSUFFICIENT" in error, Trouble.SCOPE),
+        (status == 403, Trouble.ROLE),
+        (status == 401, Trouble.TOKEN),
+        (status in (400, 404), Trouble.APP),
+        (status == 429 or status >= 500, Trouble.BUSY),
+    ):
+        if fits:
+            return trouble
+    return Trouble.UNREADABLE
+
+
+def _found(row: Any) -> Found | None:
+    """None: of no use to us. Google may add what we do not know."""
+    try:
+        day, data = row["date"], row["data"]
+        label, accepted = row.get("analyticsLabel", ""), int(data["countMessagesAccepted"])
+        percents = {name: value for block in BLOCKS for name, value in data.get(block, {}).items()}
+        found = Found(
+            date(day["year"], day["month"], day["day"]), label, accepted, _known(percents)
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    in_order = isinstance(label, str) and len(label) <= LONGEST_LABEL and "\0" not in label
+    return found if in_order and 0 <= accepted < HIGHEST else None
+
+
+def _known(percents: dict[str, Any]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in percents.items()
+        if name in PERCENTS and type(value) in (int, float) and math.isfinite(value)
+    }

@@ -1,0 +1,83 @@
+"""Fetching: which project's figures are due, and what came of asking for them.
+
+Whatever goes wrong is kept with its cause, for the project's page. No run knows of it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from notifications import dispatch
+from notifications.fcm_data.data_api import Found, Unavailable, list_figures
+from notifications.fcm_data.figure import KEPT, Asking, Figure, Trouble
+from notifications.gateway import BadCredentials
+from notifications.keys.minting import CLOUD_PLATFORM, TokenUnavailable
+from notifications.people.project import Project
+
+EVERY, SOONER = timedelta(days=1), timedelta(hours=1)
+PASSING = (Trouble.BUSY, Trouble.UNREACHABLE)
+
+
+def due(now: datetime) -> list[int]:
+    """Projects that name their app and were not asked about for a day."""
+    ready = Q(asking=None) | Q(asking__next_at__lte=now)
+    rows = Project.objects.filter(ready).exclude(fcm_app_id="")
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def fetch(project_id: int, *, now: datetime) -> None:
+    """If the process dies here: it is asked again in an hour."""
+    Asking.objects.get_or_create(project_id=project_id, defaults={"next_at": now})
+    mine = Asking.objects.filter(project_id=project_id, next_at__lte=now)
+    if mine.update(next_at=now + SOONER):  # of two who come at once, one asks
+        fetch_now(Project.objects.get(pk=project_id), now=now)
+
+
+def fetch_now(project: Project, *, now: datetime) -> Asking:
+    """For whoever asks on the page, too."""
+    try:
+        found = list_figures(project, _token(project))
+    except Unavailable as error:
+        again = SOONER if error.trouble in PASSING else EVERY
+        return _note(
+            project, next_at=now + again, asked_at=now, trouble=error.trouble, said=error.said
+        )
+    with transaction.atomic():
+        _keep(project, found, now)
+        return _note(project, next_at=now + EVERY, asked_at=now, told_at=now, trouble="", said="")
+
+
+def _token(project: Project) -> str:
+    """Minted for this alone: it may do more than the one that sends, and nobody shares it."""
+    try:
+        return dispatch.minter_of(project, scope=CLOUD_PLATFORM).mint().token
+    except BadCredentials as error:
+        raise Unavailable(Trouble.KEY, str(error)) from error
+    except TokenUnavailable as error:
+        raise Unavailable(Trouble.UNREACHABLE, str(error)) from error
+
+
+def _keep(project: Project, found: list[Found], now: datetime) -> None:
+    """What is told again is told better: FCM goes on counting for days."""
+    rows = {(one.day, one.label): one for one in found}
+    Figure.objects.bulk_create(
+        [
+            Figure(
+                project=project, app_id=project.fcm_app_id, day=one.day, label=one.label,
+                accepted=one.accepted, percents=one.percents,
+            )
+            for one in rows.values()
+        ],
+        update_conflicts=True,
+        unique_fields=["project", "app_id", "day", "label"],
+        update_fields=["accepted", "percents"],
+    )  # fmt: skip
+    Figure.objects.filter(project=project, day__lt=(now - KEPT).date()).delete()
+
+
+def _note(project: Project, **values: object) -> Asking:
+    asking, _ = Asking.objects.update_or_create(project=project, defaults=values)
+    return asking

@@ -1,0 +1,154 @@
+"""Addresses: where we may call. Asked when an endpoint is saved, and again at each call.
+
+A stranger's URL must not lead into our own network. So the name is resolved once, every address it
+has must be a public one, and the connection is made to what was checked, never to the name: one
+that changes its mind in between (rebinding) is of no use. `OUTGOING_ALLOWED` is the operator's
+word for hosts and networks of his own.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+LONGEST = 2_048
+A_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
+IP = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Besides what `is_global` refuses. It has changed its mind between releases of Python, so what
+# matters here is said here.
+NOT_PUBLIC = [
+    ipaddress.ip_network(text)
+    for text in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+        *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+        *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
+        # Within 2000::/3: Teredo and others that carry an IPv4 address inside, documentation.
+        *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+    )
+]
+PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")  # so neither mapped IPv4, NAT64, local nor multicast
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a call goes, taken apart."""
+
+    host: str
+    port: int
+    path: str  # with its query
+
+    @property
+    def netloc(self) -> str:
+        """As the Host header has it."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == 443 else f"{name}:{self.port}"
+
+
+class Forbidden(Exception):
+    """It leads where we must not call."""
+
+
+def parse(url: str) -> Place:
+    """Raises ValidationError, which says what to write instead."""
+    if len(url) > LONGEST:
+        raise ValidationError(_("A URL has at most %(most)s characters.") % {"most": "2,048"})
+    if not url.isascii() or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
+        raise ValidationError(_("Write the URL in plain ASCII, without spaces."))
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValidationError(_("This is not a URL.")) from None
+    _judge(parts, port)
+    host = parts.hostname or ""
+    query = f"?{parts.query}" if parts.query else ""
+    return Place(host, port or 443, f"{parts.path or '/'}{query}")
+
+
+def _judge(parts: SplitResult, port: int | None) -> None:
+    if parts.scheme != "https":
+        raise ValidationError(_("The URL must begin with https://."))
+    if "@" in parts.netloc:
+        raise ValidationError(_("The URL must not hold a user name or password."))
+    if parts.fragment:
+        raise ValidationError(_("Leave out what follows “#”: it is never sent."))
+    if port == 0:
+        raise ValidationError(_("This is not a URL."))
+    host = parts.hostname or ""
+    if _as_ip(host) is None and not _is_a_name(host):
+        raise ValidationError(
+            _("“%(host)s” is not the name of a host. Write it such as hooks.example.com.")
+            % {"host": host[:100]}
+        )
+
+
+def _is_a_name(host: str) -> bool:
+    """One with a last label of digits is an address in disguise (decimal, octal or hexadecimal),
+    and one that ends in a dot is another spelling of the same name."""
+    last = host.rpartition(".")[2]
+    return len(host) <= 253 and bool(A_NAME.fullmatch(host)) and not last[:1].isdigit()
+
+
+def _as_ip(host: str) -> IP | None:
+    """In its usual spelling only, and of no interface of ours (%)."""
+    if "%" in host:
+        return None
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def resolve(place: Place) -> list[str]:
+    """The addresses to connect to. Raises OSError when the name is not found, or Forbidden."""
+    found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    # All of them: one that is private beside one that is public is no accident.
+    if not addresses or not all(_may_be_called(place.host, text) for text in addresses):
+        raise Forbidden(f"{place.host} is not a public address")
+    return addresses
+
+
+def validate(url: str) -> None:
+    """As it is saved. A name that is not found just now may be found at the call."""
+    place = parse(url)
+    try:
+        resolve(place)
+    except OSError:
+        raise ValidationError(
+            _("The host “%(host)s” was not found. Check how it is spelled.")
+            % {"host": place.host[:100]}
+        ) from None
+    except Forbidden:
+        raise ValidationError(
+            _(
+                "“%(host)s” is not a public address, so nothing is sent there. For a host of your "
+                "own network, an operator adds it to OUTGOING_ALLOWED."
+            )
+            % {"host": place.host[:100]}
+        ) from None
+
+
+def _may_be_called(host: str, text: str) -> bool:
+    if host in settings.OUTGOING_ALLOWED.hosts:
+        return True
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return is_public(address) or any(
+        address in network for network in settings.OUTGOING_ALLOWED.networks
+    )
+
+
+def is_public(address: IP) -> bool:
+    if any(address in network for network in NOT_PUBLIC if network.version == address.version):
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        return address in PUBLIC_IPV6 and address.is_global
+    return address.is_global

@@ -1,0 +1,199 @@
+"""Claiming and settling: which calls are made next, and what an answer makes of them.
+
+A claim is a call's next due time moved behind the longest try: whoever dies with it loses it to
+another, who sends it by the same name. `tries` is the fence: what an older try brings is not
+written.
+
+While an endpoint takes nothing, one call at a time tries it, ever more seldom; the others wait
+beside it and are all brought forward by the first that is taken.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from notifications.outgoing import outbox
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.posting import Answer
+
+UNDER_WAY = timedelta(seconds=40)  # longer than any try: resolving, connecting, answering
+ONE_A_SECOND = timedelta(seconds=1)
+AT_ONCE = 16  # of one endpoint that is well
+FAILS = 5  # in a row: it is the endpoint's trouble, not one call's
+GIVEN_UP_AFTER = timedelta(days=5)
+SECONDS = (5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 28_800)  # between two tries of a call
+LONGEST_REST, LONGEST_ASKED = timedelta(minutes=5), timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A call, and what came of this try."""
+
+    call: Call
+    answer: Answer
+
+
+# --- Claiming -------------------------------------------------------------------------------------
+
+
+def waiting(now: datetime) -> bool:
+    """Whether there is anything to do at this moment."""
+    return outbox.ripe(now).exists() or _due_endpoints(now).exists()
+
+
+def claim(*, now: datetime, room: int, under_way: Counter[int]) -> list[Call]:
+    """At most so many calls that are due, fairly of all endpoints. `under_way`: how many of each
+    are on their way from here.
+
+    If the process dies here: they are due again after UNDER_WAY.
+    """
+    claimed: list[Call] = []
+    due = list(_due_endpoints(now).order_by("rests_until", "pk").values_list("pk", flat=True))
+    for endpoint_id in due:
+        most = min(AT_ONCE - under_way[endpoint_id], room - len(claimed))
+        if most > 0:
+            claimed += _claim(endpoint_id, most, now)
+    return claimed
+
+
+def _due(now: datetime) -> QuerySet[Call]:
+    return Call.objects.filter(state=Call.State.WAITING, next_at__lte=now)
+
+
+def _due_endpoints(now: datetime) -> QuerySet[Endpoint]:
+    """A test goes to one that is disabled or rests, too: somebody waits for what it says."""
+    theirs = _due(now).filter(endpoint=OuterRef("pk"))
+    ready = Q(disabled_at=None) & (Q(rests_until=None) | Q(rests_until__lte=now))
+    return Endpoint.objects.filter((ready & Exists(theirs)) | Exists(theirs.filter(is_test=True)))
+
+
+def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
+    with transaction.atomic():
+        free = Endpoint.objects.select_for_update(skip_locked=True, no_key=True)
+        endpoint = free.select_related("project").filter(pk=endpoint_id).first() if most else None
+        if endpoint is None:  # another process is at it, or it was deleted
+            return []
+        calls = _due(now).filter(endpoint=endpoint)
+        if not _is_ready(endpoint, now):
+            calls = calls.filter(is_test=True)
+        elif endpoint.failures >= FAILS or endpoint.paced:
+            most = 1
+            pause = UNDER_WAY if endpoint.failures >= FAILS else ONE_A_SECOND
+            Endpoint.objects.filter(pk=endpoint.pk).update(rests_until=now + pause)
+        ids = list(calls.order_by("next_at", "pk").values_list("pk", flat=True)[:most])
+        mine = Call.objects.filter(pk__in=ids)
+        mine.update(next_at=now + UNDER_WAY, tries=F("tries") + 1, tried_at=now)
+        claimed = list(mine.order_by("pk"))
+    for call in claimed:
+        call.endpoint = endpoint
+    return claimed
+
+
+def _is_ready(endpoint: Endpoint, now: datetime) -> bool:
+    rests = endpoint.rests_until is not None and endpoint.rests_until > now
+    return endpoint.disabled_at is None and not rests
+
+
+# --- Settling -------------------------------------------------------------------------------------
+
+
+def settle(tried: Sequence[Tried], *, now: datetime) -> None:
+    """Write what came of them, those of an endpoint together.
+
+    If the process dies before: they are due again, and the receiver knows them by their names.
+    """
+    by_endpoint: dict[int, list[Tried]] = {}
+    for one in tried:
+        by_endpoint.setdefault(one.call.endpoint_id, []).append(one)
+    for endpoint_id in sorted(by_endpoint):
+        with transaction.atomic():
+            locked = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint_id).first()
+            for one in by_endpoint[endpoint_id]:
+                _write(one, now)
+            if locked is not None:
+                _judge(locked, by_endpoint[endpoint_id], now)
+
+
+def _write(one: Tried, now: datetime) -> None:
+    call, answer = one.call, one.answer
+    state, next_at = Call.State.ACCEPTED, now
+    if not answer.taken:
+        over = now >= call.gives_up_at or answer.gone or call.is_test
+        state = Call.State.FAILED if over else Call.State.WAITING
+        next_at = min(_next(call, answer, now), max(now, call.gives_up_at))
+    Call.objects.filter(pk=call.pk, tries=call.tries, state=Call.State.WAITING).update(
+        state=state,
+        next_at=next_at,
+        took_ms=answer.took_ms,
+        status=answer.status,
+        answer=answer.text,
+        error=answer.error,
+    )
+
+
+def _next(call: Call, answer: Answer, now: datetime) -> datetime:
+    """Ever later, and not all at the same moment; when the receiver names a time, then."""
+    seconds = SECONDS[min(call.tries, len(SECONDS)) - 1] * random.uniform(0.8, 1.2)
+    return now + max(timedelta(seconds=seconds), _asked(answer))
+
+
+def _asked(answer: Answer) -> timedelta:
+    return min(timedelta(seconds=answer.retry_after or 0), LONGEST_ASKED)
+
+
+def _judge(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
+    """What these tries say of the endpoint. A test counts when it arrives, and not otherwise: a
+    person looks at that."""
+    if any(one.answer.taken for one in tried):
+        _is_well(endpoint, now)
+        return
+    counted = [one.answer for one in tried if not one.call.is_test]
+    if counted:
+        _fails(endpoint, counted, now)
+
+
+def _is_well(endpoint: Endpoint, now: datetime) -> None:
+    recovered = endpoint.failures >= FAILS
+    values = {"answered_at": now, "failing_since": None, "failures": 0}
+    if recovered:
+        values["rests_until"] = None
+    Endpoint.objects.filter(pk=endpoint.pk).update(**values)
+    if recovered:
+        waiting = Call.objects.filter(endpoint=endpoint, state=Call.State.WAITING)
+        waiting.filter(next_at__gt=now).update(next_at=now)
+
+
+def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
+    since = endpoint.failing_since or now
+    failures = endpoint.failures + len(answers)
+    rest = max(map(_asked, answers))
+    if failures >= FAILS:
+        rest = max(rest, min(LONGEST_REST, max(ONE_A_SECOND, (now - since) / 4)))
+    elif endpoint.paced:
+        rest = max(rest, ONE_A_SECOND)
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        failing_since=since, failures=failures, rests_until=now + rest if rest else None
+    )
+    gone = any(answer.gone for answer in answers)
+    if gone or now - since >= GIVEN_UP_AFTER:
+        _disable(endpoint, Endpoint.Why.GONE if gone else Endpoint.Why.FAILING, now)
+
+
+def _disable(endpoint: Endpoint, why: Endpoint.Why, now: datetime) -> None:
+    if endpoint.disable(why, now=now):
+        outbox.put_for_people(endpoint, why, at=now)
+
+
+def give_up_old(*, now: datetime) -> int:
+    """Of disabled endpoints, which nobody tries: what is too old to be sent at all."""
+    old = Call.objects.filter(state=Call.State.WAITING, gives_up_at__lt=now - UNDER_WAY)
+    off = Endpoint.objects.filter(disabled_at__isnull=False)
+    return old.filter(endpoint__in=off).update(state=Call.State.FAILED)

@@ -1,0 +1,173 @@
+"""Composing: what a call looks like on its way, by webhook, in Slack or by e-mail.
+
+Webhooks are as Standard Webhooks has them (standardwebhooks.com), signed by its own library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.utils import translation
+from django.utils.translation import gettext as _
+from standardwebhooks import Webhook
+
+from notifications.gateway import WrongKey
+from notifications.outgoing import kinds, posting
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.posting import Answer
+from notifications.values.moments import in_zone
+
+Send = Callable[[], Answer]
+LINES = "application/x-ndjson"
+
+
+@dataclass
+class Said:
+    """An event in words: a headline, facts beneath it, and where to read more."""
+
+    headline: str
+    text: str = ""
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    link: str = ""  # an address, if ours is known
+    label: str = ""  # what to do there
+
+
+# Who knows what a kind means says it, in the language that is active: see apps.py.
+WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {}
+
+
+def ready(call: Call, *, now: datetime) -> Send:
+    """All that needs the database is done; what is returned is for a thread."""
+    try:
+        return _ready(call, now)
+    except WrongKey as error:
+        answer = Answer(error=Call.Error.NO_KEY, text=str(error))
+        return lambda: answer
+
+
+def _ready(call: Call, now: datetime) -> Send:
+    endpoint = call.endpoint
+    if endpoint.via == Endpoint.Via.WEBHOOK:
+        body, headers = webhook(call, now=now)
+        return lambda: posting.post(endpoint.target, body, headers)
+    with translation.override(endpoint.language):
+        said = [_in_words(event, endpoint) for event in call.events]
+        if endpoint.via == Endpoint.Via.SLACK:
+            url, text = endpoint.open(), slack(said)
+            return lambda: posting.post(url, text, {"Content-Type": "application/json"})
+        message = email(said, endpoint)
+        return lambda: _mail(message)
+
+
+# --- Webhooks -------------------------------------------------------------------------------------
+
+
+def webhook(call: Call, *, now: datetime) -> tuple[bytes, dict[str, str]]:
+    """The body and its headers. Signed at each try: receivers refuse what is old."""
+    kind, body = "application/json", orjson.dumps(call.events[0])
+    if call.endpoint.batched:
+        kind, body = LINES, b"".join(orjson.dumps(each) + b"\n" for each in call.events)
+    signs = [
+        Webhook(secret).sign(call.name, now, body.decode())
+        for secret in call.endpoint.secrets(now=now)
+    ]
+    return body, {
+        "Content-Type": kind,
+        "webhook-id": call.name,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signs),
+    }
+
+
+# --- For people -----------------------------------------------------------------------------------
+
+
+def _in_words(event: dict[str, Any], endpoint: Endpoint) -> Said:
+    made = WORDS.get(event["type"])
+    said = made(event["data"]) if made else Said(kinds.in_words(event["type"]))
+    at = in_zone(datetime.fromisoformat(event["timestamp"]), endpoint.project.timezone)
+    said.facts = [*said.facts, (_("Project"), str(endpoint.project)), (_("When"), at)]
+    return said
+
+
+def test_words(data: dict[str, Any]) -> Said:
+    return Said(_("Test from Carillon"), _("It arrives: reports will be sent here."))
+
+
+def disabled_words(data: dict[str, Any]) -> Said:
+    why = data["why"]
+    said = str(Endpoint.Why(why).label) if why in Endpoint.Why.values else why
+    return Said(
+        _("Reports to “%(name)s” were stopped") % {"name": data["name"]},
+        said,
+        link=address(f"/admin/notifications/endpoint/{data['endpoint']}/change/"),
+        label=_("Open the endpoint"),
+    )
+
+
+WORDS |= {kinds.TEST: test_words, kinds.DISABLED: disabled_words}
+
+
+def address(path: str) -> str:
+    """Nothing where nobody said how we are reached from outside."""
+    return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else ""
+
+
+def slack(said: list[Said]) -> bytes:
+    """Blocks, and the text that a notification of it shows."""
+    blocks = [block for one in said for block in _blocks(one)]
+    return json.dumps({"text": said[0].headline, "blocks": blocks}).encode()
+
+
+def _blocks(said: Said) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = [
+        {"type": "header", "text": {"type": "plain_text", "text": said.headline[:150]}}
+    ]
+    if said.text:
+        blocks.append({"type": "section", "text": _markdown(_safe(said.text)[:3_000])})
+    facts = [_markdown(f"*{_safe(name)}*\n{_safe(value)}"[:2_000]) for name, value in said.facts]
+    for at in range(0, len(facts), 10):  # Slack takes ten in one
+        blocks.append({"type": "section", "fields": facts[at : at + 10]})
+    if said.link:
+        text = {"type": "plain_text", "text": said.label[:75]}
+        button = {"type": "button", "text": text, "url": said.link}
+        blocks.append({"type": "actions", "elements": [button]})
+    return blocks
+
+
+def _markdown(text: str) -> dict[str, str]:
+    return {"type": "mrkdwn", "text": text}
+
+
+def _safe(text: str) -> str:
+    """A name must not become a mention of everybody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def email(said: list[Said], endpoint: Endpoint) -> EmailMessage:
+    parts = []
+    for one in said:
+        facts = "\n".join(f"{name}: {value}" for name, value in one.facts)
+        link = f"{one.label}: {one.link}" if one.link else ""
+        parts.append("\n\n".join(part for part in (one.headline, one.text, facts, link) if part))
+    subject = " ".join(f"{said[0].headline} · {endpoint.project}".split())  # no line of its own
+    return EmailMessage(subject[:200], "\n\n\n".join(parts) + "\n", to=endpoint.target.split(", "))
+
+
+def _mail(message: EmailMessage) -> Answer:
+    began = posting.now()
+    if not settings.EMAIL_IS_SET:
+        return Answer(error=Call.Error.NO_EMAIL)
+    try:
+        message.send()
+    except Exception as error:  # of smtplib, ssl and sockets
+        return posting.failed(error, began, otherwise=Call.Error.REFUSED)
+    return Answer(took_ms=posting.since(began))

@@ -1,0 +1,107 @@
+"""Outbox: what is to be told, written in the transaction that makes it true.
+
+One row for each commit and endpoint, whatever the number of events: at full speed a window's 200
+outcomes cost one statement, and nothing where nobody wants them (`Project.wanted_reports`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.postgres.functions import RandomUUID
+from django.db import connection, models
+from django.db.models.functions import Now
+from psycopg.types.json import Jsonb
+
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.kinds import DISABLED
+
+# Rung when there is something; see apps.py: only tasks ring.
+BELLS: list[Callable[[], None]] = []
+
+
+class Outgoing(models.Model):
+    """What does an endpoint still have to be told? Gone once it has become calls."""
+
+    # No constraint: nothing that happens waits for an endpoint that is being deleted.
+    endpoint = models.ForeignKey(
+        Endpoint,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="outbox",
+    )
+    # Its events are named by it. By chance: after a restored backup, numbers would come twice.
+    key = models.UUIDField(db_default=RandomUUID())
+    events = models.JSONField()  # [{"type", "timestamp", "data"}, …]
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{len(self.events)} events"
+
+
+def ripe(now: datetime) -> models.QuerySet[Outgoing]:
+    """What may become calls. Of who takes batches, only once the next call may leave."""
+    resting = Endpoint.objects.filter(batched=True, rests_until__gt=now)
+    return Outgoing.objects.exclude(endpoint__in=resting.values("pk"))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened."""
+
+    type: str
+    at: datetime
+    data: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"type": self.type, "timestamp": written(self.at), "data": self.data}
+
+
+def written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# To each endpoint what it wants, in the order it was given.
+PUT = """
+INSERT INTO notifications_outgoing (endpoint_id, events)
+SELECT endpoint.id, jsonb_agg(event ORDER BY place)
+FROM notifications_endpoint endpoint, jsonb_array_elements(%(events)s) WITH ORDINALITY
+    AS told (event, place)
+WHERE endpoint.project_id = %(project)s AND endpoint.disabled_at IS NULL
+    AND event ->> 'type' = ANY(endpoint.kinds)
+    AND (%(about)s::bigint IS NULL OR endpoint.only = '{}' OR %(about)s = ANY(endpoint.only))
+GROUP BY endpoint.id
+"""
+
+
+def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -> None:
+    """Inside the caller's transaction. `about`: the number of what they belong to, if anything.
+
+    If the process dies before the commit: it did not happen, and nobody is told.
+    After it: the rows are there, and the sweep looks for them.
+    """
+    told = Jsonb([event.as_json() for event in events])
+    with connection.cursor() as cursor:
+        cursor.execute(PUT, {"project": project_id, "events": told, "about": about})
+        if cursor.rowcount:
+            ring()
+
+
+def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:
+    """That an endpoint was given up is said to all of its project that people read, asked for or
+    not: who waits for its reports would never know."""
+    data = {"endpoint": endpoint.pk, "name": endpoint.name, "why": why}
+    told = [Event(DISABLED, at, data).as_json()]
+    readers = Endpoint.objects.filter(project=endpoint.project_id, disabled_at=None)
+    for reader in readers.exclude(via=Endpoint.Via.WEBHOOK).exclude(pk=endpoint.pk):
+        Outgoing.objects.create(endpoint=reader, events=told)
+        ring()
+
+
+def ring() -> None:
+    for bell in BELLS:
+        bell()

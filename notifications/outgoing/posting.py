@@ -1,0 +1,183 @@
+"""Posting: one HTTPS request, to an address that was checked. Runs in a thread, knows no database.
+
+A plain blocking client: whom it connects to is then our own choice, and no proxy or redirect makes
+another one. The other side may be slow, endless or hostile, so all of it is bounded: the
+connection, the whole, and what is read of the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from notifications.outgoing import addresses
+from notifications.outgoing.addresses import Forbidden, Place
+from notifications.outgoing.call import LONGEST_ANSWER, Call
+
+CONNECT_SECONDS = 5.0
+TOTAL_SECONDS = 15.0  # from the connection to the end of the answer
+MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
+Error = Call.Error
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one try."""
+
+    status: int | None = None
+    text: str = ""
+    error: str = ""  # of Error
+    took_ms: int = 0
+    retry_after: float | None = None  # seconds
+
+    @property
+    def taken(self) -> bool:
+        return not self.error and (self.status is None or 200 <= self.status < 300)
+
+    @property
+    def gone(self) -> bool:
+        return self.status == 410
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Never raises for what the other side did."""
+    began = now()
+    try:
+        status, text, after = _ask(addresses.parse(url), body, headers)
+        return Answer(status, text, took_ms=since(began), retry_after=after)
+    except Exception as error:  # of a dozen libraries' kinds; each is a try that failed
+        return failed(error, began, otherwise=Error.BROKEN)
+
+
+def failed(error: Exception, began: float, *, otherwise: str) -> Answer:
+    code = _code(error) or otherwise
+    said = "" if code == Error.FORBIDDEN else f"{type(error).__name__}: {error}"
+    return Answer(text=_clean(said), error=code, took_ms=since(began))
+
+
+def _ask(place: Place, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, float | None]:
+    found = addresses.resolve(place)
+    with _connected(place, found) as tls, _ended(tls) as ends_at:
+        connection = http.client.HTTPConnection(place.host, place.port)
+        connection.sock = tls
+        try:
+            tls.do_handshake()
+            ours = {"Host": place.netloc, "User-Agent": "Carillon", "Connection": "close"}
+            connection.request("POST", place.path, body, {**headers, **ours})
+            reply = connection.getresponse()
+            return reply.status, _clean(_text(reply)), _retry_after(reply)
+        except OSError as error:
+            if time.monotonic() < ends_at:
+                raise
+            raise TimeoutError("no answer in time") from error  # it broke because we ended it
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def _connected(place: Place, found: list[str]) -> Iterator[ssl.SSLSocket]:
+    """To the first of the addresses that lets us; the certificate must be of the name."""
+    bare = _first(place, found)
+    trust = _trust(settings.OUTGOING_CA_FILE)
+    try:
+        tls = trust.wrap_socket(bare, server_hostname=place.host, do_handshake_on_connect=False)
+    except BaseException:
+        bare.close()
+        raise
+    with tls:
+        tls.settimeout(TOTAL_SECONDS)
+        yield tls
+
+
+def _first(place: Place, found: list[str]) -> socket.socket:
+    ends_at = time.monotonic() + CONNECT_SECONDS
+    for address in found:
+        left = ends_at - time.monotonic()
+        try:
+            return socket.create_connection((address, place.port), timeout=max(left, 0.1))
+        except OSError as error:
+            trouble = error
+            if left <= 0:
+                break
+    raise trouble
+
+
+@contextlib.contextmanager
+def _ended(tls: ssl.SSLSocket) -> Iterator[float]:
+    """Whatever happens, at its end; and when that is. A socket's own limit begins anew with each
+    byte: one byte a second would last for ever."""
+    ends_at = time.monotonic() + TOTAL_SECONDS
+
+    def end() -> None:
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(tls, socket.SHUT_RDWR)
+
+    clock = threading.Timer(TOTAL_SECONDS, end)
+    clock.daemon = True
+    clock.start()
+    try:
+        yield ends_at
+    finally:
+        clock.cancel()
+
+
+@lru_cache(maxsize=4)
+def _trust(ca_file: str | None) -> ssl.SSLContext:
+    """What the system trusts, and the operator's own authority beside it."""
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    return context
+
+
+def _text(reply: http.client.HTTPResponse) -> str:
+    """The beginning of it. What breaks off after the status was taken all the same."""
+    try:
+        return reply.read(MOST_READ).decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        return ""
+
+
+def _retry_after(reply: http.client.HTTPResponse) -> float | None:
+    said = (reply.getheader("Retry-After") or "").strip()
+    return float(said) if said.isdecimal() and len(said) < 7 else None
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL keeps no NUL."""
+    return text.replace("\x00", "")[:LONGEST_ANSWER]
+
+
+def _code(error: Exception) -> str:
+    if isinstance(error, Forbidden | ValidationError):
+        return Error.FORBIDDEN
+    if isinstance(error, socket.gaierror):
+        return Error.NO_NAME
+    if isinstance(error, TimeoutError):
+        return Error.TIMEOUT
+    if isinstance(error, ssl.SSLError):
+        return Error.TLS
+    if isinstance(error, ConnectionRefusedError) or (
+        isinstance(error, OSError) and error.errno in (101, 113)
+    ):
+        return Error.UNREACHABLE
+    return ""
+
+
+def now() -> float:
+    return time.monotonic()
+
+
+def since(began: float) -> int:
+    """In milliseconds."""
+    return int((time.monotonic() - began) * 1000)

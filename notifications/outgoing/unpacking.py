@@ -1,0 +1,98 @@
+"""Unpacking: what was put in the outbox becomes calls, each with the name it keeps."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from notifications.outgoing import call, kinds
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.outbox import Event, Outgoing, ring, ripe
+
+AT_ONCE = 200  # rows
+BATCH = 500  # events in a call
+BATCH_BYTES = 1_000_000  # about; most servers refuse a larger body
+
+Told = dict[str, Any]
+
+
+def unpack(*, now: datetime) -> int:
+    """How many rows became calls. Of who takes batches, only once the next call may leave: till
+    then more may come.
+
+    If the process dies here: rows and calls are as they were.
+    """
+    with transaction.atomic():
+        held = ripe(now).select_for_update(skip_locked=True, of=("self",))
+        rows = list(held.order_by("pk")[:AT_ONCE])
+        Call.objects.bulk_create(_calls(rows, now))
+        Outgoing.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    return len(rows)
+
+
+def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
+    """Those of an endpoint that was deleted are of nobody."""
+    of_endpoint: dict[int, list[Told]] = defaultdict(list)
+    for row in rows:
+        of_endpoint[row.endpoint_id] += _named(row)
+    for endpoint in Endpoint.objects.filter(pk__in=of_endpoint).order_by("pk"):
+        for part in _parts(endpoint, of_endpoint[endpoint.pk]):
+            yield call.of(endpoint, part[0]["id"] if len(part) == 1 else _drawn(), part, now=now)
+
+
+def _named(row: Outgoing) -> list[Told]:
+    return [{"id": f"evt_{row.key.hex}_{n}", **told} for n, told in enumerate(row.events)]
+
+
+def _parts(endpoint: Endpoint, events: list[Told]) -> Iterator[list[Told]]:
+    if endpoint.is_for_people:
+        events = _once(events)
+    if not endpoint.batched:
+        yield from ([event] for event in events)
+        return
+    part: list[Told] = []
+    size = 0
+    for event in events:
+        size += len(str(event))
+        if part and (len(part) == BATCH or size > BATCH_BYTES):
+            yield part
+            part, size = [], len(str(event))
+        part.append(event)
+    if part:
+        yield part
+
+
+def _once(events: list[Told]) -> list[Told]:
+    """That a run was paused is not said beside that it needs a person: it is the same pause."""
+    needy = {
+        (event["timestamp"], event["data"]["run"])
+        for event in events
+        if event["type"] == kinds.Kind.RUN_NEEDS_A_PERSON
+    }
+    return [
+        event
+        for event in events
+        if event["type"] != kinds.Kind.RUN_PAUSED
+        or (event["timestamp"], event["data"]["run"]) not in needy
+    ]
+
+
+def _drawn() -> str:
+    return f"msg_{uuid.uuid4().hex}"
+
+
+def test(endpoint: Endpoint, *, now: datetime) -> Call:
+    """A call that says nothing but that it arrives."""
+    event = Event(kinds.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
+    name = f"evt_{uuid.uuid4().hex}_0"
+    made = call.of(endpoint, name, [{"id": name, **event.as_json()}], now=now)
+    made.is_test = True
+    made.save()
+    ring()
+    return made

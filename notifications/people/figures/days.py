@@ -1,0 +1,115 @@
+"""Days: who could be reached, how many said no, and how many addresses were found dead.
+
+Counted beside the pages, by beat's other tick. If the process dies here: a day is counted whole or
+not at all, and the next tick counts it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import redis
+from django.core.cache import cache
+from django.db import connection, transaction
+
+from notifications.people.figures.figure import KEPT, keep, newest, prune
+from notifications.people.project import Project
+from notifications.postgres.budget import TooSlow, within
+
+log = logging.getLogger(__name__)
+
+REACHABLE, OPTED_OUT, DEAD = "reachable", "opted_out", "dead"
+DAILY = (REACHABLE, OPTED_OUT, DEAD)
+COUNTING_SECONDS = 20.0  # five million people take three
+TRIED_SECONDS = 86_400  # who cannot be counted in that time is tried again the next day
+
+# Asked from the side of those who are out, as most are not; see asked/device_health.py.
+COUNT_REACHABLE = """
+SELECT (
+    SELECT count(*) FROM (
+        SELECT DISTINCT contact_id FROM notifications_device
+        WHERE project_id = %(project)s AND retired_at IS NULL
+    ) having_one
+) - (
+    SELECT count(*) FROM (
+        SELECT id FROM notifications_contact WHERE project_id = %(project)s AND NOT subscribed
+        UNION
+        SELECT c.id FROM notifications_suppression s JOIN notifications_contact c
+            ON c.project_id = s.project_id AND c.external_id = s.external_id
+        WHERE s.project_id = %(project)s
+    ) out WHERE EXISTS (
+        SELECT FROM notifications_device d WHERE d.project_id = %(project)s
+            AND d.contact_id = out.id AND d.retired_at IS NULL
+    )
+)
+"""
+# Each is served by an index of its own.
+HAPPENED = {
+    OPTED_OUT: """SELECT at FROM notifications_consentchange
+        WHERE project_id = %(project)s AND category = '' AND NOT wanted AND at >= %(since)s""",
+    DEAD: """SELECT retired_at AS at FROM notifications_device
+        WHERE project_id = %(project)s AND retired_by <> '' AND retired_at >= %(since)s""",
+}
+# Also a day on which nothing happened is written: that it was counted shall be known.
+COUNT_HAPPENED = """
+INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
+SELECT %(project)s, %(what)s, day AT TIME ZONE %(zone)s, count(happened.at), %(now)s
+FROM generate_series(
+    %(since)s AT TIME ZONE %(zone)s, %(today)s AT TIME ZONE %(zone)s, interval '1 day'
+) AS day
+LEFT JOIN ({rows}) happened ON date_trunc('day', happened.at AT TIME ZONE %(zone)s) = day
+GROUP BY day
+ON CONFLICT (project_id, what, at)
+DO UPDATE SET count = EXCLUDED.count, counted_at = EXCLUDED.counted_at
+"""
+
+
+def keep_days(project: Project, now: datetime) -> None:
+    """Who can be reached, once a day; what happened, up to this moment."""
+    today = midnight(project.timezone, now)
+    last = newest(project.pk, REACHABLE)
+    begun = midnight(project.timezone, max(project.created_at, now - KEPT))
+    with transaction.atomic():
+        for what, rows in HAPPENED.items():
+            _keep_happened(
+                project, what, rows, since=min(last.at if last else begun, today), now=now
+            )
+    if last is None or last.at < today:
+        _keep_reachable(project, today, now)
+
+
+def forget_old(now: datetime) -> None:
+    prune(DAILY, now - KEPT)
+
+
+def midnight(zone: str, now: datetime) -> datetime:
+    """When this day began there."""
+    here = ZoneInfo(zone)
+    return datetime.combine(now.astimezone(here).date(), time.min, here)
+
+
+def _keep_happened(
+    project: Project, what: str, rows: str, *, since: datetime, now: datetime
+) -> None:
+    zone = project.timezone
+    asked: dict[str, Any] = {"project": project.pk, "what": what, "zone": zone, "now": now}
+    asked |= {"since": midnight(zone, since), "today": midnight(zone, now)}
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_HAPPENED.format(rows=rows), asked)
+
+
+def _keep_reachable(project: Project, today: datetime, now: datetime) -> None:
+    try:
+        # Two ticks do not count the same people.
+        if not cache.add(f"reachable-tried-{project.pk}-{today:%Y-%m-%d}", True, TRIED_SECONDS):
+            return
+        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(COUNT_REACHABLE, {"project": project.pk})
+            (count,) = cursor.fetchone()
+    except (TooSlow, redis.RedisError) as error:
+        log.warning("project=%s: who can be reached is not counted: %r", project.pk, error)
+        return
+    keep(project.pk, REACHABLE, {today: count}, now)

@@ -1,0 +1,147 @@
+"""Spans as OpenTelemetry has them, told to the collector by a thread of each process.
+
+Whoever ends a span puts it into a queue and goes on: what a collector that is away, slow or gone
+does not take is dropped there. The thread shares nothing with the loop that sends to FCM.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from opentelemetry import context, trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+FLUSH_SECONDS = 1.0
+EXPORT_SECONDS = 5.0
+HEADER = "traceparent"  # as W3C has it
+KINDS = {kind.name.lower(): kind for kind in trace.SpanKind}
+
+log = logging.getLogger(__name__)
+_w3c = TraceContextTextMapPropagator()
+
+
+class Exporter(OTLPSpanExporter):
+    """Says once that the collector is away, and once that it is back: it may be away for days."""
+
+    away = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        result = super().export(spans)
+        away = result is not SpanExportResult.SUCCESS
+        if away and not self.away:
+            log.warning("traces are dropped: nobody takes them at OTEL_EXPORTER_OTLP_ENDPOINT")
+        elif self.away and not away:
+            log.info("the collector takes traces again")
+        self.away = away
+        return result
+
+
+@cache
+def _provider(pid: int) -> TracerProvider:
+    """Of this process: a fork takes no thread along."""
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each try
+    os.environ.setdefault("OTEL_SERVICE_NAME", "carillon")  # the resource reads it
+    provider = TracerProvider(resource=Resource.create(), shutdown_on_exit=False)  # for 30 s
+    endpoint = f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces"
+    exporter = Exporter(endpoint=endpoint, timeout=EXPORT_SECONDS)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    atexit.register(flush)
+    return provider
+
+
+def flush() -> None:
+    telling = threading.Thread(target=_provider(os.getpid()).force_flush, daemon=True)
+    telling.start()
+    telling.join(FLUSH_SECONDS)
+
+
+class OpenSpan:
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+        self._token: Any = None
+
+    def __enter__(self) -> OpenSpan:
+        self._token = context.attach(trace.set_span_in_context(self._span))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if kind is not None:  # its text may name somebody
+            self._span.set_status(trace.StatusCode.ERROR, kind.__name__)
+        context.detach(self._token)
+        self._span.end()
+
+    def child(self, name: str, kind: str = "internal", **what: Any) -> OpenSpan:
+        return _begun(name, kind, trace.set_span_in_context(self._span), what)
+
+    def tell(self, **what: Any) -> None:
+        self._span.set_attributes(_named(what))
+
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
+    def link(self, parent: str) -> None:
+        for link in _links(parent):
+            self._span.add_link(link.context)
+
+    def end(self) -> None:
+        if self._span.is_recording():
+            self._span.end()
+
+
+def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by: Any) -> OpenSpan:
+    if rung_by:
+        return _begun(name, kind, context.Context(), what, _links(rung_by))
+    return _begun(name, kind, _within(parent), what)
+
+
+def here() -> str:
+    """The span at work, for another process; empty: none is."""
+    headers: dict[str, str] = {}
+    _w3c.inject(headers)
+    return headers.get(HEADER, "")
+
+
+def _begun(
+    name: str,
+    kind: str,
+    within: context.Context | None,
+    what: Mapping[str, Any],
+    links: Sequence[trace.Link] = (),
+) -> OpenSpan:
+    tracer = _provider(os.getpid()).get_tracer("carillon")
+    attributes = _named(what)
+    return OpenSpan(
+        tracer.start_span(name, within, KINDS[kind], attributes=attributes, links=links)
+    )
+
+
+def _within(parent: Any) -> context.Context | None:
+    """None: the span at work."""
+    return _w3c.extract({HEADER: str(parent)}) if parent else None
+
+
+def _links(parent: Any) -> list[trace.Link]:
+    """None of what is no parent: anybody may have made the header."""
+    found = trace.get_current_span(_w3c.extract({HEADER: str(parent)}, context.Context()))
+    its = found.get_span_context()
+    return [trace.Link(its)] if its.is_valid else []
+
+
+def _named(what: Mapping[str, Any]) -> dict[str, Any]:
+    """Names with a dot are OpenTelemetry's own."""
+    return {
+        name if "." in name else f"carillon.{name}": value
+        for name, value in what.items()
+        if value is not None
+    }

@@ -1,0 +1,105 @@
+"""A chart is taken away: its drawing as a picture, its numbers as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from campaigns.echo.goal import GoalSum
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import EchoSum, Event, Report
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.admin.lists.test_browser import log_in
+from tests.admin.run.test_goal import bought
+from tests.admin.run.test_result import ended
+from tests.given.builders import make_campaign, make_contact, make_device, make_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def run(project: Project) -> Run:
+    """Of 1,200 more than were there; opened over two hours, bought an hour later."""
+    Project.objects.filter(pk=project.pk).update(asks_receipts=True)
+    for number, platform in enumerate(("ios", "ios", "android", "web", "web", "web")):
+        person = make_contact(project, external_id=f"u{number}", locale="ko")
+        make_device(person, platform=platform, app_version="=1+1")
+    run = make_run(project, goal_event="bought", goal_value="price")
+    bought(run, 1_200, 34.5)
+    keep(Report(run.pk, seq, Event.RECEIVED, None) for seq in (1, 2, 3, 4, 5))
+    ended(run)
+    for event, counts in ((Event.OPENED, (31, 1_240, 77)), (Event.RECEIVED, (4_000, 900, 12))):
+        EchoSum.objects.filter(run_id=run.pk, by="after", event=event).delete()
+        EchoSum.objects.bulk_create(
+            EchoSum(run_id=run.pk, by="after", value=str(at * 2), event=event, count=count, first=0)
+            for at, count in enumerate(counts)
+        )
+    GoalSum.objects.filter(run_id=run.pk, by="after").update(value="7")
+    return run
+
+
+def taken(page: Page, what: str, kind: str) -> tuple[str, str]:
+    """The file's name, and what is in it."""
+    button = page.locator(f'take-away[data-numbers="{what}"] button[data-as="{kind}"]')
+    with page.expect_download() as download:
+        button.click()
+    return download.value.suggested_filename, Path(download.value.path()).read_text("utf-8")
+
+
+def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
+    browser: Browser, live_server: LiveServer, run: Run
+) -> None:
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=390)
+    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+
+    name, text = taken(page, "opened-numbers", "csv")
+    assert name == f"run-{run.pk}-opened-numbers.csv" and text[0] == "\ufeff"
+    assert [line.rpartition(",")[2] for line in text.split("\n")[1:4]] == ["31", "0", "1240"]
+
+    _, funnel = taken(page, "funnel", "csv")
+    assert funnel.splitlines() == [
+        "\ufeffStep,Devices,Can tell,Can tell %,Of those",
+        "Planned,6,,,", "Accepted,6,,,", "Received,5,5,83.3,100 %", "Displayed,0,5,83.3,0 %",
+        "Opened,2,5,83.3,40 %", "bought,1,5,83.3,20 %",
+    ]  # fmt: skip
+    _, versions = taken(page, "echo-app_version", "csv")
+    assert versions.splitlines()[1].startswith("'=1+1,")
+    assert troubles == []
+    page.close()
+
+
+@pytest.mark.parametrize("what", ["funnel", "opened-numbers"])
+def test_a_picture_stands_by_itself(
+    browser: Browser, live_server: LiveServer, run: Run, what: str
+) -> None:
+    page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+    name, text = taken(page, what, "svg")
+    picture = ElementTree.fromstring(text)
+    said = {each.text for each in picture.iter(f"{SVG}text")}
+    title = "What became of it" if what == "funnel" else "Opened over time"
+    assert name.endswith(".svg") and title in said
+    bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("rgb")
+            or each.get("fill", "").startswith("ok")]  # fmt: skip
+    assert len(bars) > 3, "each in the colour that it has on the page"
+    page.close()
+
+
+def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    campaign = make_campaign(project)
+    page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/campaign/{campaign.pk}/change/?step=when")
+    value = page.get_by_label("Value of the goal")
+    expect(value).to_be_hidden()
+    page.get_by_label("Goal", exact=True).fill("bought")
+    expect(value).to_be_visible()
+    page.close()

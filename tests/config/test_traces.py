@@ -1,0 +1,209 @@
+"""A launch is followed from its request to FCM, and a collector that is away holds up nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+
+import pytest
+from celery import Celery
+
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from notifications.staff.access import ApiKey
+from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
+from tests.given.waiting import eventually
+from tests.servers.collector import Told, collecting
+from tests.servers.fcm import Fcm
+from tests.servers.workers import CHECKOUT, Workers, redis_apart
+
+pytestmark = pytest.mark.django_db(transaction=True)
+THEIRS = "00-11111111111111111111111111111111-2222222222222222-01"
+
+
+@contextmanager
+def traced(fcm: Fcm, endpoint: str, *names: str) -> Iterator[Workers]:
+    """Real processes that tell their traces there, every tenth of a second."""
+    different = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
+        "OTEL_BSP_SCHEDULE_DELAY": "100",
+        "REDIS_URL": redis_apart(),
+    }
+    workers = Workers(fcm, different)
+    for name in names:
+        workers.start(name)
+    workers.wait_until_ready(*{*names} - {"beat"})
+    try:
+        yield workers
+    finally:
+        workers.stop()
+
+
+def launch(web: str, project: Project, *, parent: str) -> None:
+    _, key = ApiKey.issue(project, "shop")
+    campaign = make_campaign(project)
+    asked = urllib.request.Request(
+        f"{web}/api/v1/campaigns/{campaign.pk}/launch",
+        method="POST",
+        headers={"Authorization": f"Bearer {key}", "traceparent": parent},
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        assert answer.status == 202
+
+
+def path_of(span: Told, spans: list[Told]) -> list[str]:
+    """From the first span of its trace that we know to this one."""
+    known = {each.number: each for each in spans}
+    names = [span.name]
+    while span.parent in known:
+        span = known[span.parent]
+        names.insert(0, span.name)
+    return names
+
+
+def test_a_launch_is_one_trace_from_the_request_to_fcm(project: Project, fcm: Fcm) -> None:
+    make_people(project, ["", "", "dead-1:APA91b"])
+    with collecting() as collector, traced(fcm, collector.url, "bulk", "control") as workers:
+        launch(workers.start_web(), project, parent=THEIRS)
+        eventually(
+            "the callback is told of",
+            lambda: any(span.links == ("1" * 32,) for span in collector.named("wave_done")),
+        )
+    (settle,), (fcm_span,) = collector.named("settle"), collector.named("fcm")
+    route = "POST api/v1/campaigns/<int:pk>/launch"
+    way = [route, "ring", "advance", "ring", "send_chunk", "chunk", "window"]
+    assert path_of(settle, collector.spans) == [*way, "settle"]
+    assert path_of(fcm_span, collector.spans) == [*way, "fcm"]
+    assert settle.trace == "1" * 32, "the caller's own"
+    (request,) = collector.named(route)
+    assert request.parent == "2" * 16
+    assert request.what["http.response.status_code"] == 202
+    (window,) = collector.named("window")
+    assert (window.what["carillon.accepted"], window.what["carillon.rejected"]) == (2, 1)
+    (goes_on,) = [span for span in collector.named("wave_done") if span.links == (settle.trace,)]
+    assert goes_on.trace != settle.trace, "a campaign has a thousand waves"
+
+
+def test_what_is_told_names_nobody(project: Project, fcm: Fcm) -> None:
+    people = make_people(project, 2)
+    with collecting() as collector, traced(fcm, collector.url, "bulk", "control") as workers:
+        web = workers.start_web()
+        person = people[0].contact.external_id
+        _, key = ApiKey.issue(project, "shop")
+        asked = urllib.request.Request(
+            f"{web}/api/v1/contacts/{person}", headers={"Authorization": f"Bearer {key}"}
+        )
+        urllib.request.urlopen(asked, timeout=30).close()
+        launch(web, project, parent="")
+        eventually("it is told", lambda: bool(collector.named("settle")))
+    told = repr(collector.spans)
+    assert "api/v1/contacts/<" in told
+    assert not any(name in told for name in (person, people[0].address, key))
+
+
+def test_what_the_clock_rings_begins_a_trace_with_a_link(project: Project, fcm: Fcm) -> None:
+    """Beat, in a trace of its own, finds a run whose doorbell was lost."""
+    make_people(project, 2)
+    run = make_run(project, advanced=False)
+    with collecting() as collector, traced(fcm, collector.url, "control", "bulk", "beat"):
+        eventually("it is sent", lambda: Delivery.objects.count() == 2, seconds=60)
+        eventually("it is told of", lambda: bool(collector.named("settle")))
+    sweeps = {span.trace for span in collector.named("sweep")}
+    (settle,) = collector.named("settle")
+    assert path_of(settle, collector.spans)[0] == "advance"
+    (first,) = [
+        span for span in collector.named("advance") if span.trace == settle.trace and span.links
+    ]
+    assert first.trace not in sweeps and set(first.links) <= sweeps
+    assert first.what["carillon.run"] == run.pk
+
+
+def test_a_message_by_express_is_linked_to_its_caller(project: Project, fcm: Fcm) -> None:
+    make_device(make_contact(project, external_id="ada"), "live1:APA91b")
+    _, key = ApiKey.issue(project, "shop")
+    said = {"to": {"contact": "ada"}, "content": {"title": "Hello", "body": "x"}}
+    with collecting() as collector, traced(fcm, collector.url, "urgent") as workers:
+        web = workers.start_web()
+        for number in (1, 2):  # the first one makes the key known
+            asked = urllib.request.Request(
+                f"{web}/api/v1/messages",
+                json.dumps(said).encode(),
+                headers={
+                    "Authorization": f"Bearer {key}",
+                    "Content-Type": "application/json",
+                    "traceparent": THEIRS,
+                },
+            )
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                assert answer.status == 202
+            eventually("it is told", lambda: len(collector.named("settle")) == number)  # noqa: B023
+        eventually("and how it came", lambda: bool(collector.named("express")))
+    express = collector.named("express")[-1]
+    assert express.links == ("1" * 32,)
+    way = path_of(collector.named("settle")[-1], collector.spans)
+    assert way == ["express", "ring", "send_messages", "chunk", "window", "settle"]
+
+
+@contextmanager
+def deaf() -> Iterator[str]:
+    """It takes connections, and never says a word."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=64)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    yield "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("collector", [deaf, nobody])
+def test_a_collector_that_is_away_holds_up_no_send(
+    project: Project, fcm: Fcm, collector: Callable[[], AbstractContextManager[str]]
+) -> None:
+    make_people(project, 500)
+    run = make_run(project)
+    with collector() as url, traced(fcm, url, "bulk") as workers:
+        with Celery(broker=workers.broker, set_as_current=False) as ours:
+            ours.send_task(
+                "campaigns.tasks.send_chunk",
+                kwargs={"run_id": run.pk, "number": 1, "epoch": run.epoch},
+                queue="bulk",
+                headers={"traceparent": "7 odd \x00", "carillon_rung_by": THEIRS},
+            )
+            eventually("all are sent", lambda: Delivery.objects.count() == 500)
+        if url.endswith(":1"):  # where nobody listens it is known at once
+            eventually("it is said", lambda: "traces are dropped" in workers.log("bulk"))
+            assert workers.log("bulk").count("traces are dropped") <= 2, "once by each process"
+    assert Run.objects.get(pk=run.pk)
+
+
+LOADED = """
+import sys, {module}
+from notifications.tracing import tracing
+with tracing.span("nothing"):
+    tracing.prepare()
+tracing.flush()
+assert tracing.carried() == {{}}
+print([name for name in sys.modules if name.startswith("opentelemetry")])
+"""
+
+
+@pytest.mark.parametrize("module", ["config.asgi", "config.feed.server", "campaigns.tasks"])
+def test_nothing_of_it_is_loaded_where_nobody_wants_traces(module: str, fcm: Fcm) -> None:
+    workers = Workers(fcm)  # for its environment
+    start = "import config.celery, django; django.setup();" if module == "campaigns.tasks" else ""
+    done = subprocess.run(
+        [sys.executable, "-c", start + LOADED.format(module=module)],
+        env=workers.environment,
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,43 @@
+"""Endpoints, and what is on its way to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from notifications.outgoing import outbox, working
+from notifications.outgoing.call import Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.kinds import Kind
+from notifications.outgoing.outbox import Event
+from notifications.people.project import Project
+
+
+def make_endpoint(project: Project, url: str, **values: Any) -> Endpoint:
+    """A webhook that wants to hear everything."""
+    given = {"name": "Shop", "via": Endpoint.Via.WEBHOOK, "kinds": Kind.values} | values
+    endpoint = Endpoint(project=project, target=url, **given)
+    if endpoint.via == Endpoint.Via.WEBHOOK:
+        endpoint.new_secret()
+    endpoint.save()
+    project.refresh_from_db()
+    return endpoint
+
+
+def happened(project: Project, count: int = 1, kind: str = Kind.OPT_OUT) -> None:
+    now = timezone.now()
+    told = [Event(kind, now, {"contact": f"u{n}"}) for n in range(count)]
+    outbox.put(project.pk, told)
+
+
+def send() -> None:
+    """As the worker does, until nothing is due."""
+    working.work(seconds=20)
+
+
+def due_now() -> None:
+    """The hours until the next try have passed."""
+    now = timezone.now()
+    Call.objects.filter(state=Call.State.WAITING).update(next_at=now)
+    Endpoint.objects.update(rests_until=None)

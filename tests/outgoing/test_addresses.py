@@ -1,0 +1,186 @@
+"""Where nothing may be sent: not as it is saved, and not at a call."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import pytest
+from django.conf import LazySettings
+from django.core.exceptions import ValidationError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.boot.outgoing import Places
+from notifications.outgoing import addresses, posting
+from notifications.outgoing.addresses import Forbidden, is_public, parse, resolve, validate
+from tests.servers.receiver import Receiver
+
+Resolver = Callable[[str], None]
+
+REFUSED = [
+    "http://hooks.example.com/",
+    "ftp://hooks.example.com/",
+    "https://",
+    "https:///path",
+    "https://hooks.example.com./",
+    "https://user@hooks.example.com/",
+    "https://user:password@hooks.example.com/",
+    "https://127.1/",
+    "https://2130706433/",
+    "https://017700000001/",
+    "https://0x7f000001/",
+    "https://0x7f.0.0.1/",
+    "https://127.0.0.0x1/",
+    "https://1.2.3/",
+    "https://256.1.1.1/",
+    "https://hooks.example.com:0/",
+    "https://hooks.example.com:99999/",
+    "https://hooks.example.com:x/",
+    "https://hooks.example.com/#part",
+    "https://hooks.example.com/a b",
+    "https://hooks.example.com\\@127.0.0.1/",
+    "https://hooks.exämple.com/",
+    "https://hooks..example.com/",
+    "https://-hooks.example.com/",
+    "https://[::1/",
+    "https://[fe80::1%25lo]/",
+    "https://hooks.example.com/\r\nHost: other",
+    "https://hooks%2eexample.com/",
+    "javascript:alert(1)",
+    f"https://hooks.example.com/{'x' * 2_048}",
+]
+NOT_PUBLIC = [
+    "127.0.0.1", "127.255.255.254", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255",
+    "192.168.1.1", "169.254.169.254", "100.64.0.1", "192.0.0.8", "192.0.2.1", "198.18.0.1",
+    "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.88.99.1",
+    "::", "::1", "fe80::1", "fc00::1", "fd12:3456::1", "ff02::1", "2001:db8::1",
+    "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808",
+    "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "fec0::1", "100::1",
+]  # fmt: skip
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Resolver:
+    """What the names mean just now."""
+
+    def means(*told: str) -> None:
+        entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 443)) for one in told]
+        monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *_, **__: entries)
+
+    return means
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_a_url_that_is_no_plain_https_one_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError):
+        parse(url)
+
+
+@pytest.mark.parametrize("address", NOT_PUBLIC)
+def test_a_name_of_a_place_that_is_not_public_is_refused(address: str, found: Resolver) -> None:
+    found(address)
+    with pytest.raises(ValidationError, match="OUTGOING_ALLOWED"):
+        validate("https://hooks.example.com/")
+    found("93.184.216.34", address)
+    with pytest.raises(Forbidden):  # one of two is enough
+        resolve(parse("https://hooks.example.com/"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "[::1]", "169.254.169.254", "[::ffff:7f00:1]"])
+def test_an_address_in_the_url_itself_is_judged_like_any_other(address: str) -> None:
+    with pytest.raises(ValidationError):
+        validate(f"https://{address}/")
+
+
+def test_a_public_one_is_not(found: Resolver) -> None:
+    found("93.184.216.34", "2606:2800:220:1::1")
+    validate("https://hooks.example.com:8443/path?query=1")
+
+
+@given(st.ip_addresses())
+def test_what_is_public_is_never_ours(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    if is_public(address):
+        assert not (address.is_private or address.is_loopback or address.is_multicast)
+        assert not (address.is_link_local or address.is_reserved or address.is_unspecified)
+
+
+def test_a_name_that_is_not_found_is_said_to_be() -> None:
+    with pytest.raises(ValidationError, match="not found"):
+        validate("https://no-such-host.invalid/")
+
+
+def test_the_operator_allows_hosts_and_networks(settings: LazySettings, found: Resolver) -> None:
+    found("10.1.2.3")
+    settings.OUTGOING_ALLOWED = Places(frozenset({"hooks.internal"}), ())
+    validate("https://hooks.internal/")
+    with pytest.raises(ValidationError):
+        validate("https://other.internal/")
+    settings.OUTGOING_ALLOWED = Places(frozenset(), (ipaddress.ip_network("10.1.0.0/16"),))
+    validate("https://other.internal/")
+
+
+def test_the_connection_is_made_to_what_was_checked(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that means another place the second time it is asked (rebinding)."""
+    asked = []
+    port = parse(receiver.url).port
+
+    def getaddrinfo(*_: object, **__: object) -> list[object]:
+        asked.append(1)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", getaddrinfo)
+    connected = []
+    monkeypatch.setattr(
+        posting.socket,
+        "create_connection",
+        lambda to, **_: connected.append(to) or _connect(to),
+    )
+    assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).status == 200
+    assert (len(asked), connected) == (1, [("127.0.0.1", port)])
+
+
+def _connect(to: tuple[str, int]) -> socket.socket:
+    bare = socket.socket()
+    bare.connect(to)
+    return bare
+
+
+def test_what_became_private_since_it_was_saved_is_not_called(
+    receiver: Receiver, settings: LazySettings
+) -> None:
+    settings.OUTGOING_ALLOWED = Places(frozenset(), ())
+    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    assert (answer.error, answer.text, receiver.heard) == ("forbidden", "", [])
+
+
+def test_a_redirect_is_an_answer_and_not_followed(receiver: Receiver) -> None:
+    receiver.status, receiver.headers = 302, {"Location": receiver.url}
+    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    assert (answer.status, answer.taken, len(receiver.heard)) == (302, False, 1)
+
+
+def test_of_an_endless_answer_the_beginning_is_read(receiver: Receiver) -> None:
+    receiver.says = b"x" * 5_000_000
+    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    assert (answer.status, len(answer.text)) == (200, 1_000)
+
+
+def test_who_is_too_slow_is_left(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "TOTAL_SECONDS", 0.5)
+    receiver.slow_seconds = 2.0
+    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    assert (answer.status, answer.error) == (None, "timeout")
+
+
+def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
+    receiver: Receiver, settings: LazySettings
+) -> None:
+    settings.OUTGOING_CA_FILE = None
+    assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).error == "tls"
+    assert receiver.heard == []
