@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from notifications.fcm_data.figure import Asking as Asking
-from notifications.fcm_data.figure import Figure as Figure
+from notifications.fcm_data.day import Asking as Asking
+from notifications.fcm_data.day import FcmDay as FcmDay
 from notifications.inbox.item import InboxItem as InboxItem
 from notifications.inbox.online import Feed as Feed
 from notifications.inbox.online import Online as Online

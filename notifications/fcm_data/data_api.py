@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from notifications.fcm_data.figure import PERCENTS, Trouble
+from notifications.fcm_data.day import PERCENTS, Trouble
 from notifications.people.project import Project
 
 SECONDS = 20.0

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from notifications import dispatch
 from notifications.fcm_data.data_api import Found, Unavailable, list_figures
-from notifications.fcm_data.figure import KEPT, Asking, Figure, Trouble
+from notifications.fcm_data.day import KEPT, Asking, FcmDay, Trouble
 from notifications.gateway import BadCredentials
 from notifications.keys.minting import CLOUD_PLATFORM, TokenUnavailable
 from notifications.people.project import Project
@@ -63,9 +63,9 @@ def _token(project: Project) -> str:
 def _keep(project: Project, found: list[Found], now: datetime) -> None:
     """What is told again is told better: FCM goes on counting for days."""
     rows = {(one.day, one.label): one for one in found}
-    Figure.objects.bulk_create(
+    FcmDay.objects.bulk_create(
         [
-            Figure(
+            FcmDay(
                 project=project, app_id=project.fcm_app_id, day=one.day, label=one.label,
                 accepted=one.accepted, percents=one.percents,
             )
@@ -75,7 +75,7 @@ def _keep(project: Project, found: list[Found], now: datetime) -> None:
         unique_fields=["project", "app_id", "day", "label"],
         update_fields=["accepted", "percents"],
     )  # fmt: skip
-    Figure.objects.filter(project=project, day__lt=(now - KEPT).date()).delete()
+    FcmDay.objects.filter(project=project, day__lt=(now - KEPT).date()).delete()
 
 
 def _note(project: Project, **values: object) -> Asking:

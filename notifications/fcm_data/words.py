@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext, gettext_lazy
 
-from notifications.fcm_data.figure import Asking, Trouble
+from notifications.fcm_data.day import Asking, Trouble
 
 FIXES = {
     Trouble.KEY: gettext_lazy("The project's key gives no token. Set a key, or check it."),

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.runs.run import Run
-from notifications.fcm_data.figure import Asking, Figure, Trouble
+from notifications.fcm_data.day import Asking, FcmDay, Trouble
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.run.test_result import ended
@@ -69,10 +69,10 @@ def test_what_fcm_tells_stands_on_the_page_and_beside_a_run(desk: Desk, project:
     assert "FCM has told nothing of the label “tea” yet" in of_run(desk, run)
     percents = {"delivered": 91.5, "pending": 4, "droppedTtlExpired": 1, "delayedDeviceDoze": 2}
     day = timezone.now().date()
-    Figure.objects.create(
+    FcmDay.objects.create(
         project=project, app_id=APP, day=day, label="tea", accepted=1_234, percents=percents
     )
-    Figure.objects.create(
+    FcmDay.objects.create(
         project=project, app_id=APP, day=day, label="coffee", accepted=5, percents={}
     )
     said = page(desk, project)

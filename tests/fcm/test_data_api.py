@@ -16,7 +16,7 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications import tasks
 from notifications.fcm_data import data_api, fetching, words
-from notifications.fcm_data.figure import Asking, Figure
+from notifications.fcm_data.day import Asking, FcmDay
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_project, make_run
@@ -53,7 +53,7 @@ def sent(project: Project, label: str, **platforms: int) -> None:
 
 
 def told() -> list[tuple[str, int, dict[str, float]]]:
-    rows = Figure.objects.order_by("label", "day")
+    rows = FcmDay.objects.order_by("label", "day")
     return list(rows.values_list("label", "accepted", "percents"))
 
 
@@ -106,7 +106,7 @@ def test_the_tick_asks_for_whoever_named_their_app(
 def test_what_went_wrong_is_told_with_its_fix_and_what_was_known_stays(
     shop: Project, fcm: Fcm, answer: Any, fixed_by: str, hours: int
 ) -> None:
-    Figure.objects.create(
+    FcmDay.objects.create(
         project=shop, app_id=APP, day=timezone.now().date(), label="tea", accepted=7, percents={}
     )
     fcm.script("answer", door="figures", answer=answer)

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from notifications.fcm_data import words
-from notifications.fcm_data.figure import Asking, Figure
+from notifications.fcm_data.day import Asking, FcmDay
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
 
@@ -16,7 +16,7 @@ SHOWN = 30  # days and labels; what is older is on the runs' pages
 
 def told(project: Project) -> SafeString:
     asking = Asking.objects.filter(project=project).first()
-    rows = Figure.objects.filter(project=project, app_id=project.fcm_app_id)
+    rows = FcmDay.objects.filter(project=project, app_id=project.fcm_app_id)
     context = {
         "project": project,
         "trouble": words.fix(asking, firebase_project_id=project.firebase_project_id)

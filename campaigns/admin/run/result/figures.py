@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.results import breakdown
 from campaigns.runs.run import Run
-from notifications.fcm_data.figure import Figure
+from notifications.fcm_data.day import FcmDay
 
 DAY = timedelta(days=1)  # FCM's begin and end in California
 
@@ -20,7 +20,7 @@ def picture(run: Run) -> dict[str, Any]:
     if not (run.analytics_label and project.fcm_app_id and run.started_at):
         return {}
     until = (run.finished_at or timezone.now()) + DAY
-    rows = Figure.objects.filter(
+    rows = FcmDay.objects.filter(
         project=project, app_id=project.fcm_app_id, label=run.analytics_label,
         day__range=((run.started_at - DAY).date(), until.date()),
     )  # fmt: skip

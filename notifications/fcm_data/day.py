@@ -1,4 +1,4 @@
-"""Figure: what FCM says became of a day's Android messages of one label. It is told days later."""
+"""FcmDay: what FCM says became of a day's Android messages of one label. It is told days later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PERCENTS = (DELIVERED, PENDING, COLLAPSED, *DROPPED, *DELAYED, *OTHERS)
 KEPT = timedelta(days=400)
 
 
-class Figure(OfProject):
+class FcmDay(OfProject):
     """What does FCM say of this day and label?"""
 
     app_id = models.CharField(max_length=100)
