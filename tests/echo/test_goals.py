@@ -250,7 +250,7 @@ def market(project: Project) -> Fair:
     people = [make_contact(project, locale=locale) for locale in ("en", "ko", "de")]
     for person, platform in zip([*people, people[0]], ("ios", "web", "web", "web"), strict=True):
         make_device(person, platform=platform)
-    return people, [make_goal(project, **goal) for goal in GOALS]  # type: ignore[arg-type]
+    return people, [make_goal(project, **goal) for goal in GOALS]
 
 
 @pytest.fixture

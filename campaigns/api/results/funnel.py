@@ -129,7 +129,9 @@ def _share(told: Told, may_have: int) -> dict[str, Any]:
 
 
 def _goal(run: Run, goal: Goal | None, may_have: int) -> dict[str, Any] | None:
-    return goal and {
+    if goal is None:
+        return None
+    return {
         "event": run.goal_event,
         "after": run.goal_after,
         "within_seconds": run.goal_within_seconds,

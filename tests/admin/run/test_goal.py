@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -66,7 +67,8 @@ def test_a_goal_that_cannot_be_is_refused_at_its_field(
     desk: Desk, project: Project, field: str, value: str, said: str
 ) -> None:
     campaign = make_campaign(project)
-    reply = desk.post("campaigns_campaign_change", campaign.pk, **typed(campaign, **{field: value}))
+    given = typed(campaign, **{field: value})
+    reply: Any = desk.post("campaigns_campaign_change", campaign.pk, **given)
     assert reply.status_code == 200 and said in str(reply.context["adminform"].form.errors[field])
 
 

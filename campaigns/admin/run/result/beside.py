@@ -44,7 +44,9 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
     more = _more(run, other, asked[1:])
     offered = list(compare.comparable(run)[:OFFERED])
     offered += [one for one in (other, *more) if one and one not in offered]
-    context = {"run": run, "other": other, "offered": offered, "more": _places(more)}
+    context: dict[str, Any] = {
+        "run": run, "other": other, "offered": offered, "more": _places(more),
+    }  # fmt: skip
     if other:
         runs = [run, other, *more]
         context |= {"beside": runs, "rows": side_by_side.rows(runs)}
