@@ -185,10 +185,12 @@ def count_again(run: Run, seqs: range) -> int:
     """Of what was kept by a release that knew of no goals, in a transaction of its own: how many
     touches were missing, and sums were moved."""
     given = list(seqs)
-    asked = {"run": run.pk, "step": STEP_OF[Run.GoalAfter(run.goal_after)], "seqs": given}
+    step = STEP_OF[Run.GoalAfter(run.goal_after)]
+    asked: dict[str, Any] = {"run": run.pk, "step": step, "seqs": given}
     with transaction.atomic(), connection.cursor() as cursor:
         alone(cursor, run.project_id)
         cursor.execute(TOUCH, asked)
-        missing = cursor.rowcount
+        missing: int = cursor.rowcount
         cursor.execute(CONVERT.format(events=AFTER_TOUCH), [run.pk, given])
-        return missing + int(cursor.rowcount)
+        moved: int = cursor.rowcount
+        return missing + moved

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -70,7 +71,7 @@ def keep_busiest(now: datetime) -> None:
 
 def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
     most = MOST_A_MINUTE * (past // MINUTE)
-    asked = {"since": now - past, "until": now, "most": most}
+    asked: dict[str, Any] = {"since": now - past, "until": now, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(REQUESTS.format(minute=minute), asked)
         return [(project, at, int(count)) for project, at, count in cursor.fetchall()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -42,7 +43,7 @@ def ended(data: dict[str, Any]) -> Said:
     return _said(data, was, facts=[*_counts(data), (_("Rate"), rate), (_("It took"), took)])
 
 
-WORDS = {
+WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {
     Kind.RUN_STARTED: started,
     Kind.RUN_PAUSED: paused,
     Kind.RUN_NEEDS_A_PERSON: needs_a_person,

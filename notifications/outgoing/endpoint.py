@@ -104,7 +104,7 @@ class Endpoint(OfProject):
         before = self.sealed_before if self.before_ends_at and self.before_ends_at > now else None
         return [self._unsealed(each) for each in (self.sealed, before) if each is not None]
 
-    def _unsealed(self, sealed: bytes | None) -> str:
+    def _unsealed(self, sealed: bytes | memoryview | None) -> str:
         try:
             return sealing.unseal(bytes(sealed or b""), about=_whose(self.project_id)).decode()
         except sealing.Unsealable:

@@ -84,7 +84,7 @@ def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -
     If the process dies before the commit: it did not happen, and nobody is told.
     After it: the rows are there, and the sweep looks for them.
     """
-    told = Jsonb([event.as_json() for event in events])
+    told: Any = Jsonb([event.as_json() for event in events])
     with connection.cursor() as cursor:
         cursor.execute(PUT, {"project": project_id, "events": told, "about": about})
         if cursor.rowcount:

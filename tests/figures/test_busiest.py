@@ -32,7 +32,7 @@ def asked(run: Run, at: datetime, requests: int) -> None:
 
 def busiest(project: Project) -> tuple[int, str, datetime | None] | None:
     found = quota.busiest(project, MIDNIGHT)
-    return found and (found.used, found.share, found.at)
+    return (found.used, found.share, found.at) if found else None
 
 
 def test_the_windows_of_a_minute_count_together(run: Run) -> None:

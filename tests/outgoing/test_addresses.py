@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -13,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.boot.outgoing import Places
-from notifications.outgoing import addresses, posting
+from notifications.outgoing import posting
 from notifications.outgoing.addresses import Forbidden, is_public, parse, resolve, validate
 from tests.servers.receiver import Receiver
 
-Resolver = Callable[[str], None]
+Resolver = Callable[..., None]
 
 REFUSED = [
     "http://hooks.example.com/",
@@ -67,7 +68,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Resolver:
 
     def means(*told: str) -> None:
         entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 443)) for one in told]
-        monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *_, **__: entries)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
 
     return means
 
@@ -134,13 +135,14 @@ def test_the_connection_is_made_to_what_was_checked(
         asked.append(1)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     connected = []
-    monkeypatch.setattr(
-        posting.socket,
-        "create_connection",
-        lambda to, **_: connected.append(to) or _connect(to),
-    )
+
+    def create_connection(to: Any, **_: object) -> socket.socket:
+        connected.append(to)
+        return _connect(to)
+
+    monkeypatch.setattr(socket, "create_connection", create_connection)
     assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).status == 200
     assert (len(asked), connected) == (1, [("127.0.0.1", port)])
 

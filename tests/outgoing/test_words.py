@@ -91,6 +91,6 @@ def test_without_a_mail_server_the_log_says_so() -> None:
 
 
 @pytest.mark.parametrize("kind", WORDS)
-def test_every_kind_for_people_has_words(kind: str) -> None:
+def test_every_kind_for_people_has_words(kind: Kind) -> None:
     data = {**PAUSED, "cause": "by_hand"}
     assert "Spring" in WORDS[kind](data).headline

@@ -53,7 +53,7 @@ class EndpointPage(Page):
         return ["health", "log"] if obj else []
 
     def get_urls(self) -> list[Any]:
-        ours = [
+        ours: list[tuple[str, Any, str]] = [
             ("<int:object_id>/log/", log.view, "endpoint_log"),
             ("<int:object_id>/log/<int:call_id>/replay/", log.replay, "endpoint_replay"),
         ]

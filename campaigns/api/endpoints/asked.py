@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -56,11 +57,12 @@ class EndpointSerializer(StrictSerializer):
     created_at = serializers.DateTimeField(read_only=True)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        for field, judge in (
-            ("events", lambda: judging.judge_kinds(given["via"], given["events"])),
-            ("batched", lambda: judging.judge_batched(given["via"], given["batched"])),
-            ("campaigns", lambda: judging.judge_only(self.context["project"], given["campaigns"])),
-        ):
+        judges: dict[str, Callable[[], None]] = {
+            "events": lambda: judging.judge_kinds(given["via"], given["events"]),
+            "batched": lambda: judging.judge_batched(given["via"], given["batched"]),
+            "campaigns": lambda: judging.judge_only(self.context["project"], given["campaigns"]),
+        }
+        for field, judge in judges.items():
             try:
                 judge()
             except ValidationError as error:

@@ -45,7 +45,8 @@ Levels = dict[tuple[str, datetime], int]
 
 def levels(project_id: int, whats: Sequence[str], moments: Sequence[datetime]) -> Levels:
     """Of what only grows: how far it was at these moments."""
-    asked = {"project": project_id, "whats": list(whats), "moments": list(moments)}
+    asked: dict[str, Any] = {"project": project_id, "whats": list(whats)}
+    asked["moments"] = list(moments)
     with connection.cursor() as cursor:
         cursor.execute(LEVELS, asked)
         return {(what, at): count for what, at, count in cursor.fetchall()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 
 
-def counted(project: Project, what: str, counts: list[int | None]) -> None:
+def counted(project: Project, what: str, counts: Sequence[int | None]) -> None:
     """The last of them today; None: nobody counted on that day."""
     now = timezone.now()
     today, last = midnight(project.timezone, now), len(counts) - 1

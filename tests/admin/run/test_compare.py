@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
@@ -174,7 +176,7 @@ def test_a_run_whose_people_are_still_being_chosen_waits(desk: Desk, two: tuple[
 
 def test_up_to_four_runs_stand_beside_one(desk: Desk, project: Project) -> None:
     make_people(project, 4)
-    asked = {"goal_event": "bought", "goal_value": "price"}
+    asked: dict[str, Any] = {"goal_event": "bought", "goal_value": "price"}
     runs = [ended(make_run(project, **(asked if number == 1 else {}))) for number in range(6)]
     for run in runs[:2]:
         keep(Report(run.pk, seq, Event.OPENED, None) for seq in (1, 2, 3))
