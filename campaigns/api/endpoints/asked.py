@@ -15,7 +15,6 @@ from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind
 
-LANGUAGES = [code for code, _ in settings.LANGUAGES]
 MOST_CAMPAIGNS = 100
 
 
@@ -25,7 +24,7 @@ class EndpointSerializer(StrictSerializer):
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     via = serializers.ChoiceField(
-        choices=Endpoint.Via.values, help_text="How it is told. It cannot be changed later."
+        choices=Endpoint.Via.choices, help_text="How it is told. It cannot be changed later."
     )
     to = serializers.CharField(
         max_length=5_000,
@@ -33,7 +32,7 @@ class EndpointSerializer(StrictSerializer):
         "secret, of which only the end is shown again.",
     )
     events = CountedList(
-        child=serializers.ChoiceField(choices=Kind.values),
+        child=serializers.ChoiceField(choices=Kind.choices),
         max_length=len(Kind),
         help_text="Slack and e-mail take those of runs only.",
     )
@@ -47,10 +46,10 @@ class EndpointSerializer(StrictSerializer):
         default=False,
         help_text="Lines of JSON, up to 500 events in a call, at most one call a second.",
     )
-    language = serializers.ChoiceField(choices=LANGUAGES, default="en")
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, default="en")
     enabled = serializers.BooleanField(default=True)
     disabled_why = serializers.ChoiceField(
-        choices=Endpoint.Why.values, read_only=True, allow_null=True
+        choices=Endpoint.Why.choices, read_only=True, allow_null=True
     )
     failing_since = serializers.DateTimeField(read_only=True, allow_null=True)
     answered_at = serializers.DateTimeField(read_only=True, allow_null=True)
@@ -103,7 +102,7 @@ class EndpointDeliverySerializer(serializers.Serializer[Any]):
 
     id = serializers.CharField(help_text="Its webhook-id.")
     events = serializers.ListField(child=serializers.DictField(), help_text="What it says.")
-    state = serializers.ChoiceField(choices=Call.State.values)
+    state = serializers.ChoiceField(choices=Call.State.choices)
     tries = serializers.IntegerField()
     made_at = serializers.DateTimeField()
     tried_at = serializers.DateTimeField(allow_null=True)
@@ -111,7 +110,7 @@ class EndpointDeliverySerializer(serializers.Serializer[Any]):
     status = serializers.IntegerField(allow_null=True)
     took_ms = serializers.IntegerField(allow_null=True)
     answer = serializers.CharField(allow_blank=True)
-    error = serializers.ChoiceField(choices=Call.Error.values, allow_null=True)
+    error = serializers.ChoiceField(choices=Call.Error.choices, allow_null=True)
 
     def to_representation(self, call: Call) -> dict[str, Any]:
         waits = call.state == Call.State.WAITING
@@ -137,9 +136,13 @@ class ReplaySerializer(StrictSerializer):
 
 
 class ReplayedSerializer(serializers.Serializer[Any]):
+    """How many are sent again."""
+
     replayed = serializers.IntegerField(help_text="Sent again, by their old ids.")
 
 
 class SecretSerializer(serializers.Serializer[Any]):
+    """A new secret, shown this once."""
+
     secret = serializers.CharField(help_text="In force; the one before signs for a day more.")
     until = serializers.DateTimeField(help_text="When the one before ends.")
