@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 FIELDS = {
+    "Android app ID": pgettext_lazy("field", "Android app ID"),
     "Firebase project ID": pgettext_lazy("field", "Firebase project ID"),
     "action": pgettext_lazy("field", "action"),
     "actor": pgettext_lazy("field", "actor"),
@@ -27,6 +28,7 @@ FIELDS = {
     "attributes": pgettext_lazy("field", "attributes"),
     "by": pgettext_lazy("field", "by"),
     "category": pgettext_lazy("field", "category"),
+    "count opened links": pgettext_lazy("field", "count opened links"),
     "category kind": pgettext_lazy("field", "category kind"),
     "changes": pgettext_lazy("field", "changes"),
     "contact": _("person"),
