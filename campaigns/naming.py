@@ -17,6 +17,7 @@ FIELDS = {
     "campaign": _("campaign"),
     "cause": pgettext_lazy("field", "cause"),
     "cause detail": pgettext_lazy("field", "cause detail"),
+    "corrects": pgettext_lazy("field", "corrects"),
     "detail args": pgettext_lazy("field", "detail args"),
     "detail code": pgettext_lazy("field", "detail code"),
     "content": pgettext_lazy("field", "content"),

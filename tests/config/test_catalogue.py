@@ -121,7 +121,7 @@ HANGUL = re.compile("[가-힣]")
 # Names, and words that are the same in both.
 SAME = {
     "API", "Android", "Data", "Firebase", "iOS", "%(did)s it", "{field: [before, after]}", "FCM",
-    "Slack",
+    "CPU", "Slack",
 }  # fmt: skip
 
 
