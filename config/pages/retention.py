@@ -137,6 +137,7 @@ def _amount(kind: str, count: int, *, exact: bool) -> str:
         "events": ngettext("%(count)s event", "%(count)s events", count),
         "imports": ngettext("%(count)s import", "%(count)s imports", count),
         "inbox": ngettext("%(count)s item", "%(count)s items", count),
+        "reports": ngettext("%(count)s call", "%(count)s calls", count),
     }[kind]
     amount = said % {"count": f"{count:,}"}
     return amount if exact else _("about %(amount)s") % {"amount": amount}

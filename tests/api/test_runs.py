@@ -20,8 +20,8 @@ from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_people, make_run
 
 MEMBERS = {
-    "id", "campaign", "state", "reason", "cause", "totals", "reasons", "rate_per_second",
-    "rate_limit_per_second",
+    "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
+    "rate_per_second", "rate_limit_per_second",
     "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "snapshot", "verbs",
 }  # fmt: skip
 

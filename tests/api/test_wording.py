@@ -12,6 +12,7 @@ from notifications.people.project import Project
 from tests.api import promised
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_device, make_run
+from tests.given.endpoints import make_endpoint
 
 THEIRS = re.compile(
     r"This field|Ensure |Not a valid|A valid |not a valid|Expected a|Enter a valid|Invalid |"
@@ -38,6 +39,7 @@ def addresses(ours: Project) -> dict[str, str]:
         "templates": str(campaign.template_id),
         "campaigns": str(campaign.pk),
         "runs": str(make_run(ours).pk),
+        "endpoints": str(make_endpoint(ours, "https://93.184.216.34/hooks").pk),
         "categories": str(Category.objects.create(project=ours, name="A", slug="a").pk),
     }
 

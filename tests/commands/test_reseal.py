@@ -42,7 +42,7 @@ def test_after_it_the_new_key_alone_opens_every_account(
     settings.CREDENTIALS_KEY = "brand new"
     assert [each.open() for each in ServiceAccount.objects.all()] == [fcm.service_account] * 2
     assert set(ServiceAccount.objects.values_list("sealed_with", flat=True)) == {sealing.key_id()}
-    done = "2 service accounts, 0 second factors and 0 inbox secrets"
+    done = "2 service accounts, 0 second factors, 0 inbox secrets and 0 endpoints"
     assert f"{done} are encrypted with {sealing.key_id()}" in told
     assert "The keys behind the first can be removed." in told
     assert two_accounts not in told and "brand new" not in told
@@ -52,7 +52,8 @@ def test_after_it_the_new_key_alone_opens_every_account(
 def test_a_second_time_there_is_nothing_to_do(two_accounts: str) -> None:
     reseal()
     sealed = list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True))
-    assert "0 service accounts, 0 second factors and 0 inbox secrets are encrypted with" in reseal()
+    nothing = "0 service accounts, 0 second factors, 0 inbox secrets and 0 endpoints"
+    assert f"{nothing} are encrypted with" in reseal()
     assert list(ServiceAccount.objects.order_by("pk").values_list("sealed", flat=True)) == sealed
 
 

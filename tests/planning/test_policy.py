@@ -27,7 +27,7 @@ def fields_of(model: type[Any]) -> set[str]:
 
 
 # Who and what, and what files a campaign away: not how or when it is sent.
-BESIDE = {"id", "project", "name", "audience", "template", "tags",
+BESIDE = {"id", "project", "name", "audience", "template", "tags", "corrects",
           "archived_at", "created_at", "updated_at"}  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_every_column_of_a_campaign_that_is_edited_is_declared() -> None:
 
 
 def test_what_a_campaign_and_its_run_both_have_is_frozen_by_the_launch() -> None:
-    assert fields_of(Campaign) & fields_of(Run) - {"id", "project"} == set(POLICY)
+    assert fields_of(Campaign) & fields_of(Run) - {"id", "project", "corrects"} == set(POLICY)
     assert len(SETTINGS) == len({setting.field for setting in SETTINGS})
 
 

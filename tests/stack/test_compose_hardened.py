@@ -38,6 +38,7 @@ HELD = {
     "worker": KEYS | SERVERS,
     "urgent": KEYS | SERVERS,
     "control": KEYS | SERVERS,
+    "outgoing": KEYS | SERVERS,
     "beat": SERVERS,
     "flower": {"redis_url", "flower_basic_auth"},
     "migrate": KEYS | SERVERS,

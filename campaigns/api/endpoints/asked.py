@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
@@ -18,13 +18,19 @@ from notifications.outgoing.kinds import Kind
 MOST_CAMPAIGNS = 100
 
 
+def one_of(values: Iterable[str]) -> dict[str, Any]:
+    return {"invalid_choice": f"Use one of {', '.join(values)}."}
+
+
 class EndpointSerializer(StrictSerializer):
     """Where reports go, and which."""
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     via = serializers.ChoiceField(
-        choices=Endpoint.Via.choices, help_text="How it is told. It cannot be changed later."
+        choices=Endpoint.Via.choices,
+        help_text="How it is told. It cannot be changed later.",
+        error_messages=one_of(Endpoint.Via.values),
     )
     to = serializers.CharField(
         max_length=5_000,
@@ -32,7 +38,7 @@ class EndpointSerializer(StrictSerializer):
         "secret, of which only the end is shown again.",
     )
     events = CountedList(
-        child=serializers.ChoiceField(choices=Kind.choices),
+        child=serializers.ChoiceField(choices=Kind.choices, error_messages=one_of(Kind.values)),
         max_length=len(Kind),
         help_text="Slack and e-mail take those of runs only.",
     )
@@ -46,7 +52,11 @@ class EndpointSerializer(StrictSerializer):
         default=False,
         help_text="Lines of JSON, up to 500 events in a call, at most one call a second.",
     )
-    language = serializers.ChoiceField(choices=settings.LANGUAGES, default="en")
+    language = serializers.ChoiceField(
+        choices=settings.LANGUAGES,
+        default="en",
+        error_messages=one_of(dict(settings.LANGUAGES)),
+    )
     enabled = serializers.BooleanField(default=True)
     disabled_why = serializers.ChoiceField(
         choices=Endpoint.Why.choices, read_only=True, allow_null=True

@@ -36,13 +36,14 @@ from tests.given.builders import (
     make_run,
     make_template,
 )
+from tests.given.endpoints import make_endpoint
 from tests.given.importing import upload
 from tests.roles.test_matrix import address, pages
 
 pytestmark = pytest.mark.django_db
 NAME = "Lindworm"
 # They name none of a project; a message is looked for in the one that is chosen.
-NO_ROWS = {"app_label", "content_type_id", "url", "number", "id", "name"}
+NO_ROWS = {"app_label", "content_type_id", "url", "number", "id", "name", "call_id"}
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/admin/"}
 
 
@@ -70,6 +71,7 @@ def rows(museum: Project) -> dict[str, int]:
     )
     audit.record("user:ada", "launched", f"run {NAME}", project=museum)
     automation = make_automation(museum, name=f"{NAME} cart")
+    told = make_endpoint(museum, "https://93.184.216.34/", name=f"{NAME} hooks")
     return {
         "automation": automation.pk,
         "campaigns_automation": automation.pk,
@@ -94,6 +96,8 @@ def rows(museum: Project) -> dict[str, int]:
         "import_": ready.pk,
         "notifications_attribute": known.pk,
         "notifications_apikey": key.pk,
+        "endpoint": told.pk,
+        "notifications_endpoint": told.pk,
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
     }
 
