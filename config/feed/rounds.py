@@ -92,6 +92,8 @@ class Rounds:
         floors = {one: min(each.position.floor for each in theirs[one]) for one in theirs}
         if not floors:
             return
+        if new := [one for one in theirs if any(stream.is_new for stream in theirs[one])]:
+            await self._read(lambda: online.came(new))
         found = await self._read(lambda: following.news_of(floors))
         wanted = {
             number

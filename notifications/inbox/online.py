@@ -68,10 +68,16 @@ def online_since(contacts: Collection[int], seconds: int) -> set[int]:
     return set(seen.values_list("contact_id", flat=True))
 
 
-def note(name: str, people: Collection[int], *, streams: int, sent: int, cut: int) -> None:
-    """By a feed: who is there now, and its own numbers."""
+def came(people: Collection[int]) -> None:
+    """By a feed: before they hear a word, for a message may come at once."""
     with connection.cursor() as cursor:
         cursor.execute(NOTE_PEOPLE, [list(people)])
+
+
+def note(name: str, people: Collection[int], *, streams: int, sent: int, cut: int) -> None:
+    """By a feed: who is there now, and its own numbers."""
+    came(people)
+    with connection.cursor() as cursor:
         cursor.execute(NOTE_FEED, [name, streams, sent, cut])
 
 

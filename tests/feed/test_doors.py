@@ -140,6 +140,13 @@ def test_a_full_process_refuses_and_says_when_to_come_again(
     assert (refused.status, refused.headers["retry-after"]) == (503, "10")
 
 
+def test_who_has_heard_a_word_is_known_to_be_there(
+    feed: Feed, ear: Ear, ours: Project, ada: Contact
+) -> None:
+    """A message that stays quiet for who is looking may come at once."""
+    assert online_since([ada.pk], 1) == {ada.pk}
+
+
 def test_who_listens_is_known_to_be_there_and_is_forgotten(
     feed: Feed, ear: Ear, ours: Project, ada: Contact
 ) -> None:
