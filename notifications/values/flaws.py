@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ NO_NUMBER = "{} is no number that JSON has. Give another value, or leave it out.
 TOO_LARGE = "This number is too large. Give a smaller one, or a text."
 HALF_A_CHARACTER = "Holds half of a character (a lone surrogate); send it whole, or leave it out."
 TWICE = "Is given twice; give it once."
+LARGEST = int(sys.float_info.max)
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ def _flaws(value: Any, where: tuple[str | int, ...], exactly: bool) -> Iterator[
 def _wrong(value: Any, exactly: bool) -> str:
     if isinstance(value, str):
         return HALF_A_CHARACTER if HALF.search(value) else ""
+    if isinstance(value, int):  # of more digits than the fast parser takes
+        return TOO_LARGE if not exactly and abs(value) > LARGEST else ""
     if isinstance(value, float) and not math.isfinite(value):
         if not isinstance(value, Exact):
             return NO_NUMBER.format(json.dumps(value))

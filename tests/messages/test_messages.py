@@ -242,6 +242,30 @@ def test_of_a_thousand_each_is_accepted_or_refused_by_itself(
     assert len(fcm.witness()) == 2
 
 
+def test_a_row_of_many_that_holds_no_value_is_refused_in_the_words_of_a_single_call(
+    call: Caller, project: Project
+) -> None:
+    ada(project)
+    to = b'"to":{"contact":"ada"},"template":1'
+    rows = {
+        b'"variables":{"x":NaN}': ("variables.x", "NaN is no number"),
+        b'"variables":{"x":1e400}': ("variables.x", "This number is too large."),
+        b'"variables":{"x":' + b"1" * 400 + b"}": ("variables.x", "This number is too large."),
+        b'"collapse":"\\ud800"': ("collapse", "Holds half of a character"),
+        b'"at":"2030-05-31T09:00:00Z","at":null': ("at", "Is given twice"),
+    }
+    for row, (field, words) in rows.items():
+        written = b"{%s,%s}" % (to, row)
+        answer = call.post("messages/bulk", b'{"messages":[%s]}' % written)
+        assert answer.status_code == 200, row
+        (refused,) = answer.json()["rejected"]
+        assert (refused["index"], refused["field"]) == (0, field), row
+        assert refused["message"].startswith(words), row
+        (alone,) = call.post("messages", written).json()["errors"]
+        assert (alone["field"], alone["message"]) == (field, refused["message"])
+    assert not Message.objects.exists()
+
+
 def test_another_projects_message_does_not_exist(call: Caller, project: Project) -> None:
     ada(project)
     name = sent(call)

@@ -35,6 +35,7 @@ from notifications.api.ground.query import takes
 from notifications.api.ground.view import NO_OBJECT, ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
+from notifications.values.flaws import Flawed
 
 AT_ONCE = 1_000
 STATES = ", ".join(outcome.STATES)
@@ -235,6 +236,8 @@ class MessageCancel(ApiView):
 def _read(view: ApiView, body: Any, **context: Any) -> dict[str, Any]:
     if body is None:
         raise serializers.ValidationError(NO_OBJECT)
+    if isinstance(body, Flawed):
+        raise serializers.ValidationError(dict(body))
     return MessageSerializer.read(body, project=view.project, **context)
 
 
