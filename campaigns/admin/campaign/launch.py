@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -113,6 +114,7 @@ class LaunchDialog(Dialog):
             "report": report,
             "problems": [problem for problem in problems if problem],
             "zone": campaign.project.timezone,
+            "goal": goal_in_words.of(campaign),
             "stale": self._since_the_review,
         }
 

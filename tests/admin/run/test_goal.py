@@ -53,6 +53,8 @@ def test_a_goal_is_set_on_the_page_of_a_campaign_and_told_at_its_review(
     assert (campaign.goal_after, campaign.goal_value) == ("received", "price")
     review = desk.open("campaign_review", campaign.pk)
     assert "Goal “bought” within 6 h of receiving it, summing up “price”" in review
+    dialog = desk.open("campaigns_campaign_launch", campaign.pk)
+    assert "Goal “bought” within 6 h of receiving it, summing up “price”" in dialog
 
 
 @pytest.mark.parametrize(
