@@ -41,6 +41,15 @@ document.addEventListener("htmx:afterSettle", (event) => {
   document.querySelector(`#modal-content :is(${first})`)?.focus({ preventScroll: true });
 });
 
+// What somebody opened stays open when that part of the page is drawn again.
+let opened = [];
+document.addEventListener("htmx:beforeSwap", () => {
+  opened = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
+});
+document.addEventListener("htmx:afterSettle", () => {
+  for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+});
+
 // What was refused may stand behind the buttons of a long dialog.
 document.addEventListener("htmx:afterSettle", () => {
   document.querySelector("#dialog-form [aria-invalid='true']")?.focus();

@@ -1,13 +1,18 @@
-"""What a run's page speaks while it moves: the share of its totals, once, and gone when heard."""
+"""A run's page while it moves: what it speaks, what it counts twice, and what was opened on it."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event, Report
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import log_in
 from tests.admin.run.test_run import settle
@@ -31,5 +36,36 @@ def test_an_old_share_does_not_stay_beside_the_new_one(
     expect(spoken).to_have_text("Sending: 12.5 % done.", timeout=15_000)
     expect(page.locator(".r-totals")).to_contain_text("12.5 % done")
     expect(spoken).to_have_text(re.compile("^$"), timeout=15_000)
+    assert troubles == []
+    page.close()
+
+
+def test_a_page_has_one_number_of_the_accepted_and_keeps_open_what_was_opened(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    """The funnel is drawn less often than the totals above it, and whole."""
+    Project.objects.filter(pk=project.pk).update(asks_receipts=True)
+    make_people(project, 8)
+    run = make_run(project)
+    Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - timedelta(minutes=25))
+    keep([Report(run.pk, 1, Event.RECEIVED, None)])
+    troubles: list[str] = []
+    page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+    numbers = page.locator("#received-shown")
+    numbers.locator("summary").click()
+
+    page.route("**/echo/**", lambda route: None)  # the funnel does not come
+    settle(run, accepted=3)
+    expect(page.locator(".r-totals")).to_contain_text("37.5 % done", timeout=15_000)
+    expect(page.locator("#echo-accepted")).to_have_text("3")
+    expect(page.locator("#echo-planned")).to_have_text("8")
+
+    page.unroute("**/echo/**")
+    page.reload()
+    numbers.locator("summary").click()
+    keep([Report(run.pk, 2, Event.RECEIVED, None)])
+    expect(page.locator("#funnel")).to_contain_text(re.compile(r"Received\s+2"), timeout=15_000)
+    expect(numbers).to_have_attribute("open", "")
     assert troubles == []
     page.close()

@@ -62,6 +62,7 @@ class Row:
     width: str
     told: Told | None = None  # None: what we know ourselves
     coverage: str = ""
+    total: str = ""  # one of the totals, which are drawn more often: they draw this number, too
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,13 @@ def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
 
 
 def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
-    def row(label: Any, count: int, *more: Any) -> Row:
-        return Row(str(label), count, width(count, totals.planned), *more)
+    def row(label: Any, count: int, *more: Any, total: str = "") -> Row:
+        return Row(str(label), count, width(count, totals.planned), *more, total=total)
 
-    ours = [row(_("Planned"), totals.planned), row(_("Accepted"), totals.accepted)]
+    ours = [
+        row(_("Planned"), totals.planned, total="planned"),
+        row(_("Accepted"), totals.accepted, total="accepted"),
+    ]
     theirs = (
         row(step.event.label, step.count, step, step.coverage(found.may_have))
         for step in found.steps
