@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminRadioSelectWidget,
@@ -66,7 +66,7 @@ class EndpointForm(ModelForm):
         ),
     )
     language = forms.ChoiceField(
-        label=pgettext_lazy("field", "language"),
+        label=gettext_lazy("Language"),
         choices=settings.LANGUAGES,
         widget=UnfoldAdminSelectWidget,
         help_text=gettext_lazy("Of what people read in Slack and e-mail."),
