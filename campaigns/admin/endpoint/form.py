@@ -14,6 +14,7 @@ from unfold.widgets import (
     UnfoldAdminSelectMultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
 )
 
 from campaigns.outgoing import judging
@@ -60,6 +61,7 @@ class EndpointForm(ModelForm):
     batched = forms.BooleanField(
         label=gettext_lazy("In batches"),
         required=False,
+        widget=UnfoldBooleanSwitchWidget,
         help_text=gettext_lazy(
             "A webhook gets lines of JSON: up to 500 events in a call, at most one call a second. "
             "For anything that happens more than a few times a second."
