@@ -239,6 +239,8 @@ class ListDialog(RunDialog):
         if self.possible:
             self.labels = who.choices(self.run)
             cast(forms.ChoiceField, self.fields["who"]).choices = [*self.labels.items()]
+            # Those the dialog counts, if phones told of any.
+            self.fields["who"].initial = who.NOT_OPENED
         else:
             del self.fields["who"]
 

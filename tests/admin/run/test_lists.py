@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
@@ -63,6 +64,8 @@ def test_a_list_is_made_of_what_phones_reported(
     assert "3 people were accepted and are not known to have opened it" in said
     assert "1 of them has a phone that cannot tell: they may have opened it" in said
     assert "Pressed button 2" not in said
+    reply = desk.client.get(reverse("admin:campaigns_run_make_list", args=[run.pk]))
+    assert '<option value="not_opened" selected>' in reply.content.decode(), "those it counts"
     desk.confirm("campaigns_run_make_list", run.pk, who=who)
     assert on_list(Audience.objects.get(kind="list")) == expected
 
