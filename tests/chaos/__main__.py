@@ -5,6 +5,7 @@
 --seed N         of what the harness itself draws (the failpoints' dice are the workers' own)
 --planted        with the bugs of bugs/: each must be caught by its fault
 --keep           leave the folder with the logs
+--recipients N   of each, instead of its own few; it has as much more time
 --storm          instead: one run of --recipients N, and a fault by chance --every SECONDS
 """
 
@@ -19,6 +20,8 @@ import django
 from django.core.management import call_command
 
 from tests.chaos.stage import stage
+
+IN_A_STORM = 20_000
 
 
 def main() -> int:
@@ -36,10 +39,12 @@ def main() -> int:
         from tests.chaos.play import play_all
 
         faults = chosen(only=wanted.only, quick=wanted.quick)
+        if wanted.recipients:
+            faults = [fault.with_people(wanted.recipients) for fault in faults]
         if wanted.storm:
             from tests.chaos.storm import storm
 
-            faults = [storm(recipients=wanted.recipients, every=wanted.every)]
+            faults = [storm(recipients=wanted.recipients or IN_A_STORM, every=wanted.every)]
         verdicts = (play_planted if wanted.planted else play_all)(built, faults)
     return 0 if all(verdict.ok for verdict in verdicts) else 1
 
@@ -56,7 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--storm", action="store_true")
-    parser.add_argument("--recipients", type=int, default=20_000, metavar="N")
+    parser.add_argument("--recipients", type=int, default=0, metavar="N")
     parser.add_argument("--every", type=float, default=20.0, metavar="SECONDS")
     return parser.parse_args()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +51,12 @@ class Fault:
     within: float | None = None
     quick: bool = False
     patience: float = 60
+
+    def with_people(self, count: int) -> Fault:
+        """The same with more of them, and as much more time."""
+        times = max(1, count / self.people)
+        within = self.within and self.within * times
+        return replace(self, people=count, patience=self.patience * times, within=within)
 
 
 def fault(id: str, what: str, **values: object) -> Callable[[Act], Act]:

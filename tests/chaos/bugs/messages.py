@@ -1,4 +1,4 @@
-"""What F73–F78 must notice."""
+"""What F73–F78 and F82 must notice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chaos.bug import bug, patch
 NAP_SECONDS = 2
 
 
-@bug("marks messages as taken before their recipients", fault="F73 F75 F77")
+@bug("marks messages as taken before their recipients", fault="F73 F75 F77 F82")
 def _marks_early() -> None:
     """Whoever dies in between leaves messages that everybody thinks were sent."""
     from campaigns.engine import messages

@@ -1,5 +1,5 @@
-"""F73–F78: between the 202 of a message to one person and FCM, workers and the web die, Redis
-forgets, PostgreSQL restarts, a campaign is under way, and FCM refuses what one caller writes.
+"""F73–F78 and F82: between the 202 of a message to one person and FCM, workers and the web die,
+Redis forgets, PostgreSQL restarts, a campaign is under way, and FCM refuses what one caller writes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class Post:
         assert not self.wrong, f"{len(self.wrong)} were answered {self.wrong[0]}"
 
     def until(self, share: float) -> None:
-        eventually(f"{share:.0%} posted", lambda: len(self.ids) >= share * self._count, seconds=90)
+        enough = share * self._count
+        patience = self._scene.fault.patience
+        eventually(f"{share:.0%} posted", lambda: len(self.ids) >= enough, seconds=patience)
 
     def _post(self) -> None:
         while (number := self._next() // self._times) < self._count:
@@ -124,6 +126,24 @@ def flushed(scene: Scene) -> None:
     flush_all()
     scene.start("urgent")
     scene.healed()
+    _finish(scene, post)
+
+
+@fault(
+    "F82",
+    "messages in a wave of FLUSHALL and kill -9 of web and worker",
+    workers=CREW,
+    patience=PATIENCE,
+)
+def wave(scene: Scene) -> None:
+    post = Post(scene)
+    with post.under_way():
+        for number in range(1, KILLS + 1):
+            post.until(number / (KILLS + 1))
+            flush_all()
+            _kill_while_it_takes(scene)
+            scene.worker("web").kill()
+            scene.worker("web").start()
     _finish(scene, post)
 
 
