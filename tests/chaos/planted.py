@@ -54,7 +54,7 @@ def play_planted(stage: Stage, faults: Iterable[Fault]) -> list[Verdict]:
 
 
 def _with(each: Bug, fault: Fault) -> Fault:
-    names = {*WORKERS, "web", "feed", "bulk.2", "urgent", *fault.different}
+    names = {*WORKERS, "web", "feed", "bulk.2", "urgent", "outgoing", *fault.different}
     different = {name: dict(fault.different.get(name, {})) for name in names}
     for environment in different.values():
         planted = [environment.get("CHAOS_PLANTED", ""), each.name]

@@ -35,6 +35,7 @@ def killed(scene: Scene) -> None:
         worker = {
             "OUTGOING_ALLOWED": "127.0.0.0/8,::1/128",
             "OUTGOING_CA_FILE": receiver.ca_file,
+            **scene.fault.different.get("outgoing", {}),
         }
         make_endpoint(scene.project, f"{receiver.url}&each", kinds=[Kind.OPT_OUT])
         make_endpoint(
