@@ -62,7 +62,12 @@ def _arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=rounds.ROUNDS, help="interleaved repetitions")
     add("--only", nargs="+", choices=scale.PARTS, help="parts of the scale suite, which it implies")
     add("--latency-ms", type=float, default=LATENCY_MS, help="of the emulator, in the law only")
-    add("--people", type=int, default=planning.MOST, help="of planning and people; 5,000,000")
+    add(
+        "--people",
+        type=int,
+        default=planning.MOST,
+        help="of planning, people, result; 5,000,000",
+    )
     add("--minutes", type=float, default=20, help="of the soak; default 20")
     wanted = parser.parse_args()
     if wanted.only:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
-from bench.live import feed, receipts
+from bench.live import feed, receipts, result
 from bench.messages import messages, seeds
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
@@ -31,6 +31,7 @@ PARTS: dict[str, Part] = {
     ),
     "feed": lambda folder, wanted: feed.measure(folder),
     "receipts": lambda folder, wanted: receipts.measure(folder, wanted.messages or receipts.PEOPLE),
+    "result": lambda folder, wanted: result.measure(folder, wanted.people),
     "soak": lambda folder, wanted: soak.measure(
         folder, minutes=wanted.minutes, messages=wanted.messages or soak.MESSAGES
     ),
