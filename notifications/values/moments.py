@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
@@ -42,7 +42,11 @@ def short(moment: datetime, zone: str) -> str:
 
 def local(moment: datetime, zone: str, layout: str | Promise) -> str:
     """Where the zone stands beside it already."""
-    return written(moment.astimezone(ZoneInfo(zone)), str(layout))
+    try:
+        moment = moment.astimezone(ZoneInfo(zone))
+    except OverflowError:  # a phone's clock may show the last day of Python's calendar
+        moment = moment.astimezone(UTC)
+    return written(moment, str(layout))
 
 
 def in_words(duration: timedelta | float | None) -> str:

@@ -220,6 +220,20 @@ def test_what_the_phone_told_stands_beside_its_own_clock(
     assert "The phone told: Opened. by its own clock 3 Feb 2011, 04:05:06" in text
 
 
+@pytest.mark.parametrize(("moment", "zone"), [
+    (datetime.max.replace(tzinfo=UTC), "Asia/Seoul"),
+    (datetime.min.replace(tzinfo=UTC), "America/New_York"),
+])  # fmt: skip
+def test_a_phone_whose_clock_is_at_the_end_of_time_is_told_of(
+    project: Project, api: Caller, desk: Desk, moment: datetime, zone: str
+) -> None:
+    Project.objects.filter(pk=project.pk).update(timezone=zone)
+    person(project, "ann", "")
+    run = sent(to_seoul(project))
+    Receipt.objects.create(run_id=run.pk, seq=1, event=Event.OPENED, phone_at=moment)
+    assert f"by its own clock {moment.day} {moment:%b}" in page(desk, run, "ann")
+
+
 def test_a_device_that_is_gone_or_somebody_elses_was_in_it_all_the_same(
     project: Project, desk: Desk
 ) -> None:
