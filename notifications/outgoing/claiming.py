@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -30,7 +30,8 @@ AT_ONCE = 16  # of one endpoint that is well
 FAILS = 5  # in a row: it is the endpoint's trouble, not one call's
 GIVEN_UP_AFTER = timedelta(days=5)
 SECONDS = (5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 28_800)  # between two tries of a call
-LONGEST_REST, LONGEST_ASKED = timedelta(minutes=5), timedelta(hours=1)
+LONGEST_REST = timedelta(minutes=5)
+LONGEST_ASKED = 3_600.0  # seconds, of what a receiver asks for
 
 
 @dataclass(frozen=True)
@@ -49,18 +50,26 @@ def waiting(now: datetime) -> bool:
     return outbox.ripe(now).exists() or _due_endpoints(now).exists()
 
 
-def claim(*, now: datetime, room: int, under_way: Counter[int]) -> list[Call]:
-    """At most so many calls that are due, fairly of all endpoints. `under_way`: how many of each
-    are on their way from here.
+def claim(*, now: datetime, room: int, under_way: Collection[Call]) -> list[Call]:
+    """At most so many calls that are due, fairly of all endpoints. `under_way`: those from here.
+
+    Who has the fewest on their way comes first, and a project has at most half of the room: however
+    slowly somebody answers, the others' calls go on.
 
     If the process dies here: they are due again after UNDER_WAY.
     """
+    of_endpoint = Counter(call.endpoint_id for call in under_way)
+    of_project = Counter(call.endpoint.project_id for call in under_way)
+    half = (room + len(under_way)) // 2
     claimed: list[Call] = []
-    due = list(_due_endpoints(now).order_by("rests_until", "pk").values_list("pk", flat=True))
-    for endpoint_id in due:
-        most = min(AT_ONCE - under_way[endpoint_id], room - len(claimed))
+    due = _due_endpoints(now).order_by("rests_until", "pk").values_list("pk", "project_id")
+    for endpoint_id, project_id in sorted(due, key=lambda one: of_endpoint[one[0]]):
+        theirs = half - of_project[project_id]
+        most = min(AT_ONCE - of_endpoint[endpoint_id], theirs, room - len(claimed))
         if most > 0:
-            claimed += _claim(endpoint_id, most, now)
+            calls = _claim(endpoint_id, most, now)
+            of_project[project_id] += len(calls)
+            claimed += calls
     return claimed
 
 
@@ -146,7 +155,7 @@ def _next(call: Call, answer: Answer, now: datetime) -> datetime:
 
 
 def _asked(answer: Answer) -> timedelta:
-    return min(timedelta(seconds=answer.retry_after or 0), LONGEST_ASKED)
+    return timedelta(seconds=min(answer.retry_after or 0.0, LONGEST_ASKED))
 
 
 def _judge(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:

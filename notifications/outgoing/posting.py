@@ -15,6 +15,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from django.conf import settings
@@ -26,6 +28,7 @@ from notifications.outgoing.call import LONGEST_ANSWER, Call
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the connection to the end of the answer
+LONGEST_DATE = 40  # characters
 MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
 Error = Call.Error
 
@@ -149,8 +152,15 @@ def _text(reply: http.client.HTTPResponse) -> str:
 
 
 def _retry_after(reply: http.client.HTTPResponse) -> float | None:
-    said = (reply.getheader("Retry-After") or "").strip()
-    return float(said) if said.isdecimal() and len(said) < 7 else None
+    """In seconds, or as a date."""
+    said = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
+    if said.isdecimal():
+        return float(said)
+    try:
+        at = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _clean(text: str) -> str:

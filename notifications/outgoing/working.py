@@ -7,7 +7,6 @@ A receiver that is slow holds a few of the threads, and never the others' calls.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from notifications.outgoing import claiming, composing, unpacking
@@ -49,7 +48,7 @@ def work(*, seconds: float) -> bool:
 
 
 def _start(threads: ThreadPoolExecutor, flying: Flying) -> int:
-    under_way = Counter(call.endpoint_id for call in flying.values())
+    under_way = list(flying.values())
     room = THREADS - len(flying)
     now = clock.now()
     calls = patiently(lambda: claiming.claim(now=now, room=room, under_way=under_way))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from unittest.mock import patch
 
 import pytest
@@ -123,12 +123,21 @@ def test_while_it_fails_one_call_tries_it_and_the_first_taken_brings_the_others_
     assert set(receiver.by_id.values()) == {1} and len(receiver.by_id) == 100
 
 
-def test_it_asks_for_time_and_gets_it(shop: Project, receiver: Receiver) -> None:
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [("600", 600), ("9" * 400, 3_600), ("a date", 600), ("soon", 5), ("Mon, 01 Jan 2001", 5)],
+)
+def test_it_asks_for_time_and_gets_it(
+    shop: Project, receiver: Receiver, asked: str, seconds: int
+) -> None:
     make_endpoint(shop, receiver.url)
-    receiver.status, receiver.headers = 429, {"Retry-After": "600"}
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=600), usegmt=True)
+    receiver.status = 429
+    receiver.headers = {"Retry-After": asked.replace("a date", then)}
     happened(shop)
     send()
-    assert Call.objects.get().next_at > timezone.now() + timedelta(seconds=550)
+    waits = (Call.objects.get().next_at - timezone.now()).total_seconds()
+    assert seconds - 50 < waits < seconds * 1.2 + 1
 
 
 def test_after_three_days_a_call_is_given_up_and_can_be_replayed(
@@ -214,7 +223,7 @@ def test_a_worker_that_dies_with_a_call_leaves_it_to_another(
     make_endpoint(shop, receiver.url)
     happened(shop)
     unpacking.unpack(now=timezone.now())
-    (held,) = claiming.claim(now=timezone.now(), room=9, under_way=Counter())
+    (held,) = claiming.claim(now=timezone.now(), room=9, under_way=[])
     send()
     assert receiver.heard == [], "it is another's"
     due_now()  # the time that a try may take has passed
@@ -233,3 +242,24 @@ def test_a_slow_receiver_does_not_hold_up_another(shop: Project, receiver: Recei
     assert not Call.objects.filter(endpoint__name="Away", state="accepted").exists()
     away = Call.objects.filter(endpoint__name="Away", tries__gt=0).first()
     assert away and away.error == "unreachable"
+
+
+def test_who_answers_slowly_takes_no_room_from_others(shop: Project, receiver: Receiver) -> None:
+    """Five of them, each with more than it may have on its way, and one of another project."""
+    slow = [make_endpoint(shop, receiver.url, name=f"Slow {number}") for number in range(5)]
+    happened(shop, 40)
+    unpacking.unpack(now=timezone.now())
+    flying = claiming.claim(now=timezone.now(), room=64, under_way=[])
+    assert len(flying) == 32, "half of the room is for other projects"
+
+    other = make_endpoint(make_project(slug="other"), receiver.url)
+    happened(other.project, 40)
+    unpacking.unpack(now=timezone.now())
+    more = claiming.claim(now=timezone.now(), room=64 - len(flying), under_way=flying)
+    assert {call.endpoint for call in more} == {other}
+
+    answered = flying[:8]
+    late = claiming.claim(now=timezone.now(), room=24, under_way=[*flying[8:], *more])
+    names = [call.endpoint for call in late if call.endpoint != other]
+    assert len(names) == len(answered) and names[0] not in {call.endpoint for call in flying}
+    assert {*names} < {*slow}
