@@ -70,7 +70,9 @@ def _run(run: Run) -> dict[str, Any]:
     """The same facts at each move. Codes, as the API has them; the detail in English beside its
     code and arguments, of which other words can be made."""
     totals = sums.totals_of(run)
-    began, ended = run.started_at, run.finished_at or timezone.now()
+    # A day of messages has its end from the beginning, for the release before; see day.py.
+    finished = None if run.state == Run.State.OPEN else run.finished_at
+    began, ended = run.started_at, finished or timezone.now()
     took = (ended - began).total_seconds() if began else 0.0
     rate = sums.average_rate(totals.sent, began, ended) if began else 0.0
     return {
@@ -80,7 +82,7 @@ def _run(run: Run) -> dict[str, Any]:
         "totals": totals.as_dict(),
         "rate_per_second": round(rate, 1),
         "started_at": began and outbox.written(began),
-        "finished_at": run.finished_at and outbox.written(run.finished_at),
+        "finished_at": finished and outbox.written(finished),
         "duration_seconds": round(took, 1),
         "cause": run.cause or None,
         "detail": {"code": run.detail_code, "args": run.detail_args, "text": run.cause_detail},
@@ -94,7 +96,8 @@ def _campaign(run: Run) -> dict[str, Any] | None:
 
 def _page(run: Run) -> str:
     """The workers, which show no pages, do not know where they are."""
-    return f"/admin/campaigns/run/{run.pk}/change/" if run.campaign_id else "/admin/messages/"
+    of = f"run/{run.pk}/change" if run.campaign_id else "message"
+    return f"/admin/campaigns/{of}/"
 
 
 # --- Messages -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import details
+from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
 from campaigns.runs.reasons import cause_in_words
 from notifications.outgoing.composing import Said
 from notifications.outgoing.kinds import Kind
@@ -27,12 +28,12 @@ def paused(data: dict[str, Any]) -> Said:
 
 def needs_a_person(data: dict[str, Any]) -> Said:
     """What happened, and what to do about it."""
-    step = str(NEXT_STEP.get(data["cause"], ""))
-    text = "\n".join(part for part in (_why(data), step) if part)
     if not data["campaign"]:
-        said = Said(_("No message to single people leaves"), text)
+        said = Said(_("No message to single people leaves"), f"{_why(data)}\n{GOES_ON_BY_ITSELF}")
         said.link, said.label = data["url"] or "", _("Open the messages")
         return said
+    step = str(NEXT_STEP.get(data["cause"], ""))
+    text = "\n".join(part for part in (_why(data), step) if part)
     return _said(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
 
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from notifications.gateway import WrongKey
-from notifications.outgoing import kinds, posting
+from notifications.outgoing import kinds, mailing, posting
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.posting import Answer
@@ -64,7 +64,8 @@ def _ready(call: Call, now: datetime) -> Send:
             url, text = endpoint.open(), slack(said)
             return lambda: posting.post(url, text, {"Content-Type": "application/json"})
         message = email(said, endpoint)
-        return lambda: _mail(message)
+        message.extra_headers["Message-ID"] = f"<{call.name}@carillon>"  # at each try
+        return lambda: mailing.send(message)
 
 
 # --- Webhooks -------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ def address(path: str) -> str:
 def slack(said: list[Said]) -> bytes:
     """Blocks, and the text that a notification of it shows."""
     blocks = [block for one in said for block in _blocks(one)]
-    return json.dumps({"text": said[0].headline, "blocks": blocks}).encode()
+    return json.dumps({"text": _safe(said[0].headline), "blocks": blocks}).encode()
 
 
 def _blocks(said: Said) -> list[dict[str, Any]]:
@@ -160,14 +161,3 @@ def email(said: list[Said], endpoint: Endpoint) -> EmailMessage:
         parts.append("\n\n".join(part for part in (one.headline, one.text, facts, link) if part))
     subject = " ".join(f"{said[0].headline} · {endpoint.project}".split())  # no line of its own
     return EmailMessage(subject[:200], "\n\n\n".join(parts) + "\n", to=endpoint.target.split(", "))
-
-
-def _mail(message: EmailMessage) -> Answer:
-    began = posting.now()
-    if not settings.EMAIL_IS_SET:
-        return Answer(error=Call.Error.NO_EMAIL)
-    try:
-        message.send()
-    except Exception as error:  # of smtplib, ssl and sockets
-        return posting.failed(error, began, otherwise=Call.Error.REFUSED)
-    return Answer(took_ms=posting.since(began))

@@ -53,7 +53,7 @@ def test_slack_has_the_counts_and_a_way_to_the_page() -> None:
     (call,) = calls_of(endpoint, (Kind.RUN_FINISHED, RUN))
     said = [composing._in_words(event, endpoint) for event in call.events]
     sent = json.loads(composing.slack(said))
-    assert sent["text"] == "“Spring <sale> & more” is sent"
+    assert sent["text"] == "“Spring &lt;sale&gt; &amp; more” is sent", "it could mention everybody"
     text = json.dumps(sent["blocks"], ensure_ascii=False)
     for shown in ("1,200", "1,100", "50", "40", "10", "390 a second", "Shop", "Open the run"):
         assert shown in text
@@ -66,6 +66,14 @@ def test_a_run_that_stopped_by_itself_says_why_and_what_to_do_once() -> None:
     said = composing._in_words(call.events[0], endpoint)
     assert said.headline == "“Spring <sale> & more” stopped and needs you"
     assert said.text.startswith("FCM refuses our key.") and "service account" in said.text
+
+
+def test_when_no_message_leaves_it_says_that_nothing_has_to_be_resumed() -> None:
+    endpoint = to("slack", "hooks.slack.com/…abcd")
+    (call,) = calls_of(endpoint, (Kind.RUN_NEEDS_A_PERSON, {**PAUSED, "campaign": None}))
+    said = composing._in_words(call.events[0], endpoint)
+    assert said.headline == "No message to single people leaves"
+    assert "nothing has to be resumed" in said.text and "then resume" not in said.text
 
 
 def test_a_name_mentions_nobody() -> None:

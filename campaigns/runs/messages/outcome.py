@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
@@ -34,6 +35,12 @@ def find(project_id: int, name: str) -> Message | None:
     return Message.objects.filter(run_id=run_id, number=number).first()
 
 
+GOES_ON_BY_ITSELF = gettext_lazy(
+    "No message leaves until this is mended. They are tried again every 30 seconds, each until its "
+    "time is over; nothing has to be resumed."
+)
+
+
 @dataclass(frozen=True)
 class Block:
     """Why no message of a day leaves just now."""
@@ -45,6 +52,10 @@ class Block:
     @property
     def words(self) -> str:
         return f"{self.cause} {self.detail}".strip()
+
+    @property
+    def next_step(self) -> str:
+        return str(GOES_ON_BY_ITSELF)
 
 
 def blocks(days: Collection[int]) -> dict[int, Block]:

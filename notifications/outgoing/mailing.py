@@ -1,0 +1,62 @@
+"""Mailing: one e-mail, by Django's backend. It takes as long as it may and no longer.
+
+Runs in a thread, knows no database. Django bounds each command to the mail server, but not all of
+them together: with twenty addresses a slow one would hold a call for minutes, while another worker
+takes it over and sends it once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+
+from notifications.outgoing import posting
+from notifications.outgoing.call import Call
+from notifications.outgoing.posting import Answer
+
+TOTAL_SECONDS = 25.0  # less than claiming.UNDER_WAY, with the last command
+
+
+def send(message: EmailMessage) -> Answer:
+    """Never raises for what the mail server did."""
+    began = posting.now()
+    if not settings.EMAIL_IS_SET:
+        return Answer(error=Call.Error.NO_EMAIL)
+    message.connection = get_connection()
+    try:
+        with _ended(message.connection):
+            message.send()
+    except Exception as error:  # of smtplib, ssl and sockets
+        return posting.failed(error, began, otherwise=Call.Error.REFUSED)
+    return Answer(took_ms=posting.since(began))
+
+
+@contextlib.contextmanager
+def _ended(connection: Any) -> Iterator[None]:
+    """Whatever the server says, at its end."""
+    ends_at = time.monotonic() + TOTAL_SECONDS
+    clock = threading.Timer(TOTAL_SECONDS, _hang_up, [connection])
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    except Exception as error:
+        if time.monotonic() < ends_at:
+            raise
+        raise TimeoutError("no answer in time") from error  # it broke because we ended it
+    finally:
+        clock.cancel()
+
+
+def _hang_up(connection: Any) -> None:
+    smtp = getattr(connection, "connection", None)  # none while it connects, which is bounded
+    if smtp is not None and smtp.sock is not None:
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(smtp.sock, socket.SHUT_RDWR)
