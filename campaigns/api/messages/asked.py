@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
+import orjson
 from django.core.exceptions import ValidationError as Invalid
 from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from campaigns.api.templates import Languages, Options, Text, Texts
@@ -17,15 +22,23 @@ from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import CountedList, JsonObject, Moment, StrictSerializer
+from notifications.api.ground.fields import (
+    MOST_NAMED,
+    CountedList,
+    JsonObject,
+    Moment,
+    StrictSerializer,
+)
 from notifications.api.named import ExternalId
 from notifications.api.reading import read_person
 from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
 from notifications.people.attributes import types_of
 from notifications.people.consent.category import Category
+from notifications.people.contact import validate_number
 from notifications.people.device import MAX_ADDRESS
 from notifications.people.registry import Person
 from notifications.people.retention import MOST_DAYS
+from notifications.values import exact, flaws
 
 A_DAY = 86_400
 CHECKED = 1_000  # contents remembered as in order
@@ -109,6 +122,31 @@ class DeduplicateSerializer(StrictSerializer):
     )
 
 
+@extend_schema_field(OpenApiTypes.OBJECT)
+class Variables(JsonObject):
+    """Their numbers stay as they came, and may be as long as those of a person's attributes."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        read = super().to_internal_value(data)
+        refuse(read, _too_long)
+        return read
+
+
+def _too_long(value: Any) -> str:
+    try:
+        validate_number(value) if isinstance(value, int | float) else None
+    except Invalid as error:
+        return str(error.messages[0])
+    return ""
+
+
+def refuse(value: Any, wrong: Callable[[Any], str]) -> None:
+    """By name what is wrong in an object."""
+    found = islice(flaws.within(value, wrong), MOST_NAMED)
+    if said := {flaw.within(0): flaw.message for flaw in found}:
+        raise serializers.ValidationError(said)
+
+
 class MessageSerializer(StrictSerializer):
     """A message to one person."""
 
@@ -118,7 +156,7 @@ class MessageSerializer(StrictSerializer):
     )
     template = serializers.IntegerField(min_value=1, required=False)
     content = ContentSerializer(required=False)
-    variables = JsonObject(
+    variables = Variables(
         required=False, help_text="Values for the text; they win over the person's attributes."
     )
     category = serializers.IntegerField(min_value=1, required=False, allow_null=True)
@@ -171,6 +209,11 @@ class MessageSerializer(StrictSerializer):
         required=False,
         help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
     )
+
+    def validate_options(self, options: dict[str, Any]) -> Any:
+        """A phone knows no larger numbers than a double."""
+        refuse(options, flaws.too_large)
+        return orjson.loads(exact.dumps(options))
 
     def validate_article(self, article: str) -> str:
         if (size := len(article.encode())) > MOST_OF_ARTICLE:
