@@ -9,7 +9,8 @@ from django.utils import timezone
 from campaigns.admin.automation.form import AutomationForm
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
-from campaigns.triggers import counting, lately, words
+from campaigns.texts import preview
+from campaigns.triggers import counting, lately, readers, words
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
@@ -36,6 +37,15 @@ def of_automation(automation: Automation) -> dict[str, Any]:
     except Busy:
         look = None
     return {"automation": automation, "sentence": words.sentence(automation), "lately": look}
+
+
+def as_read(automation: Automation) -> dict[str, Any]:
+    """Its text as who did it last reads it, or as somebody would, and who lacks a value."""
+    content = automation.template.frozen()
+    found = readers.look(automation, now=timezone.now())
+    card = preview.card(content, found.person) if found.did else None
+    said = None if card and card.message else preview.as_read(content, found.person)
+    return {"card": card, "said": said, "readers": found}
 
 
 def numbers(automation: Automation) -> dict[str, Any]:

@@ -165,6 +165,30 @@ def test_one_that_is_not_ready_says_why_in_the_dialog(desk: Desk, project: Proje
     assert "The text is empty" in page
 
 
+def test_the_dialog_reads_as_who_did_it_last_and_warns_of_what_is_missing(
+    desk: Desk, project: Project
+) -> None:
+    text = {"title": "{{ first_name }}: {{ item }}", "body": "{{ price | default: 'cheap' }}"}
+    automation = make_automation(project, on=False, template=make_template(project, **text))
+    for name in ("ada", "bob", "carol"):
+        make_contact(project, external_id=name, attributes={"first_name": name.title()})
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "‹item›" in page and "{{" not in page
+    assert "Of 3 people, 3 have no “item”: if the event does not bring it" in page
+
+    do(project, "bob")
+    do(project, "ada", item="shoes", price=79.9)
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "Ada: shoes 79.9" in page and "As ada reads it, who did it last." in page
+    assert "Of the newest 2 events, 1 have no “item”" in page
+    assert "{{" not in page and "first_name" not in page
+
+    do(project, "carol", first_name=None, item="hats")  # what the event says wins
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "‹first_name›: hats cheap" in page and "carol would be sent nothing." in page
+    assert "Of the newest 3 events, 1 have no “first_name”" in page
+
+
 def test_one_that_is_on_shows_its_numbers_and_no_form(desk: Desk, project: Project) -> None:
     automation = make_automation(project, once_in_seconds=86_400)
     make_contact(project, external_id="ada")
