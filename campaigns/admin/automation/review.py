@@ -58,17 +58,30 @@ def numbers(automation: Automation) -> dict[str, Any]:
         "not_sent": _not_sent((counted or {}).get(automation.pk, counting.NOTHING)),
         "outcomes": outcomes,
         "ends": _ends(outcomes),
-        "why": [(reasons.in_words(code), n) for code, n in outcomes.reasons.items()]
-        if outcomes
-        else [],
+        "why": _why(outcomes),
     }
 
 
-def _not_sent(counts: counting.Counts) -> list[tuple[str, int]]:
-    return [(str(NotSent(code).label), count) for code, count in counts.not_sent.items()]
+Counted = list[tuple[str, str, int]]  # each in words, as the list of them is asked for, how many
 
 
-def _ends(outcomes: counting.Outcomes | None) -> list[tuple[str, int]]:
-    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+def _not_sent(counts: counting.Counts) -> Counted:
+    return [
+        (str(NotSent(code).label), f"?not_sent={code}", count)
+        for code, count in counts.not_sent.items()
+    ]
+
+
+def _ends(outcomes: counting.Outcomes | None) -> Counted:
     found = outcomes.statuses.items() if outcomes else ()
-    return [(str(names[status]), count) for status, count in found if count]
+    return [(end_in_words(end), f"?came_to={end}", count) for end, count in found if count]
+
+
+def _why(outcomes: counting.Outcomes | None) -> Counted:
+    found = outcomes.reasons.items() if outcomes else ()
+    return [(reasons.in_words(code), f"?why={code}", count) for code, count in found]
+
+
+def end_in_words(end: str) -> str:
+    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+    return str(names[end])
