@@ -229,6 +229,16 @@ def test_what_cannot_be_sent_is_refused_by_its_field_and_nothing_is_kept(
     assert not Message.objects.exists()
 
 
+def test_a_body_that_is_no_object_is_named_in_words(call: Caller, project: Project) -> None:
+    for body in (b"[]", b'"x"', b"5", b"null", b"true"):
+        for door in ("messages", "messages/bulk", "events", "devices"):
+            answer = call.post(door, body)
+            said = [{"field": "", "message": "The body must be an object, such as {}."}]
+            assert (answer.status_code, answer.json()["errors"]) == (400, said), (door, body)
+    (refused,) = call.post("messages/bulk", {"messages": [[]]}).json()["rejected"]
+    assert (refused["index"], refused["message"]) == (0, "Must be an object.")
+
+
 def test_of_a_thousand_each_is_accepted_or_refused_by_itself(
     call: Caller, fcm: Fcm, project: Project
 ) -> None:

@@ -30,10 +30,10 @@ from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, Moment, Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem, flattened
+from notifications.api.ground.problems import NO_OBJECT, Problem, flattened
 from notifications.api.ground.query import takes
 from notifications.api.ground.rendering import ExactParser
-from notifications.api.ground.view import NO_OBJECT, ApiView
+from notifications.api.ground.view import ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
 from notifications.values.flaws import Flawed
