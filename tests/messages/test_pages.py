@@ -16,6 +16,7 @@ from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -83,6 +84,22 @@ def test_what_became_of_a_message_is_said_in_words(desk: Desk, fcm: Fcm, project
     shown = desk.open("campaigns_message_one", name)
     assert "Title On its way Text It left." in shown
     assert "Rejected" in shown and "unregistered" not in shown
+
+
+def test_a_device_that_moved_since_keeps_its_address_and_says_so(
+    desk: Desk, fcm: Fcm, project: Project
+) -> None:
+    ada(project, "live1:APA91b", "live2:APA91b")
+    name = send(project)
+    tasks.send_messages()
+    other = make_contact(project, external_id="bob")
+    Device.objects.filter(address="live1:APA91b").update(contact=other)
+
+    devices = Caller(project).get(f"messages/{name}").json()["devices"]
+    said = {one["device"]: (one["contact"], one["moved"]) for one in devices}
+    assert said == {"live1:APA91b": ("ada", True), "live2:APA91b": ("ada", False)}
+    page = desk.open("campaigns_message_one", name)
+    assert page.count("now somebody else's") == 1 and "removed" not in page
 
 
 def test_a_message_names_the_automation_it_comes_of(desk: Desk, project: Project) -> None:
