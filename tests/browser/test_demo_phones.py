@@ -105,12 +105,17 @@ def test_two_phones_chat_and_the_one_that_is_locked_rings(page: Page, fcm: Fcm) 
     ]
 
 
+def is_held(page: Page, held: list[Route]) -> bool:
+    page.wait_for_timeout(50)  # its events come meanwhile
+    return bool(held)
+
+
 def test_what_is_typed_while_a_message_is_sent_stays(page: Page) -> None:
     mina = phone(page, "Mina")
     field, held = mina.get_by_label("Message"), list[Route]()
     page.route("**/write/", lambda route: held.append(route))
     say(mina, "First")
-    eventually("it is being sent", lambda: page.wait_for_timeout(50) or bool(held))
+    eventually("it is being sent", lambda: is_held(page, held))
     field.press_sequentially("second")
     field.press("Enter")  # one after the other: it waits where it is
     held.pop().continue_()
@@ -118,7 +123,7 @@ def test_what_is_typed_while_a_message_is_sent_stays(page: Page) -> None:
     expect(field).to_have_value("second")
 
     field.press("Enter")
-    eventually("the second is being sent", lambda: page.wait_for_timeout(50) or bool(held))
+    eventually("the second is being sent", lambda: is_held(page, held))
     field.press_sequentially("third")
     held.pop().fulfill(status=503, json={"problem": "Too busy."})
     expect(mina.get_by_role("alert")).to_have_text("Too busy.")
