@@ -86,7 +86,7 @@ class AutomationPage(Page):
         listed = self.guarded(self.events_view)
         return [
             path("review/", reviewed, name="automation_review"),
-            path("<int:pk>/events/", listed, name="automation_events"),
+            path("<int:object_id>/events/", listed, name="automation_events"),
             *super().get_urls(),
         ]
 
@@ -140,9 +140,9 @@ class AutomationPage(Page):
         context = review.of_form(request.POST, project) if project else {}
         return render(request, "admin/campaigns/automation/review.html", context)
 
-    def events_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def events_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """What its counts count, one by one."""
-        automation = self.get_object(request, str(pk))
+        automation = self.get_object(request, str(object_id))
         if automation is None:
             raise Http404
         context = {
