@@ -34,7 +34,7 @@ from campaigns.sending import sending
 from campaigns.triggers import arriving, deciding
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
-from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE, if_free, patiently
 from notifications.tasks import ring_figures, ring_waiting, ring_waiting_reports
 from notifications.tracing import tracing
 
@@ -83,33 +83,33 @@ def _publish(run_id: int) -> None:
 def sweep() -> None:
     """Beat's only tick: look at everything that is due, abandoned or unfinished."""
     now = patiently(clock.now, seconds=0)
-    for run_id in patiently(lambda: engine.sweep(now), seconds=0):
+    for run_id in if_free(lambda: engine.sweep(now)) or ():
         hit("sweep")
         with ringing():
             advance.delay(run_id=run_id)
-    for at in patiently(lambda: schedule.due_soon(now), seconds=0):
+    for at in if_free(lambda: schedule.due_soon(now)) or ():
         with ringing():
             start.apply_async(eta=at + TIMER_SLACK)
-    for audience_id in patiently(filling.unfinished, seconds=0):
+    for audience_id in if_free(filling.unfinished) or ():
         with ringing():
             fill_list.delay(audience_id=audience_id)
-    for run_id, left in patiently(lapses_soon, seconds=0):
+    for run_id, left in if_free(lapses_soon) or ():
         after = (left + TIMER_SLACK).total_seconds()
         with ringing():
             advance.apply_async(kwargs={"run_id": run_id}, countdown=after)
     ring_waiting(now)
     ring_waiting_reports(now)
-    patiently(lambda: messages.look_after(now), seconds=0)
-    for seconds in patiently(messages.due_soon, seconds=0):
+    messages.look_after(now)
+    for seconds in if_free(messages.due_soon) or ():
         with ringing():
             send_messages.apply_async(countdown=seconds)
-    if patiently(many.unfolding, seconds=0):
+    if if_free(many.unfolding):
         with ringing():
             unfold_messages.delay()
-    if patiently(messages.many_wait, seconds=0):
+    if if_free(messages.many_wait):
         with ringing():
             send_to_many.delay()
-    for seconds in patiently(deciding.due_soon, seconds=0):
+    for seconds in if_free(deciding.due_soon) or ():
         with ringing():
             decide_triggers.apply_async(countdown=seconds)
     Tick.record(now)

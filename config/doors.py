@@ -124,6 +124,7 @@ PAGES: dict[str, Door] = {
     "audience_values": LOOK,
     "audience_refill": Door(EDITOR, EDITOR),
     "audience_size": LOOK,  # keeps what it counted, beside the time
+    "automation_events": LOOK,
     "automation_review": LOOK,
     "template_hosts": LOOK,
     "template_preview": LOOK,

@@ -16,7 +16,7 @@ from notifications.fcm_data import fetching
 from notifications.outgoing import claiming, working
 from notifications.people.importing.model import waiting
 from notifications.postgres import clock
-from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE, if_free, patiently
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ def ring_import(import_id: int) -> None:
 
 def ring_waiting(now: datetime) -> None:
     """Those that should be worked on, and nobody does; and away with what nobody went on with."""
-    patiently(lambda: imports.forget_abandoned(before=now - KEPT), seconds=0)
-    for import_id in patiently(lambda: waiting(now), seconds=0):
+    if_free(lambda: imports.forget_abandoned(before=now - KEPT))
+    for import_id in if_free(lambda: waiting(now)) or ():
         _publish(import_id)
 
 
@@ -92,8 +92,8 @@ def ring_reports() -> None:
 
 def ring_waiting_reports(now: datetime) -> None:
     """Those that nobody sends: a worker died, the doorbell was lost, or their time has come."""
-    patiently(lambda: claiming.give_up_old(now=now), seconds=0)
-    if patiently(lambda: claiming.waiting(now), seconds=0):
+    if_free(lambda: claiming.give_up_old(now=now))
+    if if_free(lambda: claiming.waiting(now)):
         _publish_reports()
 
 

@@ -212,10 +212,11 @@ class Phone {
     const field = this.part("write").words, words = field.value.trim();
     if (!words || this.writing) return;
     this.writing = true;
-    this.trying("write", async () => {
-      await this.pages(this.section.dataset.writeUrl, { words });
-      field.value = "";
-    }).finally(() => { this.writing = false; });
+    field.value = ""; // at once: what is typed while it is sent is the next one
+    this.trying("write", () => this.pages(this.section.dataset.writeUrl, { words })).then((sent) => {
+      this.writing = false;
+      if (!sent) field.value = [words, field.value].filter(Boolean).join(" ");
+    });
   }
 
   // --- what rings

@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.db.models import ExpressionWrapper, F, QuerySet, fields
@@ -22,7 +23,7 @@ from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_messages
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import if_free, patiently
 
 MOST_TIMERS = 20
 LOOK_EVERY = 0.5  # seconds: at the projects, as people change their settings meanwhile
@@ -112,13 +113,17 @@ def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
 
 def look_after(now: datetime) -> None:
     """What workers that died left behind is to be sent again; a day that is over ends."""
-    for run in day.open_runs():
-        with transaction.atomic():
-            free_lapsed(run)
-        _end_quarantined(run, now)
-        Run.every.filter(pk=run.pk).update(**sums.sums_of(run))
-        day.close(run, now)
-    forget_keys()
+    for run in patiently(lambda: list(day.open_runs()), seconds=0):
+        if_free(partial(_look_after, run, now))
+    if_free(forget_keys)
+
+
+def _look_after(run: Run, now: datetime) -> None:
+    with transaction.atomic():
+        free_lapsed(run)
+    _end_quarantined(run, now)
+    Run.every.filter(pk=run.pk).update(**sums.sums_of(run))
+    day.close(run, now)
 
 
 def _end_quarantined(run: Run, now: datetime) -> None:

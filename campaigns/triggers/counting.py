@@ -30,16 +30,22 @@ SELECT automation_id, state, reason, count(*) FROM campaigns_trigger
 WHERE automation_id = ANY(%s) GROUP BY automation_id, state, reason
 """
 # The runs are named three times, so that PostgreSQL reads the parts of these days and no other.
-OUTCOMES = """
-SELECT CASE WHEN m.state = 'cancelled' THEN 'cancelled' WHEN m.state = 'waiting' THEN 'waiting'
-        WHEN m.first_seq IS NULL THEN 'no_device' ELSE COALESCE(x.status, 'waiting') END AS status,
-    COALESCE(x.reason, '') AS reason, count(*)
-FROM unnest(%(runs)s::bigint[], %(numbers)s::bigint[]) AS t (run_id, number)
+DEVICES = """
+SELECT t.trigger, CASE WHEN m.state = 'cancelled' THEN 'cancelled'
+        WHEN m.state = 'waiting' THEN 'waiting' WHEN m.first_seq IS NULL THEN 'no_device'
+        ELSE COALESCE(x.status, 'waiting') END AS status,
+    COALESCE(x.reason, '') AS reason
+FROM unnest(%(triggers)s::bigint[], %(runs)s::bigint[], %(numbers)s::bigint[])
+    AS t (trigger, run_id, number)
 JOIN campaigns_message m ON m.run_id = t.run_id AND m.number = t.number AND m.run_id = ANY(%(days)s)
 LEFT JOIN campaigns_recipient r ON r.run_id = m.run_id AND r.run_id = ANY(%(days)s)
     AND r.seq BETWEEN m.first_seq AND m.last_seq
 LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.run_id = ANY(%(days)s) AND x.seq = r.seq
-GROUP BY 1, 2
+"""
+OUTCOMES = f"SELECT status, reason, count(*) FROM ({DEVICES}) d GROUP BY 1, 2"
+CAME_TO = f"""
+SELECT DISTINCT trigger FROM ({DEVICES}) d
+WHERE (%(status)s = '' OR status = %(status)s) AND (%(reason)s = '' OR reason = %(reason)s)
 """
 
 
@@ -97,12 +103,9 @@ def outcomes_of(automation_id: int) -> Outcomes | None:
 
 
 def _outcomes(automation_id: int) -> Outcomes:
-    sent = Trigger.objects.filter(automation=automation_id, state=Trigger.State.SENT, reason="")
-    newest = list(sent.order_by("-pk").values_list("run_id", "number")[:NEWEST])
-    runs: list[Any] = [run for run, _ in newest]
-    asked = {"runs": runs, "numbers": [number for _, number in newest], "days": list(set(runs))}
+    newest = _newest(automation_id)
     with connection.cursor() as cursor:
-        cursor.execute(OUTCOMES, asked)
+        cursor.execute(OUTCOMES, newest)
         rows = cursor.fetchall()
     statuses, reasons = Counter[str](), Counter[str]()
     for status, reason, count in rows:
@@ -110,7 +113,24 @@ def _outcomes(automation_id: int) -> Outcomes:
         reasons[reason] += count if reason else 0
     in_order = [*Delivery.Status.values, WAITING, NO_DEVICE, CANCELLED]
     return Outcomes(
-        len(newest),
+        len(newest["triggers"]),
         {status: statuses[status] for status in in_order},
         {reason: count for reason, count in reasons.most_common() if reason},
     )
+
+
+def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> list[int]:
+    """The triggers of those of the newest messages that came to this on some device; none, if it
+    takes too long."""
+    asked = {"status": status, "reason": reason}
+    with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(CAME_TO, {**_newest(automation_id), **asked})
+        return [trigger for (trigger,) in cursor.fetchall()]
+    return []
+
+
+def _newest(automation_id: int) -> dict[str, list[Any]]:
+    sent = Trigger.objects.filter(automation=automation_id, state=Trigger.State.SENT, reason="")
+    rows = list(sent.order_by("-pk").values_list("pk", "run_id", "number")[:NEWEST])
+    triggers, runs, numbers = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
+    return {"triggers": triggers, "runs": runs, "numbers": numbers, "days": list(set(runs))}

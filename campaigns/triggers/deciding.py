@@ -6,7 +6,6 @@ workers may decide at once: each takes what no other holds, and `LastSent` lets 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import A_DAY, Automation
 from campaigns.triggers.trigger import NotSent, Trigger
+from notifications.values import exact
 
 AT_ONCE = 500
 TTL_SECONDS = A_DAY  # what nobody could send for a day is skipped as expired
@@ -236,7 +236,7 @@ def _asked(automation: Automation, one: Due) -> dict[str, Any]:
     return {
         "to": {"contact": one.contact},
         "content": automation.template.frozen(),
-        "variables": json.loads(one.properties),
+        "variables": exact.loads(one.properties),
         "category": automation.category,
         "on_unknown": Run.OnUnknown.RESEND,
         "ttl_seconds": TTL_SECONDS,

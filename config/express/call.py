@@ -89,7 +89,7 @@ def _asked(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
     body: bytes = request.META["wsgi.input"].getvalue()
     if len(body) > MOST_BYTES or request.content_type != "application/json":
         raise Odd
-    read = rendering.read(body)
+    read = rendering.read_exactly(body)
     if read is None:
         raise Odd
     asked = MessageSerializer.read(read, project=key.project)

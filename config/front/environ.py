@@ -34,8 +34,13 @@ def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
+        "carillon.keys": _how_often(b"idempotency-key", scope["headers"]),
         **_headers(scope["headers"]),
     }
+
+
+def _how_often(name: bytes, headers: list[tuple[bytes, bytes]]) -> int:
+    return sum(given == name for given, _ in headers)
 
 
 def is_text(content_type: str) -> bool:

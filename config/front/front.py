@@ -19,7 +19,7 @@ from config.front.hands.together import Together
 from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.memory import Memory, Share
-from config.front.refusals import Failed, Flooded, NoText, Refused
+from config.front.refusals import Failed, Flooded, NoText, Refused, TwoKeys
 from config.front.sockets import Scissors, give_up_readers_after
 from notifications.requests.request_id import name_of
 
@@ -70,6 +70,8 @@ class Front:
     ) -> tuple[Answer, bytes]:
         if not is_text(environ.get("CONTENT_TYPE", "")):
             raise NoText
+        if environ["carillon.keys"] > 1:
+            raise TwoKeys
         share = Share(self.memory)
         try:
             body = await bodies.whole(environ, receive, self.limits, share)

@@ -33,6 +33,7 @@ class Refused(Exception):
     status: HTTPStatus
     retry_after = 0
     kind = ""
+    field = ""
 
     def said(self) -> str:
         raise NotImplementedError
@@ -110,6 +111,16 @@ class NoText(Refused):
         )
 
 
+class TwoKeys(Refused):
+    """Joined they would be a third, which neither caller will send again."""
+
+    status = HTTPStatus.BAD_REQUEST
+    field = "Idempotency-Key"
+
+    def said(self) -> str:
+        return gettext("The header Idempotency-Key is given twice; give it once.")
+
+
 class BrokeOff(Refused):
     """The caller has gone, or sends chunks that are none: the server tells us no more."""
 
@@ -160,7 +171,10 @@ def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
         _note(refused, request)
     if request.path.startswith(FOR_PROGRAMS):
         said, after = refused.said(), refused.retry_after
-        problem = problems.Problem(refused.status, said, kind=refused.kind, retry_after=after)
+        errors = {refused.field: said} if refused.field else {}
+        problem = problems.Problem(
+            refused.status, said, kind=refused.kind, errors=errors, retry_after=after
+        )
         return problems.outside(problem)
     response = HttpResponse(
         f"{refused.said()}\n", status=refused.status, content_type="text/plain; charset=utf-8"

@@ -22,7 +22,7 @@ from notifications.api.ground import pages, tags
 from notifications.api.ground.fields import CountedList, Moment, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
-from notifications.api.ground.problems import flattened
+from notifications.api.ground.problems import NO_OBJECT, flattened
 from notifications.api.ground.query import takes
 from notifications.api.ground.rendering import ExactParser
 from notifications.api.ground.view import ApiView
@@ -45,7 +45,6 @@ from notifications.values import exact
 
 CONTACTS_AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
-NO_OBJECT = "Must be an object."
 LONGEST_ASKED = 2_000
 TOO_LONG = f"At most {LONGEST_ASKED:,} characters."
 NO_VALUES = 'Must be a JSON object of values, e.g. {"plan": "gold"}.'

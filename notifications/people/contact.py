@@ -78,7 +78,7 @@ def validate_value(value: Any, *, depth: int = 1) -> None:
     if isinstance(value, str):
         _validate_text(value)
     elif isinstance(value, int | float):
-        _validate_number(value)
+        validate_number(value)
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
             said = gettext("Holds more than %(most)s values.")
@@ -87,7 +87,8 @@ def validate_value(value: Any, *, depth: int = 1) -> None:
             validate_value(inner, depth=depth + 1)
 
 
-def _validate_number(number: float) -> None:
+def validate_number(number: float) -> None:
+    """Whether it can be kept, and written out in a text."""
     digits = number.digits() if isinstance(number, Exact) else 0
     if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= TOO_LARGE):
         said = gettext("A number of more than %(most)s digits; send it as a text.")

@@ -6,6 +6,7 @@ writes, as after a failover to a standby (InternalError).
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from typing import Any, TypeVar
 
 from django.db import Error, InterfaceError, InternalError, OperationalError, connection
 
+log = logging.getLogger(__name__)
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
+LOCKED = "55P03"  # what is asked for stays locked by another for longer than lock_timeout
 COLLISIONS = ("40001", "40P01")  # not serializable, a deadlock: undone for another's sake
 MOST_TRIES = 5  # of what collides
 PATIENCE_SECONDS = 15.0
@@ -70,6 +73,18 @@ def at_once(deed: Callable[[], T]) -> T | None:
         return patiently(deed, seconds=0)
     except DATABASE_TROUBLE:
         connection.close()
+        return None
+
+
+def if_free(deed: Callable[[], T]) -> T | None:
+    """Do it; nothing while somebody else holds what it needs: whoever asks comes back. Under load
+    that is no trouble."""
+    try:
+        return patiently(deed, seconds=0)
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != LOCKED:
+            raise
+        log.info("left for the next time, as others work on it: %s", error)
         return None
 
 

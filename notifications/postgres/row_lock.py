@@ -1,10 +1,11 @@
-"""A row held: whoever changes it meanwhile waits until this transaction ends."""
+"""A row held: whoever changes it meanwhile waits until this transaction ends; and how long."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from django.core.exceptions import ObjectDoesNotExist
+from django.db import connection
 from django.db.models import Model
 
 
@@ -15,3 +16,9 @@ def hold(row: Model | None) -> None:
         rows = type(row)._base_manager.select_for_update(no_key=True)
         with suppress(ObjectDoesNotExist):  # whoever saves it is told
             row.refresh_from_db(from_queryset=rows)
+
+
+def wait_for_locks(seconds: int) -> None:
+    """Until this transaction ends; elsewhere nobody waits for more than two seconds."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{seconds:d}s'")

@@ -12,8 +12,9 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from notifications.values.exact import Exact, fraction, whole
@@ -76,7 +77,8 @@ def find(body: bytes, *, exactly: bool) -> tuple[Any, Iterator[Flaw]]:
     """The value and its flaws. Raises ValueError or RecursionError for what is no JSON all the
     same. `exactly`: a number may be of any size."""
     value = _decoder.decode(body.decode())
-    return value, iter(()) if too_deep(value) else _flaws(value, (), exactly)
+    wrong = partial(_wrong, exactly=exactly)
+    return value, iter(()) if too_deep(value) else within(value, wrong)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -91,22 +93,30 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole, parse_float=fraction)
 
 
-def _flaws(value: Any, where: tuple[str | int, ...], exactly: bool) -> Iterator[Flaw]:
+def within(
+    value: Any, wrong: Callable[[Any], str], where: tuple[str | int, ...] = ()
+) -> Iterator[Flaw]:
+    """`wrong` says of a text or a number what is; nothing if it is in order."""
     if isinstance(value, dict):
         if isinstance(value, _Twice):
             yield from (Flaw((*where, name), TWICE) for name in dict.fromkeys(value.names))
         for name, inner in value.items():
             if HALF.search(name):
                 yield Flaw((*where, name), HALF_A_CHARACTER)
-            yield from _flaws(inner, (*where, name), exactly)
+            yield from within(inner, wrong, (*where, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _flaws(inner, (*where, index), exactly)
-    elif message := _wrong(value, exactly):
+            yield from within(inner, wrong, (*where, index))
+    elif message := wrong(value):
         yield Flaw(where, message)
 
 
-def _wrong(value: Any, exactly: bool) -> str:
+def too_large(value: Any) -> str:
+    """For a number that a double does not hold."""
+    return _wrong(value, exactly=False)
+
+
+def _wrong(value: Any, *, exactly: bool) -> str:
     if isinstance(value, str):
         return HALF_A_CHARACTER if HALF.search(value) else ""
     if isinstance(value, int):  # of more digits than the fast parser takes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import LazySettings
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.inbox.item import InboxItem
@@ -43,7 +43,7 @@ def urgent(workers: Workers) -> Iterator[None]:
 def page(
     browser: Browser, live_server: LiveServer, project: Project, feed: Feed, urgent: None
 ) -> Iterator[Page]:
-    """The phones, switched on; a page that forgives no error on its console."""
+    """The phones, switched on; a page that forgives no error on its console, but what is busy."""
     context = browser.new_context(viewport={"width": 1360, "height": 900})
     session = logged_in(Role.SENDER).cookies["sessionid"].value
     context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
@@ -51,7 +51,7 @@ def page(
     complaints: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.type == "error" and "503" not in message.text:
             complaints.append(message.text)
 
     page.on("console", listen)
@@ -103,6 +103,31 @@ def test_two_phones_chat_and_the_one_that_is_locked_rings(page: Page, fcm: Fcm) 
         ("demo-phone-leo", "Are you there?"),
         ("demo-phone-leo", "Leo!"),
     ]
+
+
+def is_held(page: Page, held: list[Route]) -> bool:
+    page.wait_for_timeout(50)  # its events come meanwhile
+    return bool(held)
+
+
+def test_what_is_typed_while_a_message_is_sent_stays(page: Page) -> None:
+    mina = phone(page, "Mina")
+    field, held = mina.get_by_label("Message"), list[Route]()
+    page.route("**/write/", lambda route: held.append(route))
+    say(mina, "First")
+    eventually("it is being sent", lambda: is_held(page, held))
+    field.press_sequentially("second")
+    field.press("Enter")  # one after the other: it waits where it is
+    held.pop().continue_()
+    expect(mina.get_by_role("tabpanel")).to_contain_text("First")
+    expect(field).to_have_value("second")
+
+    field.press("Enter")
+    eventually("the second is being sent", lambda: is_held(page, held))
+    field.press_sequentially("third")
+    held.pop().fulfill(status=503, json={"problem": "Too busy."})
+    expect(mina.get_by_role("alert")).to_have_text("Too busy.")
+    expect(field).to_have_value("second third")
 
 
 def _person(name: str) -> int:

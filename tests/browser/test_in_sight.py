@@ -6,10 +6,19 @@ import pytest
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
+from campaigns import tasks
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import log_in
-from tests.given.builders import make_audience, make_campaign, make_people
+from tests.api.caller import Caller
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+)
 from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PLAN = {"field": "attributes.plan", "op": "eq", "value": "pro"}
@@ -53,3 +62,19 @@ ENDS_IN_SIGHT = """(rule) => {
   const { left, bottom } = rule.getBoundingClientRect();
   return rule.contains(document.elementFromPoint(left + 12, bottom - 4));
 }"""
+
+
+def test_all_that_is_said_of_a_message_is_in_sight_on_a_phone(
+    browser: Browser, live_server: LiveServer, project: Project, fcm: Fcm
+) -> None:
+    make_device(make_contact(project, external_id="ada-" + "a" * 40), "dead-1:APA91b-of-a-phone")
+    asked = {"to": {"device": "dead-1:APA91b-of-a-phone"}, "content": {"title": "On its way",
+             "body": "Your order left."}}  # fmt: skip
+    name = Caller(project).post("messages", asked).json()["id"]
+    tasks.send_messages()
+    page = log_in(browser, live_server, [], width=390)
+    for path in ("", f"{name}/"):
+        page.goto(f"{live_server.url}/admin/campaigns/message/{path}")
+        (table,) = page.locator(".c-scroll").all()
+        expect(table.get_by_text("1 rejected" if not path else "Rejected")).to_be_visible()
+        assert table.evaluate("(table) => table.scrollWidth <= table.clientWidth"), path

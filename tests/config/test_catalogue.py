@@ -134,6 +134,24 @@ def test_what_is_called_korean_is_korean() -> None:
             assert HANGUL.search(letters) or not re.search("[A-Za-z]", letters), text
 
 
+# The glossary stands at the head of the catalogue. What one thing must not be called as well:
+NOT_SO = {"": "일시 중지|일시정지|재개", "inbox": "메시지함", "suppress": "발송 금지"}
+# Whoever a project sends to is a 고객. These are about people at the desk, or anybody.
+ANYBODY = re.compile(
+    "browser|log(ging)? in|second factor|password|secret|backend|started|role operator|Slack"
+    "|somebody|launched by|meantime|a moment ago|needs a person|added by|^by$|^actor$",
+    re.IGNORECASE,
+)
+
+
+def test_one_thing_has_one_name() -> None:
+    for message in catalogue():
+        asked, said = " ".join(texts(message.id)), " ".join(texts(message.string))
+        for thing, other in NOT_SO.items():
+            assert not (thing in asked.lower() and re.search(other, said)), said
+        assert "사람" not in said or ANYBODY.search(asked), said
+
+
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[sd]|%%|\{\w*\}|</?\w+[^>]*>")
 
 

@@ -292,6 +292,24 @@ ODD: dict[str, tuple[Any, dict[str, str]]] = {
     "an empty Idempotency-Key": (body(1), {"idempotency_key": ""}),
     "to nobody of many": ({"to": {"contacts": []}, "content": HELLO}, {}),
     "a very long text": (body(1, variables={"a": "x" * 100_000}, tittle="x"), {}),
+    "a word for yes": (body(1, inbox="yes"), {}),
+    "a number for yes": (body(1, create=1), {}),
+    "a number for a key": (body(1, deduplicate={"key": 5}), {}),
+    "a text for a number": (body(1, ttl_seconds="60"), {}),
+    "a number for a title": ({"to": {"contact": "p1"}, "content": {**HELLO, "title": 5}}, {}),
+    "a number for a link": ({"to": {"contact": "p1"}, "content": {**HELLO, "link": 5}}, {}),
+    "a number for a device": ({"to": {"device": 5}, "content": HELLO}, {}),
+    "a number for a version": (
+        {
+            "to": {
+                "contact": "x",
+                "devices": [{"token": "t", "platform": "ios", "app_version": 5}],
+            },
+            "create": True,
+            "content": HELLO,
+        },
+        {},
+    ),
 }
 
 

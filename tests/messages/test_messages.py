@@ -229,6 +229,16 @@ def test_what_cannot_be_sent_is_refused_by_its_field_and_nothing_is_kept(
     assert not Message.objects.exists()
 
 
+def test_a_body_that_is_no_object_is_named_in_words(call: Caller, project: Project) -> None:
+    for body in (b"[]", b'"x"', b"5", b"null", b"true"):
+        for door in ("messages", "messages/bulk", "events", "devices"):
+            answer = call.post(door, body)
+            said = [{"field": "", "message": "The body must be an object, such as {}."}]
+            assert (answer.status_code, answer.json()["errors"]) == (400, said), (door, body)
+    (refused,) = call.post("messages/bulk", {"messages": [[]]}).json()["rejected"]
+    assert (refused["index"], refused["message"]) == (0, "Must be an object.")
+
+
 def test_of_a_thousand_each_is_accepted_or_refused_by_itself(
     call: Caller, fcm: Fcm, project: Project
 ) -> None:
@@ -249,8 +259,8 @@ def test_a_row_of_many_that_holds_no_value_is_refused_in_the_words_of_a_single_c
     to = b'"to":{"contact":"ada"},"template":1'
     rows = {
         b'"variables":{"x":NaN}': ("variables.x", "NaN is no number"),
-        b'"variables":{"x":1e400}': ("variables.x", "This number is too large."),
-        b'"variables":{"x":' + b"1" * 400 + b"}": ("variables.x", "This number is too large."),
+        b'"variables":{"x":1e1000}': ("variables.x", "A number of more than 1,000 digits"),
+        b'"variables":{"x":[' + b"1" * 1_001 + b"]}": ("variables.x[0]", "A number of more than"),
         b'"collapse":"\\ud800"': ("collapse", "Holds half of a character"),
         b'"at":"2030-05-31T09:00:00Z","at":null': ("at", "Is given twice"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +12,11 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.taking import take
+from campaigns.runs.run import Run
 from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -80,6 +84,22 @@ def test_what_became_of_a_message_is_said_in_words(desk: Desk, fcm: Fcm, project
     shown = desk.open("campaigns_message_one", name)
     assert "Title On its way Text It left." in shown
     assert "Rejected" in shown and "unregistered" not in shown
+
+
+def test_a_device_that_moved_since_keeps_its_address_and_says_so(
+    desk: Desk, fcm: Fcm, project: Project
+) -> None:
+    ada(project, "live1:APA91b", "live2:APA91b")
+    name = send(project)
+    tasks.send_messages()
+    other = make_contact(project, external_id="bob")
+    Device.objects.filter(address="live1:APA91b").update(contact=other)
+
+    devices = Caller(project).get(f"messages/{name}").json()["devices"]
+    said = {one["device"]: (one["contact"], one["moved"]) for one in devices}
+    assert said == {"live1:APA91b": ("ada", True), "live2:APA91b": ("ada", False)}
+    page = desk.open("campaigns_message_one", name)
+    assert page.count("now somebody else's") == 1 and "removed" not in page
 
 
 def test_a_message_names_the_automation_it_comes_of(desk: Desk, project: Project) -> None:
@@ -168,6 +188,42 @@ def test_another_projects_messages_are_not_shown(desk: Desk, shop: Project) -> N
     for page in ("campaigns_message_one", "campaigns_message_cancel"):
         assert desk.post(page, name).status_code == 404
     assert Message.objects.get().state == "waiting"
+
+
+def test_what_a_worker_has_taken_and_not_sent_is_no_silence(desk: Desk, project: Project) -> None:
+    ada(project, "live1:APA91b", ADDRESS)
+    send(project)
+    run = Run.every.get(project=project)
+    assert take(run, lambda *_: None) is not None  # by a worker that is killed
+    for page in ("campaigns_messages", "index"):
+        said = desk.open(page)
+        assert "2 devices are being sent to and have no result yet." in said, page
+        assert "No message waits" not in said
+
+
+def test_today_is_told_in_the_zone_of_the_times_below_it(desk: Desk, shop: Project) -> None:
+    ada(shop)
+    send(shop)
+    page = desk.open("campaigns_messages")
+    assert re.search(r"Today since \d+ \w+ \d{4}, 09:00 Asia/Seoul", page)
+    assert "UTC" not in page
+
+
+def test_a_call_to_many_says_so_and_whose_each_device_is(
+    desk: Desk, fcm: Fcm, project: Project
+) -> None:
+    for name in ("Bo", "Cy"):
+        make_contact(project, external_id=name, attributes={"first_name": name})
+    make_device(Contact.objects.get(external_id="Cy"), "live1:APA91b")
+    name = send(project, "Hello {{ first_name }}", to={"contacts": ["Bo", "Cy"]})
+    tasks.send_messages()
+
+    page = desk.open("campaigns_message_one", name)
+    assert "To 2 people. The text as one of them reads it: Bo" in page
+    assert "Of all these people, each beside the person it belongs to." in page
+    (rest,) = Message.objects.filter(shares__isnull=False)
+    theirs = desk.open("campaigns_message_one", rest.id)
+    assert "Cy · one of a call to many" in theirs and "To 2 people" not in theirs
 
 
 # --- On other pages -------------------------------------------------------------------------------

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from unfold.enums import ActionVariant
 
 from campaigns import control
-from campaigns.admin.automation import review
+from campaigns.admin.automation import events, review
 from campaigns.admin.automation.dialogs import (
     ArchiveDialog,
     OfAutomation,
@@ -81,7 +83,12 @@ class AutomationPage(Page):
 
     def get_urls(self) -> list[Any]:
         reviewed = self.guarded(require_POST(self.review_view))
-        return [path("review/", reviewed, name="automation_review"), *super().get_urls()]
+        listed = self.guarded(self.events_view)
+        return [
+            path("review/", reviewed, name="automation_review"),
+            path("<int:object_id>/events/", listed, name="automation_events"),
+            *super().get_urls(),
+        ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AutomationList]:
         return AutomationList
@@ -98,11 +105,13 @@ class AutomationPage(Page):
 
     @display(description=gettext_lazy("events"))
     def events(self, obj: Any) -> str:
-        return f"{obj.counts.events:,}" if obj.counts else _("too many to count")
+        return _linked(obj, obj.counts.events) if obj.counts else _("too many to count")
 
     @display(description=gettext_lazy("messages sent"))
     def sent(self, obj: Any) -> str:
-        return f"{obj.counts.sent:,}" if obj.counts else _("too many to count")
+        if not obj.counts:
+            return _("too many to count")
+        return _linked(obj, obj.counts.sent, "?state=sent")
 
     # --- The form ------------------------------------------------------------------------------
 
@@ -130,6 +139,21 @@ class AutomationPage(Page):
         project = named(request)
         context = review.of_form(request.POST, project) if project else {}
         return render(request, "admin/campaigns/automation/review.html", context)
+
+    def events_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """What its counts count, one by one."""
+        automation = self.get_object(request, str(object_id))
+        if automation is None:
+            raise Http404
+        context = {
+            **self.admin_site.each_context(request),
+            **events.page_of(automation, request.GET),
+            "title": _("Events"),
+            "opts": Automation._meta,
+            "original": automation,
+            "zone": automation.project.timezone,
+        }
+        return TemplateResponse(request, "admin/campaigns/automation/events.html", context)
 
     # --- Actions -------------------------------------------------------------------------------
 
@@ -186,6 +210,12 @@ class AutomationPage(Page):
     )
     def archive(self, request: HttpRequest, form: ArchiveDialog, object_id: str) -> HttpResponse:
         return _moved(request, form, control.archive_automation, _("“%(name)s” is archived."))
+
+
+def _linked(automation: Automation, count: int, query: str = "") -> str:
+    """To the list of what is counted."""
+    url = reverse("admin:automation_events", args=[automation.pk])
+    return format_html('<a class="c-link" href="{}{}">{}</a>', url, query, f"{count:,}")
 
 
 def _moved(

@@ -49,7 +49,8 @@ class TurnOnDialog(OfAutomation):
 
     def context(self) -> dict[str, Any]:
         found = review.of_automation(self.automation)
-        return {**found, "problems": self.problems.values()}
+        texts = {} if self.problems else review.as_read(self.automation)
+        return {**found, **texts, "problems": self.problems.values()}
 
     def clean_looked_at(self) -> str:
         """What was looked at is turned on, or one looks again."""

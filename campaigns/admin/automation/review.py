@@ -9,7 +9,8 @@ from django.utils import timezone
 from campaigns.admin.automation.form import AutomationForm
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
-from campaigns.triggers import counting, lately, words
+from campaigns.texts import preview
+from campaigns.triggers import counting, lately, readers, words
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
@@ -38,6 +39,15 @@ def of_automation(automation: Automation) -> dict[str, Any]:
     return {"automation": automation, "sentence": words.sentence(automation), "lately": look}
 
 
+def as_read(automation: Automation) -> dict[str, Any]:
+    """Its text as who did it last reads it, or as somebody would, and who lacks a value."""
+    content = automation.template.frozen()
+    found = readers.look(automation, now=timezone.now())
+    card = preview.card(content, found.person) if found.did else None
+    said = None if card and card.message else preview.as_read(content, found.person)
+    return {"card": card, "said": said, "readers": found}
+
+
 def numbers(automation: Automation) -> dict[str, Any]:
     """What it has done since it was first turned on."""
     counted = counting.counts_of([automation.pk])
@@ -48,17 +58,30 @@ def numbers(automation: Automation) -> dict[str, Any]:
         "not_sent": _not_sent((counted or {}).get(automation.pk, counting.NOTHING)),
         "outcomes": outcomes,
         "ends": _ends(outcomes),
-        "why": [(reasons.in_words(code), n) for code, n in outcomes.reasons.items()]
-        if outcomes
-        else [],
+        "why": _why(outcomes),
     }
 
 
-def _not_sent(counts: counting.Counts) -> list[tuple[str, int]]:
-    return [(str(NotSent(code).label), count) for code, count in counts.not_sent.items()]
+Counted = list[tuple[str, str, int]]  # each in words, as the list of them is asked for, how many
 
 
-def _ends(outcomes: counting.Outcomes | None) -> list[tuple[str, int]]:
-    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+def _not_sent(counts: counting.Counts) -> Counted:
+    return [
+        (str(NotSent(code).label), f"?not_sent={code}", count)
+        for code, count in counts.not_sent.items()
+    ]
+
+
+def _ends(outcomes: counting.Outcomes | None) -> Counted:
     found = outcomes.statuses.items() if outcomes else ()
-    return [(str(names[status]), count) for status, count in found if count]
+    return [(end_in_words(end), f"?came_to={end}", count) for end, count in found if count]
+
+
+def _why(outcomes: counting.Outcomes | None) -> Counted:
+    found = outcomes.reasons.items() if outcomes else ()
+    return [(reasons.in_words(code), f"?why={code}", count) for code, count in found]
+
+
+def end_in_words(end: str) -> str:
+    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+    return str(names[end])

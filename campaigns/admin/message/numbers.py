@@ -35,9 +35,13 @@ def stand_of(project: Project, now: datetime) -> dict[str, Any]:
 
 
 def _today(project: Project, now: datetime) -> Run | None:
-    """The day is that of UTC, as its run's is."""
     ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
-    return ours.filter(occurrence=now.astimezone(UTC).date().isoformat()).first()
+    return ours.filter(occurrence=since(now).date().isoformat()).first()
+
+
+def since(now: datetime) -> datetime:
+    """When today began: the day is that of UTC, as its run's is."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def waits(numbers: dict[str, Any] | None) -> bool:

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
-from campaigns.admin.message.numbers import numbers_of, waits
+from campaigns.admin.message.numbers import numbers_of, since, waits
 from campaigns.admin.message.words import words_of
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import many, outcome
-from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import in_words
 from campaigns.triggers.automation import Automation
@@ -88,8 +88,10 @@ def _numbers(request: HttpRequest) -> dict[str, Any]:
     project = chosen(request)
     if project is None:
         return {"zone": "UTC"}
-    told = numbers_of(project, timezone.now())
-    return {"numbers": told, "waits": waits(told), "zone": project.timezone}
+    now = timezone.now()
+    told = numbers_of(project, now)
+    shown = {"numbers": told, "waits": waits(told), "since": since(now)}
+    return {**shown, "zone": project.timezone}
 
 
 def message_page(request: HttpRequest, name: str) -> HttpResponse:
@@ -105,7 +107,10 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "state": told.state,
         "state_in_words": STATES[told.state],
         "came_of_it": in_a_word(told),
-        "people": told.people,
+        "people": sum(told.people.values()),
+        "to_many": _is_to_many(told),
+        "unfolding": told.unfolding,
+        "call": id_of(message.run_id, message.shares) if message.shares else "",
         "blocked": _block(message, told),
         "person": person,
         "automation": _automation_of(message),
@@ -117,6 +122,11 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "may_cancel": _waits(message) and request.user.has_perm("campaigns.cancel_message"),
     }
     return TemplateResponse(request, "admin/campaigns/message/one.html", context)
+
+
+def _is_to_many(told: Outcome) -> bool:
+    """A call to a long list has one row until a worker adds the others."""
+    return sum(told.people.values()) > 1 or told.unfolding
 
 
 def _block(message: Message, told: Outcome) -> Block | None:

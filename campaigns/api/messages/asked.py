@@ -4,28 +4,44 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
+import orjson
 from django.core.exceptions import ValidationError as Invalid
 from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api.templates import Languages, Options, Text, Texts
+from campaigns.api.templates import Languages, Options, Texts
 from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import CountedList, JsonObject, Moment, StrictSerializer
+from notifications.api.ground.fields import (
+    MOST_NAMED,
+    CountedList,
+    JsonObject,
+    Moment,
+    StrictNumber,
+    StrictSerializer,
+    StrictText,
+    StrictYesNo,
+)
 from notifications.api.named import ExternalId
 from notifications.api.reading import read_person
 from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
 from notifications.people.attributes import types_of
 from notifications.people.consent.category import Category
+from notifications.people.contact import validate_number
 from notifications.people.device import MAX_ADDRESS
 from notifications.people.registry import Person
 from notifications.people.retention import MOST_DAYS
+from notifications.values import exact, flaws
 
 A_DAY = 86_400
 CHECKED = 1_000  # contents remembered as in order
@@ -58,6 +74,18 @@ PRIORITIES: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+@extend_schema_field(DeviceSerializer)
+class NewDevice(JsonObject):
+    """Judged with its person, as in contacts."""
+
+
+class AnyText(StrictText):
+    """Empty, or left out."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, allow_blank=True, trim_whitespace=False, **options)
+
+
 class ToSerializer(StrictSerializer):
     """One person on all their devices, one device, up to 1,000 people, or a static list."""
 
@@ -69,17 +97,17 @@ class ToSerializer(StrictSerializer):
         max_length=AT_ONCE,
         help_text="External ids. One call, one text, each of them by themselves.",
     )
-    list = serializers.IntegerField(
+    list = StrictNumber(
         min_value=1, max_value=2**63 - 1, required=False, help_text="The id of a static list."
     )
-    device = serializers.CharField(
+    device = StrictText(
         required=False, max_length=MAX_ADDRESS, help_text="The address of one of their devices."
     )
     attributes = JsonObject(required=False, help_text="Of the person, if they are created.")
-    locale = serializers.CharField(max_length=35, required=False, allow_blank=True)
-    timezone = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    locale = StrictText(max_length=35, required=False, allow_blank=True)
+    timezone = StrictText(max_length=64, required=False, allow_blank=True)
     devices = CountedList(
-        child=DeviceSerializer(), required=False, max_length=MAX_DEVICES, help_text="Likewise."
+        child=NewDevice(), required=False, max_length=MAX_DEVICES, help_text="Likewise."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +119,10 @@ class ToSerializer(StrictSerializer):
 class ContentSerializer(StrictSerializer):
     """The text itself, as a template has it."""
 
-    title = serializers.CharField(max_length=500, trim_whitespace=False)
-    body = serializers.CharField(max_length=4_000, trim_whitespace=False)
-    image = Text(max_length=2_000, help_text="An https address.")
-    link = Text(max_length=2_000, help_text="Opened when tapped.")
+    title = StrictText(max_length=500, trim_whitespace=False)
+    body = StrictText(max_length=4_000, trim_whitespace=False)
+    image = AnyText(max_length=2_000, help_text="An https address.")
+    link = AnyText(max_length=2_000, help_text="Opened when tapped.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
     data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
     locales = Languages(required=False, help_text="By language tag.")
@@ -103,29 +131,54 @@ class ContentSerializer(StrictSerializer):
 class DeduplicateSerializer(StrictSerializer):
     """A second call with this key makes no second message."""
 
-    key = serializers.CharField(max_length=200)
-    window_seconds = serializers.IntegerField(
+    key = StrictText(max_length=200)
+    window_seconds = StrictNumber(
         min_value=1, max_value=LONGEST, default=A_DAY, help_text="How long the key is remembered."
     )
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class Variables(JsonObject):
+    """Their numbers stay as they came, and may be as long as those of a person's attributes."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        read = super().to_internal_value(data)
+        refuse(read, _too_long)
+        return read
+
+
+def _too_long(value: Any) -> str:
+    try:
+        validate_number(value) if isinstance(value, int | float) else None
+    except Invalid as error:
+        return str(error.messages[0])
+    return ""
+
+
+def refuse(value: Any, wrong: Callable[[Any], str]) -> None:
+    """By name what is wrong in an object."""
+    found = islice(flaws.within(value, wrong), MOST_NAMED)
+    if said := {flaw.within(0): flaw.message for flaw in found}:
+        raise serializers.ValidationError(said)
 
 
 class MessageSerializer(StrictSerializer):
     """A message to one person."""
 
     to = ToSerializer()
-    create = serializers.BooleanField(  # type: ignore[assignment]  # as Serializer.data
+    create = StrictYesNo(  # type: ignore[assignment]  # as Serializer.data
         default=False, help_text="Create who is not known, with what `to` says of them."
     )
-    template = serializers.IntegerField(min_value=1, required=False)
+    template = StrictNumber(min_value=1, required=False)
     content = ContentSerializer(required=False)
-    variables = JsonObject(
+    variables = Variables(
         required=False, help_text="Values for the text; they win over the person's attributes."
     )
-    category = serializers.IntegerField(min_value=1, required=False, allow_null=True)
-    ttl_seconds = serializers.IntegerField(
+    category = StrictNumber(min_value=1, required=False, allow_null=True)
+    ttl_seconds = StrictNumber(
         min_value=1, max_value=LONGEST, default=A_DAY, help_text="Counted from `at`."
     )
-    collapse = serializers.CharField(
+    collapse = StrictText(
         max_length=64,
         required=False,
         help_text="A phone shows only the last message with the same value.",
@@ -149,28 +202,33 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
-    inbox = serializers.BooleanField(
+    inbox = StrictYesNo(
         default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
     )
-    article = serializers.CharField(
+    article = StrictText(
         required=False,
         trim_whitespace=False,
         max_length=MOST_OF_ARTICLE,
         help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
     )
-    quiet_if_online = serializers.IntegerField(
+    quiet_if_online = StrictNumber(
         min_value=LEAST_QUIET,
         max_value=MOST_QUIET,
         required=False,
         help_text="Seconds: do not ring who had their inbox open within them, in GET "
         "me/inbox/stream. The item is there all the same.",
     )
-    inbox_days = serializers.IntegerField(
+    inbox_days = StrictNumber(
         min_value=1,
         max_value=MOST_DAYS,
         required=False,
         help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
     )
+
+    def validate_options(self, options: dict[str, Any]) -> Any:
+        """A phone knows no larger numbers than a double."""
+        refuse(options, flaws.too_large)
+        return orjson.loads(exact.dumps(options))
 
     def validate_article(self, article: str) -> str:
         if (size := len(article.encode())) > MOST_OF_ARTICLE:

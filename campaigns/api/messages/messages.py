@@ -30,9 +30,10 @@ from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, Moment, Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem, flattened
+from notifications.api.ground.problems import NO_OBJECT, Problem, flattened
 from notifications.api.ground.query import takes
-from notifications.api.ground.view import NO_OBJECT, ApiView
+from notifications.api.ground.rendering import ExactParser
+from notifications.api.ground.view import ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
 from notifications.values.flaws import Flawed
@@ -103,6 +104,7 @@ class MessageFilters(serializers.Serializer[Any]):
 
 class Messages(ApiView):
     place = ("api-message", "id")
+    parser_classes = [ExactParser]
     confirms = frozenset({"POST"})
 
     @takes(
@@ -168,6 +170,7 @@ class Messages(ApiView):
 
 class MessagesBulk(ApiView):
     rows_of = "messages"
+    parser_classes = [ExactParser]
     confirms = frozenset({"POST"})
 
     @extend_schema(request=BulkSerializer, responses=BulkTaken)

@@ -43,6 +43,7 @@ class MessageDevice(serializers.Serializer[Any]):
     device = serializers.CharField(
         help_text="Its address; the end of it for a key that may not read people. Empty if removed."
     )
+    moved = serializers.BooleanField(help_text="It belongs to somebody else now.")
     platform = serializers.CharField()
     status = serializers.ChoiceField(choices=outcome.DEVICE_STATUSES)
     reason = serializers.CharField(help_text="A code; empty if accepted or waiting.")

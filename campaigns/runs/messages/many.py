@@ -13,9 +13,11 @@ from campaigns.runs.messages.accepting import Accepted, columns_of
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, Message, first_of, id_of, next_number
 from campaigns.runs.run import Run
+from notifications.postgres.row_lock import wait_for_locks
 from notifications.values import exact
 
 AT_ONCE = 1_000  # people whose rows the call itself writes
+CANCEL_SECONDS = 10  # of waiting for workers that take messages or add people: under load, seconds
 PART = 5_000  # people of a long list in one transaction: about 0.1 s
 
 HEAD = """
@@ -105,6 +107,7 @@ def cancel(head: Message) -> bool:
     """Whether anything of the call had not left. Of a cancel and a worker that takes a message,
     one comes first."""
     with transaction.atomic():
+        wait_for_locks(CANCEL_SECONDS)
         # Before the others: no worker adds people to a call that is being cancelled.
         held = Message.objects.select_for_update(no_key=True).filter(pk=head.pk).first()
         unfolded = held is None or held.list_after is None

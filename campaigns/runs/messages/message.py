@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.runs.run import Run
 from notifications.people.consent import standing
 from notifications.people.project import Project
+from notifications.values.exact import Decoder, Encoder
 
 NUMBERS = "campaigns_message_number"
 
@@ -35,7 +36,7 @@ class Message(models.Model):
     device_id = models.BigIntegerField(null=True)  # only this one
     shares = models.BigIntegerField(null=True)  # the number of the row with its text and variables
     content = models.JSONField(null=True)
-    variables = models.JSONField(null=True)
+    variables = models.JSONField(null=True, encoder=Encoder, decoder=Decoder)
     category_kind = models.CharField(max_length=13, blank=True)
     category = models.CharField(max_length=50, blank=True)
     on_unknown = models.CharField(max_length=6, choices=Run.OnUnknown)

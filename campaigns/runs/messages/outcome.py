@@ -139,7 +139,8 @@ DEVICES = """
 SELECT r.seq, COALESCE(c.external_id, '') AS contact, COALESCE(d.address, '') AS device, r.platform,
     COALESCE(x.status, 'waiting') AS status, COALESCE(x.reason, '') AS reason,
     COALESCE(x.detail, '') AS detail, COALESCE(x.message_id, '') AS message_id,
-    COALESCE(x.resent, FALSE) AS resent, x.at
+    COALESCE(x.resent, FALSE) AS resent, x.at,
+    COALESCE(d.contact_id <> r.contact_id, FALSE) AS moved
 FROM (
     SELECT first_seq, last_seq FROM campaigns_message
     WHERE run_id = %(run)s AND (number = %(number)s OR shares = %(number)s)
@@ -148,7 +149,7 @@ FROM (
 JOIN campaigns_recipient r ON r.run_id = %(run)s
     AND r.seq BETWEEN greatest(m.first_seq, %(after)s + 1) AND m.last_seq
 LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
-LEFT JOIN notifications_device d ON d.id = r.device_id AND d.contact_id = r.contact_id
+LEFT JOIN notifications_device d ON d.id = r.device_id
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 ORDER BY r.seq LIMIT %(most)s
 """

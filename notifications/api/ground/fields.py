@@ -87,6 +87,33 @@ class StrictSerializer(serializers.Serializer[Any]):
             self._given = None
 
 
+class StrictText(serializers.CharField):
+    """DRF takes a number for one, too: 5 and "5" would be the same key."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class StrictNumber(serializers.IntegerField):
+    """DRF takes "5", too."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class StrictYesNo(serializers.BooleanField):
+    """DRF takes "yes", 1 and "off", too."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
 class CountedList(serializers.ListField):
     """Checks the count first; DRF's own field checks each of a million items before it says that
     they are too many. Names only the first of many invalid items."""

@@ -26,6 +26,8 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+NO_OBJECT = "Must be an object."
+NO_BODY = "The body must be an object, such as {}."
 INVALID = "Some values are not valid; see errors."
 # Of a validator that Django's forms use, too, in words of its own.
 SAID_OF_CODES = {"null_characters_not_allowed": "Holds a NUL character; remove it."}
@@ -36,7 +38,9 @@ OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 class ProblemErrorSerializer(serializers.Serializer[Any]):
     """One invalid value."""
 
-    field = serializers.CharField(help_text="Where it is, e.g. contacts[3].devices[0].token.")
+    field = serializers.CharField(
+        help_text="Where it is, e.g. contacts[3].devices[0].token; empty: the body as a whole."
+    )
     message = serializers.CharField()
 
 
@@ -152,9 +156,15 @@ def problem_of(error: exceptions.APIException) -> dict[str, Any]:
         "title": HTTPStatus(error.status_code).phrase,
         "status": error.status_code,
         "detail": INVALID if invalid else str(error.detail),
-        "errors": list(flattened(found)),
+        "errors": [_of_the_body(one) for one in flattened(found)],
         **(own.members if own else {}),
     }
+
+
+def _of_the_body(error: dict[str, str]) -> dict[str, str]:
+    """Without a field nobody would know what must be an object."""
+    alone = error["field"] == "" and error["message"] == NO_OBJECT
+    return {**error, "message": NO_BODY} if alone else error
 
 
 def flattened(detail: Any, path: str = "") -> Iterator[dict[str, str]]:

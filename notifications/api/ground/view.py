@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 from notifications.api.ground import (
     tags,
 )
-from notifications.api.ground.problems import Problem
+from notifications.api.ground.problems import NO_OBJECT, Problem
 from notifications.api.ground.query import refuse_unknown
 from notifications.api.ground.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
@@ -27,7 +27,6 @@ from notifications.requests import origin
 from notifications.staff import audit, changes
 from notifications.staff.access import ApiKey
 
-NO_OBJECT = "Must be an object."
 Row = TypeVar("Row", bound=OfProject)
 
 

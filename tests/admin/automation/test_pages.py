@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -14,14 +15,24 @@ from django.utils import timezone, translation
 from campaigns import control
 from campaigns.triggers import deciding
 from campaigns.triggers.automation import Automation
+from campaigns.triggers.trigger import Trigger
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.consent.category import Category
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.given.builders import make_automation, make_contact, make_template
+from tests.given.builders import (
+    make_automation,
+    make_contact,
+    make_device,
+    make_project,
+    make_template,
+)
 from tests.roles.people import logged_in
+from tests.servers.fcm import Fcm
+from tests.triggers.doing import work
 
 pytestmark = pytest.mark.django_db
 ADD, CHANGE = "campaigns_automation_add", "campaigns_automation_change"
@@ -165,6 +176,30 @@ def test_one_that_is_not_ready_says_why_in_the_dialog(desk: Desk, project: Proje
     assert "The text is empty" in page
 
 
+def test_the_dialog_reads_as_who_did_it_last_and_warns_of_what_is_missing(
+    desk: Desk, project: Project
+) -> None:
+    text = {"title": "{{ first_name }}: {{ item }}", "body": "{{ price | default: 'cheap' }}"}
+    automation = make_automation(project, on=False, template=make_template(project, **text))
+    for name in ("ada", "bob", "carol"):
+        make_contact(project, external_id=name, attributes={"first_name": name.title()})
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "‹item›" in page and "{{" not in page
+    assert "Of 3 people, 3 have no “item”: if the event does not bring it" in page
+
+    do(project, "bob")
+    do(project, "ada", item="shoes", price=79.9)
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "Ada: shoes 79.9" in page and "As ada reads it, who did it last." in page
+    assert "Of the newest 2 events, 1 have no “item”" in page
+    assert "{{" not in page and "first_name" not in page
+
+    do(project, "carol", first_name=None, item="hats")  # what the event says wins
+    page = desk.open("campaigns_automation_turn_on", automation.pk)
+    assert "‹first_name›: hats cheap" in page and "carol would be sent nothing." in page
+    assert "Of the newest 3 events, 1 have no “first_name”" in page
+
+
 def test_one_that_is_on_shows_its_numbers_and_no_form(desk: Desk, project: Project) -> None:
     automation = make_automation(project, once_in_seconds=86_400)
     make_contact(project, external_id="ada")
@@ -181,6 +216,61 @@ def test_one_that_is_on_shows_its_numbers_and_no_form(desk: Desk, project: Proje
     assert 'name="event_name"' not in html
     refused = desk.post(CHANGE, automation.pk, name="x", event_name="y")
     assert refused.status_code == 403
+
+
+def test_each_count_leads_to_the_list_of_what_it_counts(
+    fcm: Fcm, desk: Desk, project: Project
+) -> None:
+    ServiceAccount.store(project, fcm.service_account)
+    automation = make_automation(project, once_in_seconds=86_400)
+    for name, address in (("ada", "live1:APA91b"), ("bob", "dead-1:APA91b"), ("carol", "")):
+        person = make_contact(project, external_id=name)
+        if address:
+            make_device(person, address)
+        do(project, name)
+    do(project, "ada")
+    work()
+    do(project, "ada")
+
+    page = desk.client.get(reverse(f"admin:{CHANGE}", args=[automation.pk])).content.decode()
+    place = reverse("admin:automation_events", args=[automation.pk])
+    links = dict(re.findall(f'href="{place}([^"]*)">([0-9,]+)', page))
+    assert links == {
+        "": "5", "?state=waiting": "1", "?state=sent": "3", "?not_sent=within_window": "1",
+        "?came_to=accepted": "1", "?came_to=rejected": "1", "?came_to=no_device": "1",
+        "?why=unregistered": "1",
+    }  # fmt: skip
+    for query, count in links.items():
+        listed = desk.client.get(f"{place}{query}").content.decode()
+        assert listed.count('<td class="c-first">') == int(count), query
+    rejected = text_of(desk.client.get(f"{place}?came_to=rejected"))
+    assert "bob" in rejected and "carol" not in rejected
+    sent = Trigger.objects.filter(state="sent").first()
+    assert sent is not None and sent.message in desk.open("automation_events", automation.pk)
+    assert (
+        f'href="{place}?state=sent">3</a>'
+        in desk.client.get(reverse(f"admin:{LIST}")).content.decode()
+    )
+
+
+def test_older_events_are_a_page_further_and_another_projects_are_not_shown(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.admin.automation.events.PAGE", 1)
+    automation = make_automation(project)
+    for name in ("carol", "bob"):
+        make_contact(project, external_id=name)
+        do(project, name)
+    first = desk.open("automation_events", automation.pk)
+    assert "bob" in first and "carol" not in first
+    newest = Trigger.objects.order_by("-pk").first()
+    assert newest is not None
+    second = desk.open("automation_events", automation.pk, after=newest.pk)
+    assert "carol" in second and "bob" not in second
+
+    theirs = make_automation(make_project())
+    place = reverse("admin:automation_events", args=[theirs.pk])
+    assert desk.client.get(place).status_code == 404
 
 
 def test_the_list_shows_states_and_counts_and_an_empty_one_what_belongs_here(

@@ -41,6 +41,14 @@ def test_chunks_that_are_none_are_refused_in_words(start: Start) -> None:
     assert "Traceback" not in web.log
 
 
+def test_two_idempotency_keys_are_refused_and_not_joined(start: Start) -> None:
+    twice = ("Idempotency-Key: a", "idempotency-key: b")
+    sent = post("/api/v1/messages", 2, "Content-Type: application/json", *twice, CLOSE, sent=b"{}")
+    answer = said(start(), sent)
+    _assert_refused(answer, "is given twice; give it once.")
+    assert '"field":"Idempotency-Key"' in answer
+
+
 def test_what_the_front_refuses_has_the_headers_of_every_answer(start: Start) -> None:
     web = start(body_seconds=1)
     for path in ("/api/v1/contacts", "/admin/login/"):

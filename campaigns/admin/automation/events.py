@@ -1,0 +1,95 @@
+"""The events that an automation heard, and what was decided: all, or those of one count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from campaigns.admin.automation.review import end_in_words
+from campaigns.runs import reasons
+from campaigns.runs.ledger import Delivery
+from campaigns.triggers import counting
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.trigger import NotSent, Trigger
+from notifications.people.contact import Contact
+
+PAGE = 50
+ENDS = [*Delivery.Status.values, *counting.ENDS]
+
+
+@dataclass(frozen=True)
+class Line:
+    """`person` is empty once they are erased."""
+
+    trigger: Trigger
+    person: str
+    state: str
+
+
+def page_of(automation: Automation, query: QueryDict) -> dict[str, Any]:
+    """What the address asks for, newest first; nonsense asks for nothing."""
+    asked = _asked(query)
+    after = query.get("after", "")
+    rows = Trigger.objects.filter(automation=automation, **_wanted(automation.pk, asked))
+    if after.isascii() and after.isdecimal() and len(after) < 19:
+        rows = rows.filter(pk__lt=int(after))
+    found = list(rows.order_by("-pk")[: PAGE + 1])
+    further = {**asked, "after": str(found[PAGE - 1].pk)} if len(found) > PAGE else {}
+    return {
+        "lines": _lines(found[:PAGE]),
+        "which": _in_words(asked),
+        "first_page": not after,
+        "first_url": f"?{urlencode(asked)}",
+        "next_url": f"?{urlencode(further)}" if further else "",
+    }
+
+
+def _asked(query: QueryDict) -> dict[str, str]:
+    """Of the four ways in which its page counts, one."""
+    known = {
+        "state": [Trigger.State.WAITING.value, Trigger.State.SENT.value],
+        "not_sent": NotSent.values,
+        "came_to": ENDS,
+        "why": reasons.Reason.values,
+    }
+    given = {name: query.get(name, "") for name in known}
+    return next(({name: value} for name, value in given.items() if value in known[name]), {})
+
+
+def _wanted(pk: int, asked: dict[str, str]) -> dict[str, Any]:
+    for name, value in asked.items():
+        if name == "state":
+            return {"state": value, "reason": ""}
+        if name == "not_sent":
+            return {"state": Trigger.State.NOT_SENT, "reason": value}
+        which = {"status": value} if name == "came_to" else {"reason": value}
+        return {"pk__in": counting.that_came_to(pk, **which)}
+    return {}
+
+
+def _in_words(asked: dict[str, str]) -> str:
+    for name, value in asked.items():
+        if name == "state":
+            return str(Trigger.State(value).label)
+        if name == "not_sent":
+            return str(NotSent(value).label)
+        said = end_in_words(value) if name == "came_to" else reasons.in_words(value)
+        newest = _("of the newest {n} messages").format(n=f"{counting.NEWEST:,}")
+        return f"{said}, {newest}"
+    return ""
+
+
+def _lines(rows: list[Trigger]) -> list[Line]:
+    people = Contact.objects.in_bulk({row.contact_id for row in rows})
+    return [
+        Line(
+            row,
+            people[row.contact_id].external_id if row.contact_id in people else "",
+            str(NotSent(row.reason).label if row.reason else Trigger.State(row.state).label),
+        )
+        for row in rows
+    ]

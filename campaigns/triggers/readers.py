@@ -1,0 +1,100 @@
+"""Readers: who did it lately, what its text says to them, and which of its values they lack."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.happened.event import matching
+from campaigns.texts import preview
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.lately import LOOKING_SECONDS, SPAN
+from notifications.people.contact import Contact
+from notifications.postgres.budget import TooSlow, within
+from notifications.values import exact
+
+NEWEST = 1_000  # events looked at
+
+DID = """
+WITH did AS (
+    SELECT e.contact_id, e.at, e.properties FROM notifications_event e
+    WHERE e.project_id = %s AND e.name = %s AND e.at >= %s AND e.at <= %s AND {matches}
+    ORDER BY e.at DESC LIMIT %s
+)
+SELECT {asked} FROM did JOIN notifications_contact c ON c.id = did.contact_id
+"""
+LAST = "c.id, did.properties::text"
+# A property wins over the attribute of its name, also one that is null.
+VALUE = "CASE WHEN did.properties ? %s THEN did.properties ->> %s ELSE c.attributes ->> %s END"
+
+
+@dataclass(frozen=True)
+class Readers:
+    """`person` has what the event brings among their attributes; `did`: somebody did it lately."""
+
+    person: Contact | None
+    did: bool
+    of: int  # events, or else people
+    lacking: dict[str, int]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Whose message would not be sent, for want of which value."""
+        said = (
+            _(
+                "Of the newest {of} events, {n} have no “{name}”, and their people have none "
+                "either: these are sent nothing."
+            )
+            if self.did
+            else _(
+                "Of {of} people, {n} have no “{name}”: if the event does not bring it, these are "
+                "sent nothing."
+            )
+        )
+        return [
+            said.format(of=f"{self.of:,}", n=f"{count:,}", name=name)
+            for name, count in self.lacking.items()
+            if count
+        ]
+
+
+def look(automation: Automation, *, now: datetime) -> Readers:
+    content = automation.template.frozen()
+    names = sorted({str(path[0]) for path in preview.needed(content)})
+    with suppress(TooSlow), within(seconds=LOOKING_SECONDS):
+        if found := _of_events(automation, names, now):
+            return found
+    of, counts = preview.missing(names, automation.project) if names else (0, [])
+    lacking = dict(zip(names, counts, strict=True)) if of else {}
+    return Readers(preview.somebody(automation.project), False, of, lacking)
+
+
+def _of_events(automation: Automation, names: list[str], now: datetime) -> Readers | None:
+    matches = matching(automation.where)
+    since = now - SPAN
+    events = [automation.project_id, automation.event_name, since, now, *matches.params]
+    with connection.cursor() as cursor:
+        last = DID.format(matches=matches.sql, asked=LAST)
+        cursor.execute(f"{last} ORDER BY did.at DESC LIMIT 1", [*events, NEWEST])
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        asked, values = _lacking(names)
+        cursor.execute(DID.format(matches=matches.sql, asked=asked), [*events, NEWEST, *values])
+        of, *counts = cursor.fetchone()
+    person = Contact.objects.filter(pk=row[0]).first()
+    if person is not None:
+        person.attributes = {**person.attributes, **exact.loads(row[1])}  # and never saved
+    return Readers(person, True, of, dict(zip(names, counts, strict=True)))
+
+
+def _lacking(names: list[str]) -> tuple[str, list[Any]]:
+    values = [preview.OWN.get(name, VALUE) for name in names]
+    counts = [f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values]
+    asked = [each for name in names if name not in preview.OWN for each in (name, name, name)]
+    return ", ".join(["count(*)", *counts]), asked
