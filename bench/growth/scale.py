@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.growth import awake, law, people_figures, planning, soak, statements
 from bench.live import feed, receipts, result
-from bench.messages import messages, seeds
+from bench.messages import cost, messages, seeds
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -25,6 +25,7 @@ PARTS: dict[str, Part] = {
     "messages": lambda folder, wanted: messages.measure(
         folder, wanted.messages or messages.CAMPAIGN
     ),
+    "cost": lambda folder, wanted: cost.measure(folder),
     "seeds": lambda folder, wanted: seeds.measure(folder),
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES

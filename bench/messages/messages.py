@@ -30,7 +30,7 @@ def measure(
     found: Found = {}
     with Stack(folder) as stack:
         people.fill(stack, campaign)
-        _warm(stack, campaign)
+        warm(stack, campaign)
         found["door"] = _steady(stack, RATE, seconds, campaign)
         found["alone"] = _steady(stack, BESIDE[0], seconds / 2, campaign)
         found["bulk"] = _bulk(stack, int(BULK * few), campaign)
@@ -52,7 +52,7 @@ def fresh(count: int, people: int) -> tuple[int, int, int]:
     return _made - count, count, people
 
 
-def _warm(stack: Stack, people: int) -> None:
+def warm(stack: Stack, people: int) -> None:
     """The first message of a day makes its run, and each worker opens its connections."""
     part = Part(stack)
     part.end(ids_of(Calls(stack, "steadily", messages=fresh(100, people), rate=20).heard()))

@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,6 +17,7 @@ from psycopg import sql
 
 from campaigns.results import reports
 from campaigns.runs import sums
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.chaos.door import Door
@@ -93,6 +96,29 @@ def test_a_launch_is_sent_to_its_end_through_it(
         assert door.page(page).status == 200, page
     for name in ("bulk", "control", "web"):
         assert "Traceback" not in behind.log(name)
+
+
+def test_single_messages_are_accepted_and_sent_through_it(
+    told_once: None, behind: Workers, project: Project, fcm: Fcm
+) -> None:
+    people = [device.contact.external_id for device in make_people(project, 60)]
+    behind.start("urgent")
+    door = Door(behind.start_web(), project)
+    behind.wait_until_ready("urgent")
+
+    with ThreadPoolExecutor(6) as callers:
+        answers = list(callers.map(lambda person: door.api("messages", told(person)), people))
+
+    assert {answer.status for answer in answers} == {202}, answers[0].body
+    eventually("all are sent", lambda: Delivery.objects.count() == 60, seconds=60)
+    assert set(Delivery.objects.values_list("status", flat=True)) == {"accepted"}
+    assert len(fcm.witness()) == 60
+    for name in ("urgent", "web"):
+        assert "Traceback" not in behind.log(name)
+
+
+def told(person: str) -> dict[str, Any]:
+    return {"to": {"contact": person}, "content": {"title": "Hello", "body": person}}
 
 
 PAGES = (

@@ -1,7 +1,8 @@
 """Requests that are answered together: who comes while others are at work has the next turn.
 
 One thread does the work of a turn, so that what they need, as a commit, is paid for once. A request
-that comes alone waits for nobody.
+that comes alone waits for nobody; while several come, the next turn waits a moment for more, as a
+turn of one costs nearly what a turn of three does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Generic, TypeVar
 from config.front.refusals import Refused
 
 MOST = 100  # of a turn
+GATHERING = 0.005  # seconds between turns
 
 Asked = TypeVar("Asked")
 Said = TypeVar("Said")
@@ -61,8 +63,14 @@ class Together(Generic[Asked, Said]):
             while self.waiting:
                 turn = [self.waiting.popleft() for _ in range(min(MOST, len(self.waiting)))]
                 await self._turn(turn)
+                if len(turn) > 1 or self.waiting:  # not for who calls again when answered
+                    await self._let_gather()
         finally:
             self.work = None
+
+    async def _let_gather(self) -> None:
+        if len(self.waiting) < MOST:
+            await asyncio.sleep(GATHERING)
 
     async def _turn(self, turn: list[_Request[Asked, Said]]) -> None:
         asked = [request.asked for request in turn]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from typing import Any
 
 from django.db import connection
@@ -51,9 +52,14 @@ def _a_key_is_taken_over() -> None:
     """Each call with it makes a message of its own."""
     from campaigns.runs.messages import accepting
 
+    made = import_module("campaigns.migrations.0037_accepting").ACCEPT
     alive = "WHERE known.until <= statement_timestamp()"
-    assert alive in accepting.ACCEPT
-    patch(accepting, "ACCEPT", accepting.ACCEPT.replace(alive, ""))
+    assert alive in made
+    wrong = made.replace(alive, "").replace("FUNCTION accept_m", "FUNCTION wrongly_accept_m")
+    with connection.cursor() as cursor:
+        cursor.execute(wrong.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"))
+    connection.close()  # it is planted before the workers fork
+    patch(accepting, "ACCEPT", accepting.ACCEPT.replace("accept_m", "wrongly_accept_m"))
 
 
 @bug("messages are judged like a campaign's run", fault="F78")
