@@ -33,7 +33,7 @@ class Revoked(Exception):
     """The key may not send messages any more. Nothing was stored."""
 
 
-# A function of PostgreSQL's, see migration 0037: each session keeps its plan, behind PgBouncer too.
+# A function of PostgreSQL's, see migration 0038: each session keeps its plan, behind PgBouncer too.
 # To plan it anew for each call cost more than to carry it out. Whoever changes it gives it another
 # name: the release before calls this one.
 ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRMED}))"

@@ -52,7 +52,7 @@ def _a_key_is_taken_over() -> None:
     """Each call with it makes a message of its own."""
     from campaigns.runs.messages import accepting
 
-    made = import_module("campaigns.migrations.0037_accepting").ACCEPT
+    made = import_module("campaigns.migrations.0038_accepting").ACCEPT
     alive = "WHERE known.until <= statement_timestamp()"
     assert alive in made
     wrong = made.replace(alive, "").replace("FUNCTION accept_m", "FUNCTION wrongly_accept_m")

@@ -63,7 +63,7 @@ DROP FUNCTION accept_messages(bigint, jsonb, boolean);
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0036_goals'),
+        ('campaigns', '0037_variables_as_they_came'),
     ]
 
     operations = [
