@@ -29,6 +29,8 @@ NAMES = (
     "sweep",
     "before_converted",
     "recounted",
+    "alert_raised",
+    "alert_ended",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0
