@@ -118,7 +118,11 @@ def slow(now: datetime) -> Iterator[Wrong]:
             continue
         rate = _requests(run, since) / MEASURED_OVER.total_seconds()
         if waiting > rate * left:
-            numbers = {"waiting": waiting, "rate": round(rate, 1), "needed": round(waiting / left, 1)}
+            numbers = {
+                "waiting": waiting,
+                "rate": round(rate, 1),
+                "needed": round(waiting / left, 1),
+            }
             yield Wrong(run.project_id, run, {**numbers, "deadline": written(run.deadline)})
 
 
@@ -160,7 +164,9 @@ def _usual_share(run: Run) -> float | None:
     asked = F("accepted") + F("rejected")
     before = Run.objects.filter(project=run.project_id, pk__lt=run.pk, state=STATE.FINISHED)
     counts = before.alias(asked=asked).filter(asked__gte=FEW).order_by("-pk")
-    shares = [100 * no / (yes + no) for yes, no in counts.values_list("accepted", "rejected")[:BEFORE]]
+    shares = [
+        100 * no / (yes + no) for yes, no in counts.values_list("accepted", "rejected")[:BEFORE]
+    ]
     return median(shares) if len(shares) >= LEAST_BEFORE else None
 
 

@@ -109,7 +109,10 @@ def _quota(data: Data, numbers: Data, zone: str) -> Words:
     return Words(
         _("FCM's quota is nearly used up"),
         told % shares,
-        _("What is above it is refused and tried again later. Slow a run down, or ask Google for more."),
+        _(
+            "What is above it is refused and tried again later. Slow a run down, or ask Google for "
+            "more."
+        ),
     )
 
 
