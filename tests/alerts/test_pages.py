@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -19,7 +20,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.given.alerts import ended_with, look, make_alert, paused_by_itself
+from tests.given.alerts import look, make_alert, paused_by_itself, worked_on
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.endpoints import make_endpoint
 from tests.roles.people import logged_in
@@ -136,6 +137,7 @@ def test_the_page_of_a_run_has_its_own_with_the_same_button(project: Project, se
     look()
     said = sender.open("campaigns_run_change", run.pk)
     assert said.count("Seen: be quiet") == 1 and "“Other” is paused" not in said
+    assert said.count("FCM refuses our key.") == 1, "the page says it already"
     part = sender.open("campaigns_alerts_of_run", other.pk)
     assert "“Other” is paused and needs you" in part
     control.resume(other, by="user:ada")
@@ -147,14 +149,17 @@ def test_the_overview_counts_them_and_says_those_that_nobody_has_seen_first(
     project: Project, sender: Desk
 ) -> None:
     assert "All alerts" not in sender.open("index")
-    ended_with(project, accepted=1)
-    alerts = [make_alert(project, run=paused_by_itself(project, name=f"R{n}")) for n in range(4)]
+    stuck = {"kind": Kind.STUCK, "numbers": {"since": "2031-05-31T09:30:00Z"}}
+    runs = [worked_on(make_run(project, name=f"R{number}")) for number in range(4)]
+    alerts = [make_alert(project, run=run, **stuck) for run in runs]
     control.acknowledge(alerts[3], by="user:ada")
+    alerts.append(make_alert(project, run=paused_by_itself(project, name="Paused")))
     said = sender.open("index")
-    assert "4 alerts stand. 3 were seen by nobody yet. All alerts" in said
+    assert "5 alerts stand. 4 were seen by nobody yet. All alerts" in said
     section = said.split("All alerts")[0]
-    assert "“R3” is paused" not in section and "“R0” is paused" in section
-    for alert in alerts[:3]:
+    assert "“R0” is stuck for 10 min" in section and "“R3” is stuck" not in section
+    assert "“Paused”" not in section, "it stands beneath"
+    for alert in alerts:
         control.acknowledge(alert, by="user:ada")
     assert "Somebody has seen them." in sender.open("index")
 
@@ -169,10 +174,13 @@ def test_the_navigation_counts_what_nobody_has_seen(project: Project, sender: De
 def test_a_new_endpoint_is_offered_alerts(project: Project) -> None:
     client: Client = logged_in(Role.OPERATOR)
     html = client.get("/admin/notifications/endpoint/add/").content.decode()
-    inputs = [part.partition(">")[0] for part in html.split("<input")]
+    inputs = re.findall(r"<input[^>]*>", html)
     ticked = {
-        kind for kind in Told if any(f'"{kind}"' in one and " checked" in one for one in inputs)
+        re.findall(r'value="([^"]*)"', one)[0]
+        for one in inputs
+        if re.search(r"\schecked[\s/>]", one)
     }
+    ticked &= set(Told.values)
     assert ticked == set(OFFERED)
 
 

@@ -208,7 +208,7 @@ def test_alerts_can_be_made_quiet_by_everybody_who_may(
     expect(page.locator(f"#alert-{quota.pk}")).not_to_contain_text("Seen by")
 
     page.goto(of_run)
-    page.get_by_role("button", name="Seen: be quiet about ““Spring sale”").click()
+    page.get_by_role("button", name="Seen: be quiet. “Spring sale”").click()
     expect(page.locator(f"#alert-{paused.pk}")).to_contain_text("Seen by sender-person on")
     assert complaints(page) == []
 

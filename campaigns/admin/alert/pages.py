@@ -15,7 +15,14 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 
 from campaigns import control
-from campaigns.admin.alert.shown import all_shown, may_make_quiet, of_run, shown, with_names
+from campaigns.admin.alert.shown import (
+    all_shown,
+    may_make_quiet,
+    of_run,
+    shown,
+    unseen_first,
+    with_names,
+)
 from campaigns.alerts.alert import Alert, Kind
 from campaigns.alerts.watching import WATCHES
 from campaigns.runs.run import Run
@@ -53,7 +60,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "kind": kind,
         "first_page": before is None,
         "first_url": f"?{urlencode({'kind': kind})}" if kind else "?",
-        "standing": [] if before else all_shown(asked.filter(ended_at=None).order_by("-pk")),
+        "standing": [] if before else all_shown(unseen_first(asked.filter(ended_at=None))),
         **_past(asked.filter(ended_at__isnull=False), before, kind),
         "any": of_project.exists(),
         "watched": [(Kind(each.kind).label, _(each.about)) for each in WATCHES],
@@ -107,4 +114,5 @@ def _changed(request: HttpRequest, alert_id: int, do: Do) -> HttpResponse:
     alert = get_object_or_404(within(request, with_names(Alert.objects.all())), pk=alert_id)
     do(alert, by=actor(request))
     context = {"one": shown(alert), "may_make_quiet": may_make_quiet(request), "spoken": True}
+    context["on_run"] = "on_run" in request.GET
     return render(request, ONE, context)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from campaigns.alerts import words
 from campaigns.alerts.alert import Alert, Kind, open_alerts, unseen
@@ -37,7 +38,8 @@ class Shown:
 
     @property
     def lasted_in_words(self) -> str:
-        return in_words(self.lasted)
+        """It is looked at each minute: seconds would say more than is known."""
+        return in_words(timedelta(minutes=max(1, self.lasted // timedelta(minutes=1))))
 
 
 def shown(alert: Alert) -> Shown:
@@ -62,8 +64,10 @@ def shown(alert: Alert) -> Shown:
 
 def _state(alert: Alert) -> tuple[str, str]:
     if not alert.is_open:
-        return "over", _("Over")
-    return ("quiet", _("Seen")) if alert.acknowledged_at else ("wrong", _("Open"))
+        return "over", pgettext("alert", "Over")
+    if alert.acknowledged_at:
+        return "quiet", pgettext("alert", "Seen")
+    return "wrong", pgettext("alert", "Open")
 
 
 def _link(alert: Alert) -> str:
@@ -92,15 +96,18 @@ def of_run(request: HttpRequest, run: Run) -> dict[str, Any]:
 
 
 def of_overview(project: Project | None) -> dict[str, Any]:
-    """What nobody has seen comes first."""
-    alerts = with_names(open_alerts().filter(project=project))
-    first = alerts.order_by("acknowledged_at", "-pk")
-    unseen_first = sorted(first, key=lambda alert: alert.acknowledged_at is not None)
+    """The first of them. Paused runs stand there by themselves, so they are only counted."""
+    alerts = unseen_first(with_names(open_alerts().filter(project=project)))
+    others = [alert for alert in alerts if alert.kind != Kind.PAUSED]
     return {
-        "alerts": all_shown(unseen_first[:ON_THE_OVERVIEW]),
-        "alert_count": len(unseen_first),
-        "unseen_count": sum(alert.acknowledged_at is None for alert in unseen_first),
+        "alerts": all_shown(others[:ON_THE_OVERVIEW]),
+        "alert_count": len(alerts),
+        "unseen_count": sum(alert.acknowledged_at is None for alert in alerts),
     }
+
+
+def unseen_first(alerts: QuerySet[Alert]) -> list[Alert]:
+    return list(alerts.order_by(F("acknowledged_at").asc(nulls_first=True), "-pk"))
 
 
 def waiting(project: Project | None) -> int:
