@@ -84,7 +84,7 @@ def _raise(watch: Watch, wrong: Wrong, now: datetime) -> None:
         # Of two ticks at once the second finds the row of the first.
         alert, is_new = Alert.objects.get_or_create(**about, ended_at=None, defaults=measured)
         if is_new:
-            hit("alert_raised")
+            hit("alert_changed")
             _tell_raised(alert, now)
     if is_new:
         log.warning("alert=%s kind=%s project=%s run=%s raised", alert.pk, *_names(alert))
@@ -99,7 +99,7 @@ def _end(alert: Alert, now: datetime) -> None:
     with transaction.atomic():
         if not open_alerts().filter(pk=alert.pk).update(ended_at=now):
             return
-        hit("alert_ended")
+        hit("alert_changed")
         alert.refresh_from_db()
         telling.ended(alert, now)
     log.info("alert=%s kind=%s project=%s run=%s ended", alert.pk, *_names(alert))

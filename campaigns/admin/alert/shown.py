@@ -39,7 +39,7 @@ class Shown:
     @property
     def lasted_in_words(self) -> str:
         """It is looked at each minute: seconds would say more than is known."""
-        return in_words(timedelta(minutes=max(1, self.lasted // timedelta(minutes=1))))
+        return in_words(timedelta(minutes=max(1, round(self.lasted / timedelta(minutes=1)))))
 
 
 def shown(alert: Alert) -> Shown:
