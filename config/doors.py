@@ -92,6 +92,7 @@ PAGES: dict[str, Door] = {
     "campaigns_overview": LOOK,
     "campaigns_alerts": LOOK,
     "campaigns_alerts_of_run": LOOK,
+    "campaigns_alert_one": LOOK,
     "campaigns_alert_quiet": Door(SENDER, SENDER),
     "campaigns_alert_remind": Door(SENDER, SENDER),
     "campaigns_messages": LOOK,

@@ -50,4 +50,4 @@ def _page(alert: Alert) -> str:
     these are."""
     if alert.run and alert.run.campaign_id:
         return f"/admin/campaigns/run/{alert.run_id}/change/"
-    return "/admin/alerts/"
+    return f"/admin/alerts/{alert.pk}/"

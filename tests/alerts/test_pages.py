@@ -111,9 +111,14 @@ def test_another_projects_alerts_are_not_there(project: Project, sender: Desk) -
     other = make_project(slug="other", name="Elsewhere")
     alert = make_alert(other)
     assert "FCM's quota is nearly used up" not in sender.open("campaigns_alerts")
-    assert sender.post("campaigns_alert_quiet", alert.pk).status_code == 404
+    for page in ("campaigns_alert_quiet", "campaigns_alert_remind", "campaigns_alert_one"):
+        reply = sender.post(page, alert.pk)
+        assert reply.status_code == 409 and "project “Elsewhere”" in text_of(reply)
+    assert Alert.objects.get().acknowledged_at is None
     sender.go_to(other)
     assert "FCM's quota is nearly used up" in sender.open("campaigns_alerts")
+    led = sender.client.get(f"/admin/alerts/{alert.pk}/")
+    assert led["Location"] == f"/admin/alerts/#alert-{alert.pk}"
 
 
 def test_a_kind_is_picked_out_and_old_ones_are_on_older_pages(

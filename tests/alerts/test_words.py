@@ -20,7 +20,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
     Kind.UNOPENED: {"accepted": 5_200, "able": 1_800},
 }  # fmt: skip
 SAYS = {
-    Kind.PAUSED: "“Sale” is paused and needs you | Somebody paused it.",
+    Kind.PAUSED: "“Sale” is paused and needs you | Paused on request.",
     Kind.STUCK: "“Sale” is stuck | It has work to do, but made no request since 31 May 2026, 18:30",
     Kind.SLOW: "“Sale” is too slow to finish in time | 1 recipient waits. 5.2 a second were sent",
     Kind.REJECTED: "“Sale” has unusually many rejected | 120 of 1,000 (12.0 %); usually it is",

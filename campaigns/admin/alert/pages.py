@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from django.contrib.admin import site
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from campaigns import control
@@ -42,6 +42,7 @@ def urls() -> list[URLPattern]:
     return [
         path("alerts/", view(page), name="campaigns_alerts"),
         path("alerts/of-run/<int:run_id>/", view(run_view), name="campaigns_alerts_of_run"),
+        path("alerts/<int:alert_id>/", view(one), name="campaigns_alert_one"),
         path("alerts/<int:alert_id>/quiet/", view(quiet), name="campaigns_alert_quiet"),
         path("alerts/<int:alert_id>/remind/", view(remind), name="campaigns_alert_remind"),
     ]
@@ -95,6 +96,12 @@ def run_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(within(request, Run.objects.all()), pk=run_id)
     context = {"run": run, **of_run(request, run)}
     return render(request, "admin/campaigns/alert/of_run.html", context)
+
+
+def one(request: HttpRequest, alert_id: int) -> HttpResponse:
+    """Where a report leads: whoever works in another project is asked first to come here."""
+    alert = get_object_or_404(within(request, Alert.objects.all()), pk=alert_id)
+    return HttpResponseRedirect(f"{reverse('admin:campaigns_alerts')}#alert-{alert.pk}")
 
 
 def quiet(request: HttpRequest, alert_id: int) -> HttpResponse:
