@@ -10,8 +10,11 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         from campaigns import naming, tasks  # these need the models, not there before this
+        from campaigns.alerts import clearing as old_alerts
+        from campaigns.alerts import words as of_alerts
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.echo.converting import count_events
+        from campaigns.engine import retaining
         from campaigns.engine.forgetting import forget_answers
         from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import sent  # noqa: F401  # so does this
@@ -41,5 +44,6 @@ class CampaignsConfig(AppConfig):
         settling.LISTENERS.append(telling.of_outcomes)
         device.LISTENERS.append(telling.of_retired)
         saying.LISTENERS.append(telling.of_nos)
-        composing.WORDS |= words.WORDS
+        composing.WORDS |= words.WORDS | of_alerts.WORDS
+        retaining.KINDS[old_alerts.KIND.name] = old_alerts.KIND
         outbox.BELLS.append(doorbells.ring_reports)

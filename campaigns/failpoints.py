@@ -29,6 +29,7 @@ NAMES = (
     "sweep",
     "before_converted",
     "recounted",
+    "alert_changed",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from campaigns.alerts import judging
 from campaigns.audiences.lists import filling, sizes
 from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
@@ -46,6 +47,7 @@ SENDING_SECONDS = 60.0  # of one task; then it is another's turn
 AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
 DECIDING_SECONDS = 5.0
 RUNG, RUNG_SECONDS = "messages-rung", 5  # a doorbell that is lost silences others that long
+JUDGED_WITHIN = 60  # seconds; then the sweep has rung again
 TRIGGERS_RUNG = "triggers-rung"
 TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
 
@@ -112,6 +114,9 @@ def sweep() -> None:
     for seconds in if_free(deciding.due_soon) or ():
         with ringing():
             decide_triggers.apply_async(countdown=seconds)
+    if patiently(lambda: judging.due(now), seconds=0):
+        with ringing():
+            judge_alerts.apply_async(expires=JUDGED_WITHIN)
     Tick.record(now)
 
 
@@ -312,6 +317,17 @@ def recount_echo() -> None:
         return
     with suppress(NotRung), ringing():
         recount_echo.delay()
+
+
+@shared_task
+def judge_alerts() -> None:
+    """Look what is wrong now, and have people told. Never raises: the next minute looks again."""
+    try:
+        judging.judge(patiently(clock.now, seconds=0))
+    except DATABASE_TROUBLE as error:
+        log.warning("alerts not judged: %s", error)
+    except Exception:
+        log.exception("alerts cannot be judged")
 
 
 @shared_task

@@ -283,6 +283,7 @@ SPECTACULAR_SETTINGS = {
         "KeptOut": "campaigns.results.why.now.Fate",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
+        "AlertKind": "campaigns.alerts.alert.Kind",
         "ReportKind": "notifications.outgoing.kinds.Kind",
         "ReportLanguage": LANGUAGES,
         "ReportState": "notifications.outgoing.call.Call.State",

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
+from campaigns.admin.alert import pages as alerts
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
 from campaigns.api.receipts.receipts import links_elsewhere
@@ -22,8 +23,8 @@ from notifications.api.reference import Reference
 admin.autodiscover()
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
-    *overview.urls(), *messages.urls(), *demo.urls(), *operations.urls(), *projects.urls(),
-    *downtime.urls(), *retention.urls(),
+    *overview.urls(), *alerts.urls(), *messages.urls(), *demo.urls(), *operations.urls(),
+    *projects.urls(), *downtime.urls(), *retention.urls(),
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]

@@ -12,6 +12,7 @@ from campaigns.api import (
     steering,
     templates,
 )
+from campaigns.api.alerts import alerts
 from campaigns.api.automations import automations
 from campaigns.api.endpoints import endpoints
 from campaigns.api.from_runs import corrections
@@ -23,6 +24,9 @@ from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
 urlpatterns = [
+    path("alerts", alerts.Alerts.as_view()),
+    path("alerts/<int:pk>", alerts.AlertById.as_view(), name="api-alert"),
+    path("alerts/<int:pk>/acknowledge", alerts.AlertAcknowledge.as_view()),
     path("audiences", audiences.Audiences.as_view()),
     path("audiences/estimate", audiences.AudienceEstimate.as_view()),
     path("audiences/<int:pk>", audiences.AudienceById.as_view(), name="api-audience"),

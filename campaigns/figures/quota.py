@@ -47,9 +47,14 @@ WHERE w.opened_at > %(since)s AND w.opened_at <= %(until)s GROUP BY 1, 2
 
 def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
     """Of the last minute."""
-    used = {project: count for project, _, count in _requests("NULL", now, MINUTE)}
-    found = [_quota(project, used.get(project.pk, 0)) for project in projects]
+    counts = used(now)
+    found = [_quota(project, counts.get(project.pk, 0)) for project in projects]
     return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
+
+
+def used(now: datetime) -> dict[int, int]:
+    """Requests of the last minute, by project."""
+    return {project: count for project, _, count in _requests("NULL", now, MINUTE)}
 
 
 def busiest(project: Project, midnight: datetime) -> Quota | None:

@@ -61,8 +61,8 @@ def judge_kinds(via: str, kinds: Collection[str]) -> None:
         return
     if odd := [str(Kind(kind).label) for kind in kinds if kind not in FOR_PEOPLE]:
         said = _(
-            "Slack and e-mail take what concerns runs. There may be thousands a second of: "
-            "%(kinds)s. Use a webhook for these."
+            "Slack and e-mail take what concerns runs, and alerts. There may be thousands a second "
+            "of: %(kinds)s. Use a webhook for these."
         )
         raise ValidationError(said % {"kinds": ", ".join(odd)})
 

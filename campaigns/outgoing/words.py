@@ -23,17 +23,17 @@ def started(data: dict[str, Any]) -> Said:
 
 
 def paused(data: dict[str, Any]) -> Said:
-    return _said(data, _("“%(name)s” is paused"), text=_why(data), facts=_counts(data))
+    return _said(data, _("“%(name)s” is paused"), text=why(data), facts=_counts(data))
 
 
 def needs_a_person(data: dict[str, Any]) -> Said:
     """What happened, and what to do about it."""
     if not data["campaign"]:
-        said = Said(_("No message to single people leaves"), f"{_why(data)}\n{GOES_ON_BY_ITSELF}")
+        said = Said(_("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}")
         said.link, said.label = data["url"] or "", _("Open the messages")
         return said
     step = str(NEXT_STEP.get(data["cause"], ""))
-    text = "\n".join(part for part in (_why(data), step) if part)
+    text = "\n".join(part for part in (why(data), step) if part)
     return _said(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
 
 
@@ -63,7 +63,8 @@ def _said(
     return Said(named, text, facts or [], data["url"] or "", _("Open the run"))
 
 
-def _why(data: dict[str, Any]) -> str:
+def why(data: dict[str, Any]) -> str:
+    """The cause of a pause, with its detail."""
     detail = data["detail"]
     told = details.in_words(detail["code"], detail["args"], detail["text"])
     return f"{cause_in_words(data['cause'])} {told}".strip()

@@ -38,6 +38,7 @@ class Tick(models.Model):
     at = models.DateTimeField()
     left_at = models.DateTimeField(null=True)
     back_at = models.DateTimeField(null=True)
+    judged_at = models.DateTimeField(null=True)  # when somebody last looked what is wrong
 
     def __str__(self) -> str:
         return f"last tick at {self.at}"

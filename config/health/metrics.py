@@ -15,6 +15,8 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from campaigns.alerts.alert import Kind as AlertKind
+from campaigns.alerts.alert import open_alerts
 from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
@@ -52,6 +54,7 @@ class Metrics(Collector):
         yield self._stalled()
         yield self._repairs()
         yield self._echo()
+        yield _alerts()
         yield self._outcomes()
         yield self._reasons()
         yield self._tick_age()
@@ -141,6 +144,18 @@ class Metrics(Collector):
             since = self.now - (found["first"] or self.now)
             oldest.add_metric([lane], since.total_seconds())
         return iter((waiting, oldest))
+
+
+def _alerts() -> Metric:
+    family = GaugeMetricFamily(
+        "carillon_alerts",
+        "Alerts that stand, whether or not somebody has seen them.",
+        labels=["kind"],
+    )
+    counts = dict(open_alerts().order_by().values_list("kind").annotate(Count("pk")))
+    for kind in AlertKind.values:
+        family.add_metric([kind], counts.get(kind, 0))
+    return family
 
 
 def _feeds() -> Iterator[Metric]:

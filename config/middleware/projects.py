@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from campaigns.alerts.alert import Alert
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -34,7 +35,12 @@ SAID = ("project", "settled_project")  # in a form, or in an address
 LISTENING = {"demo_phones"}  # pages that hear the live inbox
 GO = "go_to_project"  # in a POST: switch, then do what it asks
 # What a name in an address stands for. `object_id` and `pk` are the page's own model.
-ABOUT: dict[str, type[Model]] = {"run_id": Run, "contact_id": Contact, "import_id": Import}
+ABOUT: dict[str, type[Model]] = {
+    "alert_id": Alert,
+    "run_id": Run,
+    "contact_id": Contact,
+    "import_id": Import,
+}
 OWN_PAGES = {
     "campaign_review": Campaign,
     "audience_size": Audience,

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
+from campaigns.admin.alert import shown as alerts
 from campaigns.admin.overview import overview
 from config import doors
 from notifications.admin.furniture.chosen import chosen, within
@@ -37,6 +38,8 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             item["exact"] = item["active"] and _is_here(item, request)
             if item.get("page") == "campaigns_run_changelist" and "query" not in item:
                 item |= _paused_runs(request)
+            if item.get("page") == "campaigns_alerts":
+                item |= _unseen_alerts(request)
             if item.get("page") == "notifications_endpoint_changelist":
                 item |= _disabled_endpoints(request)
     return [group for group in groups if group["items"]]
@@ -102,7 +105,12 @@ def _send() -> list[dict[str, Any]]:
 
 
 def _results() -> list[dict[str, Any]]:
-    return [_model(_("Runs"), "send", "campaigns_run", "run_"), _finished(), _messages()]
+    runs = _model(_("Runs"), "send", "campaigns_run", "run_")
+    return [runs, _finished(), _messages(), _alerts()]
+
+
+def _alerts() -> dict[str, Any]:
+    return _item(_("Alerts"), "notification_important", "campaigns_alerts", "campaigns_alert_")
 
 
 def _messages() -> dict[str, Any]:
@@ -158,6 +166,11 @@ def _paused_runs(request: HttpRequest) -> dict[str, Any]:
     """A number beside “Runs” when some wait for a person; Unfold would draw an empty one too."""
     count = overview.needing_a_person(chosen(request))
     return {"badge": f"{count:,}", "badge_variant": "warning"} if count else {}
+
+
+def _unseen_alerts(request: HttpRequest) -> dict[str, Any]:
+    count = alerts.waiting(chosen(request))
+    return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}
 
 
 def _disabled_endpoints(request: HttpRequest) -> dict[str, Any]:

@@ -34,6 +34,7 @@ TITLES = {
     "imports": gettext_lazy("Imported files and their refused rows"),
     "inbox": gettext_lazy("Inboxes"),
     "reports": gettext_lazy("The log of reports"),
+    "alerts": gettext_lazy("Alerts"),
 }
 ABOUT = {
     "ledger": gettext_lazy(
@@ -54,6 +55,7 @@ ABOUT = {
     "reports": gettext_lazy(
         "What endpoints were told, and what they answered. What is still being tried stays."
     ),
+    "alerts": gettext_lazy("What was wrong and is over. What still is stays."),
 }
 # What the trail calls the change of each.
 CALLED = {
@@ -62,6 +64,7 @@ CALLED = {
     "imports": gettext_noop("days imports are kept"),
     "inbox": gettext_noop("days inboxes are kept"),
     "reports": gettext_noop("days the log of reports is kept"),
+    "alerts": gettext_noop("days alerts are kept"),
 }
 EVERY_MINUTES = 10  # beat's tick
 LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
@@ -138,6 +141,7 @@ def _amount(kind: str, count: int, *, exact: bool) -> str:
         "imports": ngettext("%(count)s import", "%(count)s imports", count),
         "inbox": ngettext("%(count)s item", "%(count)s items", count),
         "reports": ngettext("%(count)s call", "%(count)s calls", count),
+        "alerts": ngettext("%(count)s alert", "%(count)s alerts", count),
     }[kind]
     amount = said % {"count": f"{count:,}"}
     return amount if exact else _("about %(amount)s") % {"amount": amount}

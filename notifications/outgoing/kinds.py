@@ -11,6 +11,8 @@ class Kind(TextChoices):
     RUN_PAUSED = "run.paused", _("A run was paused, by somebody or by itself")
     RUN_NEEDS_A_PERSON = "run.needs_a_person", _("A run stopped by itself and needs a person")
     RUN_FINISHED = "run.finished", _("A run ended: finished, or cancelled")
+    ALERT_RAISED = "alert.raised", _("An alert, and each hour again until somebody has seen it")
+    ALERT_ENDED = "alert.ended", _("An alert is over")
     MESSAGE_ACCEPTED = "message.accepted", _("A message to one person was accepted by FCM")
     MESSAGE_REJECTED = "message.rejected", _("A message to one person was rejected")
     MESSAGE_SKIPPED = "message.skipped", _("A message to one person was skipped")
@@ -27,7 +29,11 @@ FOR_PEOPLE = (
     Kind.RUN_PAUSED,
     Kind.RUN_NEEDS_A_PERSON,
     Kind.RUN_FINISHED,
+    Kind.ALERT_RAISED,
+    Kind.ALERT_ENDED,
 )
+# What a new endpoint is offered: what needs somebody.
+OFFERED = (Kind.ALERT_RAISED, Kind.ALERT_ENDED)
 # Not asked for by anybody: what an endpoint's page sends, and what other endpoints of the project
 # are told of one that was given up.
 TEST, DISABLED = "endpoint.test", "endpoint.disabled"

@@ -78,8 +78,9 @@ GROUP BY endpoint.id
 """
 
 
-def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -> None:
-    """Inside the caller's transaction. `about`: the number of what they belong to, if anything.
+def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -> int:
+    """Inside the caller's transaction: how many endpoints will hear it. `about`: the number of what
+    they belong to, if anything.
 
     If the process dies before the commit: it did not happen, and nobody is told.
     After it: the rows are there, and the sweep looks for them.
@@ -87,8 +88,10 @@ def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -
     told: Any = Jsonb([event.as_json() for event in events])
     with connection.cursor() as cursor:
         cursor.execute(PUT, {"project": project_id, "events": told, "about": about})
-        if cursor.rowcount:
-            ring()
+        hearing: int = cursor.rowcount
+    if hearing:
+        ring()
+    return hearing
 
 
 def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:

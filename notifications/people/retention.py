@@ -23,6 +23,7 @@ DEFAULT_DAYS: dict[str, int | None] = {
     "imports": 90,
     "inbox": 90,
     "reports": 30,
+    "alerts": 400,
 }
 MOST_DAYS = 3_650
 

@@ -230,8 +230,8 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
 def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
-        "AudienceKind", "AutomationState", "CategoryKind", "CauseCode", "DeliveryStatus",
-        "DisabledWhy", "DoubtCode", "FunnelStep", "GoalAfter",
+        "AlertKind", "AudienceKind", "AutomationState", "CategoryKind", "CauseCode",
+        "DeliveryStatus", "DisabledWhy", "DoubtCode", "FunnelStep", "GoalAfter",
         "MessageDeviceStatus", "MessagePriority", "MessageState", "NullEnum",
         "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
@@ -279,6 +279,7 @@ def test_every_example_can_be_sent_as_it_stands(
 
 
 SHOWN_BY_EXAMPLE = {
+    "GET alerts/{id} 200",
     "GET categories 200", "POST categories 201", "GET suppressions 200", "POST suppressions 200",
     "POST lists 201", "POST lists/{id}/members 200", "DELETE lists/{id}/members 200",
     "POST events 200", "GET deliveries 200", "GET runs/{id}/deliveries 200", "GET export 200",

@@ -23,6 +23,7 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
+from tests.given.alerts import make_alert
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.roles.people import logged_in, somebody
 from tests.roles.test_matrix import address, pages, rows
@@ -181,6 +182,37 @@ def test_a_run_in_trouble_and_a_result_can_too(
     assert complaints(page) == []
 
 
+def test_alerts_can_be_made_quiet_by_everybody_who_may(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    """With the keyboard alone, which stays where it is."""
+    make_people(project, 3)
+    run = make_run(project, name="Spring sale")
+    run.pause(Cause.BAD_CREDENTIALS)
+    paused, quota = make_alert(project, run=run), make_alert(project)
+    make_alert(project, kind="quota", ended_at=timezone.now())
+    log_in(page, live_server, logged_in(Role.SENDER))
+    of_run = reverse("admin:campaigns_run_change", args=[run.pk])
+    assert looked_at(page, ["/admin/alerts/", "/admin/alerts/?kind=slow", "/admin/", of_run]) == {}
+
+    page.goto("/admin/alerts/")
+    button = page.locator(f"#alert-{quota.pk}-seen")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("Undo: remind again")
+    expect(button).to_be_focused()
+    expect(page.locator(f"#alert-{quota.pk}")).to_contain_text("Seen by sender-person on")
+    assert complaints(page) == []
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("Seen: be quiet")
+    expect(page.locator(f"#alert-{quota.pk}")).not_to_contain_text("Seen by")
+
+    page.goto(of_run)
+    page.get_by_role("button", name="Seen: be quiet. “Spring sale”").click()
+    expect(page.locator(f"#alert-{paused.pk}")).to_contain_text("Seen by sender-person on")
+    assert complaints(page) == []
+
+
 def test_a_chart_says_its_values_under_the_pointer_and_at_the_arrow_keys(
     page: Page, live_server: LiveServer, project: Project
 ) -> None:
@@ -212,7 +244,7 @@ def test_pages_without_anything_on_them_can_too(page: Page, live_server: LiveSer
     models = ("campaign", "run", "audience", "template")
     empty = [f"/admin/campaigns/{model}/" for model in models]
     empty += ["/admin/", "/admin/campaigns/campaign/calendar/", "/admin/notifications/contact/"]
-    empty += ["/admin/notifications/import/"]
+    empty += ["/admin/notifications/import/", "/admin/alerts/"]
     assert looked_at(page, [*empty, "/admin/nowhere/"]) == {}
     log_in(page, live_server, logged_in(Role.VIEWER))
     assert looked_at(page, ["/admin/operations/"]) == {}, "what is not for one's role"

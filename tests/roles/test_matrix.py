@@ -31,6 +31,7 @@ from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 from tests.api.caller import Caller
+from tests.given.alerts import make_alert
 from tests.given.builders import make_automation, make_people, make_run
 from tests.given.importing import upload
 from tests.roles.people import logged_in, somebody
@@ -133,6 +134,8 @@ def rows(project: Project) -> Mapping[str, int | str]:
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
     ready = upload(project, "id,first name\nu1,Ada\n")
     return {
+        "campaigns_alerts_of_run": run.pk,
+        "campaigns_alert_": make_alert(project, run=run).pk,
         "campaigns_campaign": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
         "campaigns_template": run.campaign.template_id,

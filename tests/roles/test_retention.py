@@ -123,4 +123,4 @@ def test_old_runs_that_cannot_be_counted_in_time_hold_no_web_process(
 ) -> None:
     monkeypatch.setattr(page, "LOOKING_SECONDS", 0.0)
     assert "Who was in old runs" in operator.open("retention", shop.pk)
-    assert operator.open("retention", shop.pk).count("not counted") == 10
+    assert operator.open("retention", shop.pk).count("not counted") == 12

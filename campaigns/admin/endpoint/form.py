@@ -21,7 +21,7 @@ from campaigns.outgoing import judging
 from campaigns.planning.campaign import Campaign
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.kinds import OFFERED, Kind
 
 MOST_CAMPAIGNS = 200  # to choose from: the newest
 
@@ -46,8 +46,9 @@ class EndpointForm(ModelForm):
     kinds = forms.MultipleChoiceField(
         label=gettext_lazy("What it is told"),
         choices=Kind.choices,
+        initial=OFFERED,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text=gettext_lazy("Slack and e-mail take the first four: those of runs."),
+        help_text=gettext_lazy("Slack and e-mail take the first six: those of runs, and alerts."),
     )
     only = forms.TypedMultipleChoiceField(
         label=gettext_lazy("Only of these campaigns"),

@@ -13,6 +13,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from campaigns.admin.alert.shown import of_overview
 from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.days import days_of
 from campaigns.admin.overview.needs import needs, paused
@@ -103,6 +104,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": needs(project, now),
+        **of_overview(project),
         "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),
         "silence": _silence(now),

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
+from campaigns.admin.alert.shown import of_run
 from campaigns.admin.run import chunk, deliveries, live, person_sent, why
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
@@ -76,7 +77,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     empty_text = gettext_lazy("Launching a campaign creates a run. You follow it here.")
 
     class Media:
-        css = {"all": ["run.css"]}
+        css = {"all": ["run.css", "alert.css"]}
         js = ["run.js", "chart.js", "take_away.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
@@ -156,7 +157,8 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         run = context["original"]
-        context |= {**self._everything(request, run), "readings": as_sent.readings(run)}
+        context |= {**self._everything(request, run), **of_run(request, run)}
+        context |= {"readings": as_sent.readings(run)}
         return super().render_change_form(request, context, *args, **kw)
 
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:

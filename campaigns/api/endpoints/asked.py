@@ -40,7 +40,7 @@ class EndpointSerializer(StrictSerializer):
     events = CountedList(
         child=serializers.ChoiceField(choices=Kind.choices, error_messages=one_of(Kind.values)),
         max_length=len(Kind),
-        help_text="Slack and e-mail take those of runs only.",
+        help_text="Slack and e-mail take those of runs and alerts only.",
     )
     campaigns = CountedList(
         child=serializers.IntegerField(min_value=1),

@@ -28,6 +28,7 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from tests.admin.desk import Desk, registered, text_of
+from tests.given.alerts import make_alert
 from tests.given.builders import (
     make_audience,
     make_automation,
@@ -75,6 +76,8 @@ def rows(museum: Project) -> dict[str, int]:
     return {
         "automation": automation.pk,
         "campaigns_automation": automation.pk,
+        "campaigns_alerts_of_run": run.pk,
+        "campaigns_alert_": make_alert(museum, run=run).pk,
         "campaigns_campaign": run.campaign_id,
         "campaign_review": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.chaos.bugs import (
+    alerts,
     clocks,
     consent,
     doorbells,
@@ -33,5 +34,6 @@ GROUPS = (
         messages,
         receipts,
         outgoing,
+        alerts,
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.faults import (
+    alerts,
     clocks,
     consent,
     crowds,
@@ -35,7 +36,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    outgoing,
+    *(outgoing, alerts),
 )
 
 

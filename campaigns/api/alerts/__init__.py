@@ -1,0 +1,1 @@
+"""Alerts for programs: read, and acknowledged. The API's addresses enter."""
