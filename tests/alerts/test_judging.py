@@ -12,6 +12,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.alerts import judging, telling
 from campaigns.alerts.alert import Alert
+from campaigns.alerts.watching import WATCHES
 from campaigns.runs.tick import Tick
 from notifications.outgoing.kinds import OFFERED, Kind
 from notifications.outgoing.outbox import Outgoing
@@ -155,7 +156,7 @@ def test_two_looks_at_once_raise_it_once_and_end_it_once(project: Project) -> No
 
 def _look_as_another() -> None:
     """Which found nothing raised and nothing ended, and comes to write it a moment later."""
-    for watch in judging.WATCHES:
+    for watch in WATCHES:
         judging._compare(watch, judging._look(watch, timezone.now()) or [], timezone.now())
 
 

@@ -35,7 +35,8 @@ def look_again(now: datetime | None = None) -> None:
 def make_alert(project: Project, *, run: Run | None = None, **values: Any) -> Alert:
     """Of the quota, or of a paused run."""
     now = timezone.now() - timedelta(minutes=10)
-    kind, numbers = Kind.QUOTA, {"used": 570_000, "quota": 600_000}
+    kind = Kind.QUOTA
+    numbers: dict[str, Any] = {"used": 570_000, "quota": 600_000}
     if run is not None:
         kind = Kind.PAUSED
         detail = {"code": "", "args": None, "text": ""}

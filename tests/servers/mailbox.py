@@ -44,7 +44,7 @@ class Conversation(socketserver.StreamRequestHandler):
     def _body(self) -> EmailMessage:
         lines = iter(self.rfile.readline, b".\r\n")
         whole = b"".join(line.removeprefix(b".") for line in lines)
-        return cast(EmailMessage, message_from_bytes(whole, policy=policy.default))
+        return message_from_bytes(whole, policy=policy.default)
 
     def _say(self, text: str) -> None:
         try:

@@ -122,8 +122,10 @@ def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
 
 
 def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
-    def row(label: Any, count: int, *more: Any, total: str = "") -> Row:
-        return Row(str(label), count, width(count, totals.planned), *more, total=total)
+    def row(
+        label: Any, count: int, told: Told | None = None, coverage: str = "", total: str = ""
+    ) -> Row:
+        return Row(str(label), count, width(count, totals.planned), told, coverage, total)
 
     ours = [
         row(_("Planned"), totals.planned, total="planned"),
