@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine, rounds
-from bench.growth import planning, scale
+from bench.growth import scale
+from bench.planning import planning
 from bench.servers import LATENCY_MS, LATENCY_P99_MS
 from bench.stack import Stack
 from bench.table import table

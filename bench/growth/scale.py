@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.growth import awake, law, people_figures, planning, soak, statements
-from bench.live import feed, receipts, result
+from bench.growth import awake, law, people_figures, soak, statements
+from bench.live import feed, receipts
 from bench.messages import cost, messages, seeds
+from bench.planning import planning, result
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {

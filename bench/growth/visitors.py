@@ -21,7 +21,7 @@ from typing import Any
 
 import aiohttp
 
-from bench.growth.pages import PATHS
+from bench.planning.pages import PATHS
 
 OPERATORS = 20
 CALLS_PER_SECOND = 100

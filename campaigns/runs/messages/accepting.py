@@ -35,7 +35,7 @@ class Revoked(Exception):
 
 # A function of PostgreSQL's, see migration 0038: each session keeps its plan, behind PgBouncer too.
 # To plan it anew for each call cost more than to carry it out. Whoever changes it gives it another
-# name: the release before calls this one.
+# name, as an older release calls this one.
 ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRMED}))"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import people
-from bench.growth.pages import Visitor
+from bench.planning.pages import Visitor
 from bench.stack import Stack
 
 PEOPLE = 5_000_000
@@ -21,7 +21,7 @@ def measure(folder: Path, count: int = PEOPLE) -> dict[str, Any]:
         people.fill(stack, count)
         print("  A run to all of them…", flush=True)
         campaign = str(people.campaign(stack))
-        ended = json.loads(stack.run(sys.executable, "-m", "bench.live.ended", campaign))
+        ended = json.loads(stack.run(sys.executable, "-m", "bench.planning.ended", campaign))
         found = {**ended, "pages": _pages(stack, ended["run"], count)}
     return {**found, "text": text(found)}
 

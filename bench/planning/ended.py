@@ -1,4 +1,4 @@
-"""`python -m bench.live.ended CAMPAIGN`: a run that has just ended, and phones have told of it.
+"""`python -m bench.planning.ended CAMPAIGN`: a run that has just ended, and phones have told of it.
 
 Inside the stack's environment. Everybody was accepted, three in five have an app that reports. The
 sums of their receipts are made as the nightly recount makes them that are missing.
@@ -22,7 +22,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from bench.growth.snapshot import as_if_finished, prepare
+from bench.planning.snapshot import as_if_finished, prepare
 from campaigns.echo import recounting
 from campaigns.echo.receipt import Event
 from campaigns.engine import counting

@@ -1,7 +1,7 @@
 """Planning at scale: freezing an audience of millions, dropping an old run, estimating, and pages.
 
 A run that only plans never becomes visible to the workers: it is frozen and paused in one
-transaction, in a process of its own (bench/growth/snapshot.py).
+transaction, in a process of its own (bench/planning/snapshot.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import people
-from bench.growth import pages
+from bench.planning import pages
 from bench.stack import Stack
 
 PEOPLE = 1_000_000
@@ -60,7 +60,7 @@ def _of_a_million(stack: Stack, count: int) -> dict[str, Any]:
 
 
 def _snapshot(stack: Stack) -> dict[str, float]:
-    told = stack.run(sys.executable, "-m", "bench.growth.snapshot", str(people.campaign(stack)))
+    told = stack.run(sys.executable, "-m", "bench.planning.snapshot", str(people.campaign(stack)))
     return dict(json.loads(told))
 
 
