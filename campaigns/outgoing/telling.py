@@ -70,7 +70,7 @@ def _run(run: Run) -> dict[str, Any]:
     """The same facts at each move. Codes, as the API has them; the detail in English beside its
     code and arguments, of which other words can be made."""
     totals = sums.totals_of(run)
-    # A day of messages has its end from the beginning, for the release before; see day.py.
+    # A day of messages has an end written from the beginning; see day.py.
     finished = None if run.state == Run.State.OPEN else run.finished_at
     began, ended = run.started_at, finished or timezone.now()
     took = (ended - began).total_seconds() if began else 0.0

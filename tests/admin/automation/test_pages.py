@@ -270,7 +270,9 @@ def test_older_events_are_a_page_further_and_another_projects_are_not_shown(
 
     theirs = make_automation(make_project())
     place = reverse("admin:automation_events", args=[theirs.pk])
-    assert desk.client.get(place).status_code == 404
+    reply = desk.client.get(place)
+    assert reply.status_code == 409, "it is of another project: one has to go there first"
+    assert theirs.name not in text_of(reply)
 
 
 def test_the_list_shows_states_and_counts_and_an_empty_one_what_belongs_here(
