@@ -41,7 +41,7 @@ from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
-from campaigns.planning import rhythm_in_words
+from campaigns.planning import correcting, rhythm_in_words
 from campaigns.results import compare
 from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
@@ -189,7 +189,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
-            "corrections": list(run.corrections.order_by("pk")),
+            "corrections": correcting.corrections_of(run),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +21,7 @@ from campaigns.audiences.seen import person
 from campaigns.audiences.settled.runs_meant import forgotten, not_over, one_run
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import wrong_text
 from campaigns.runs.run import Run
 from notifications.keys import credentials
 from notifications.people.contact import Contact
@@ -51,6 +52,8 @@ class Code(StrEnum):
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
     NO_CREDENTIALS = "no_credentials"
+    TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
+    TEXT_UNCHANGED = "text_unchanged"  # of a correction
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
@@ -62,6 +65,7 @@ class Doubt:
 
     code: Code
     words: str
+    see: Sequence[Campaign] = ()  # a page links to them
 
     def __str__(self) -> str:
         return self.words
@@ -195,6 +199,18 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
         f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
     )
     return [Doubt(Code.UNSEEN, said % {"count": counted, "days": unseen.days})]
+
+
+# --- About what it says ---------------------------------------------------------------------------
+
+
+def of_text(campaign: Campaign) -> Iterator[Doubt]:
+    """What went out wrong goes out once more."""
+    if said := wrong_text.unchanged(campaign):
+        yield Doubt(Code.TEXT_UNCHANGED, said)
+    for run, corrections in wrong_text.said_again(campaign):
+        words = wrong_text.in_words(run, corrections)
+        yield Doubt(Code.TEXT_WAS_WRONG, words, see=corrections)
 
 
 # --- About sending it -----------------------------------------------------------------------------

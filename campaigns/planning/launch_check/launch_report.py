@@ -240,6 +240,8 @@ class LaunchReport:
             found.append(Doubt(Code.UNCOUNTABLE, self.uncounted))
         if self.nobody:
             found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
+        if self._readable:
+            found += doubts.of_text(self.campaign)
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:
