@@ -112,7 +112,7 @@ class CampaignPage(Page):
         """Of its last run."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
-        of = sums.asked(obj.run_state, obj.run_planned, obj.run_skipped)
+        of = sums.asked(obj.run_planned, obj.run_skipped)
         return _("%(share)s %%") % {"share": share(obj.run_accepted, of)}
 
     @display(description=gettext_lazy("next step"))

@@ -149,9 +149,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
 
 def _recent(runs: list[Run]) -> list[Recent]:
     told = opened(runs)
-    return [
-        Recent(run, asked(run.state, run.planned or 0, run.skipped), told[run.pk]) for run in runs
-    ]
+    return [Recent(run, asked(run.planned or 0, run.skipped), told[run.pk]) for run in runs]
 
 
 def _scheduled(run: Run, now: datetime) -> dict[str, Any]:

@@ -99,6 +99,9 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "zone": run.project.timezone,
         "echo": found if asks or found.heard else None,
         "asks_receipts": asks,
+        "may_have": found.may_have,
+        "accepted": totals.accepted,
+        "unsure": totals.unknown,
         "echo_rows": _rows(run, found, totals),
         "echo_groups": [
             (by, str(TITLES[by]), _lines(found, by))
