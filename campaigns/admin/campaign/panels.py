@@ -205,6 +205,7 @@ def _somebody(request: HttpRequest, project: Project) -> Contact | None:
     except ValidationError:
         return preview.somebody(project)
     people: list[Contact] = []
-    with suppress(TooSlow, ValidationError), within(seconds=0.2):
-        people = sample(project.pk, rules, size=SHOWN_PEOPLE)
+    for only in (skipped.wants(_asks(request, project)), None):
+        with suppress(TooSlow, ValidationError), within(seconds=0.2):
+            people = people or sample(project.pk, rules, size=SHOWN_PEOPLE, only=only)
     return random.choice(people) if people else preview.somebody(project)

@@ -169,6 +169,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             context = live.picture(run, timezone.now())
         else:
             context = {**self._everything(request, run), "state_changed": True}
+            context["readings"] = as_sent.readings(run)
         context["spoken"] = had != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 

@@ -24,6 +24,7 @@ from campaigns.echo.funnel import (
     goal_over_time,
     over_time,
 )
+from campaigns.echo.goal import without_value
 from campaigns.echo.receipt import Event
 from campaigns.results import breakdown
 from campaigns.runs import sums
@@ -153,6 +154,7 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
     return {
         "goal": goal,
         "goal_said": goal_in_words.of(run),
+        "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
         "goal_of_step": share(goal.told.count, step.count) if step.count else "",
         "goal_step": GOAL_OF[goal.told.event],
