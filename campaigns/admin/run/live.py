@@ -159,9 +159,13 @@ def asked_of(totals: sums.Totals) -> int:
 
 
 def _stands(run: Run, totals: sums.Totals) -> str:
-    """How far it is, or what came of it: the one share that the page shows and speaks."""
+    """How far it is, or what came of it: the one share that the page shows and speaks. Of one that
+    was cut short, no share: of whom FCM was asked for, all might be accepted."""
     if run.unfinished and run.state != Run.State.CANCELLED:
         return _("%(share)s %% done") % {"share": share(totals.settled, totals.planned)}
+    if run.state == Run.State.CANCELLED:
+        counted = {"accepted": f"{totals.accepted:,}", "planned": f"{totals.planned:,}"}
+        return _("%(accepted)s of %(planned)s accepted") % counted
     return _("%(share)s %% accepted") % {"share": share(totals.accepted, asked_of(totals))}
 
 

@@ -123,7 +123,7 @@ def test_the_shares_of_a_cancelled_run_are_of_whom_fcm_was_asked_for(
     run = ended(project, accepted=1_996, skipped=626, unknown=4)
     Run.objects.filter(pk=run.pk).update(state=Run.State.CANCELLED)
     page = desk.open("campaigns_run_change", run.pk)
-    assert "99.8 % accepted" in page and "76 %" not in page
+    assert "1,996 of 2,626 accepted" in page and "76 %" not in page
     assert "It was cancelled after FCM accepted 1,996 of 2,626." in page
     assert "Its share is of the 2,000 FCM is asked for; whoever is skipped" in page
     assert "1,996 of 2,000 (99.8 %)" in desk.open("campaigns_run_changelist")
