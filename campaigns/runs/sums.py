@@ -88,6 +88,12 @@ def asked(planned: int, skipped: int) -> int:
     return planned - skipped
 
 
+def of_how_many(state: str, planned: int, skipped: int) -> int:
+    """Beside how many were accepted. Of a cancelled run it is all of them, and no share stands
+    beside: of those it still asked FCM for, all may be accepted, and it is not whole for that."""
+    return planned if state == Run.State.CANCELLED else asked(planned, skipped)
+
+
 def average_rate(sent: int, began: datetime, ended: datetime) -> float:
     """Recipients sent to, a second: the one average of a run, on every page, for programs, and for
     what the next one is said to take."""

@@ -132,8 +132,10 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def accepted_of(self, obj: Run) -> str:
         if obj.planned is None:
             return "–"  # counted when it starts
-        of = sums.asked(obj.planned, obj.skipped)
+        of = sums.of_how_many(obj.state, obj.planned, obj.skipped)
         numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{of:,}"}
+        if obj.state == Run.State.CANCELLED:
+            return _("%(accepted)s of %(planned)s") % numbers
         part = {"share": share(obj.accepted, of)}
         return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 

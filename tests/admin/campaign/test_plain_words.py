@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.given.settling import settle
 
 from campaigns.audiences import words
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.run.test_goal import typed
+from tests.admin.run.test_run_course import settle
 from tests.given.builders import make_campaign, make_contact, make_device, make_run
 
 pytestmark = pytest.mark.django_db
