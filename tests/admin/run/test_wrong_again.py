@@ -35,7 +35,8 @@ def corrected(desk: Desk, run: Run, **right: Any) -> Campaign:
 
 def made_by(desk: Desk, verb: str, run: Run, **values: Any) -> Campaign:
     desk.confirm(verb, run.pk, **values)
-    return Campaign.objects.exclude(pk=run.campaign_id).filter(corrects=None).latest("pk")
+    others = Campaign.objects.exclude(runs=run).filter(corrects=None)
+    return others.latest("pk")
 
 
 def link_to(campaign: Campaign) -> str:

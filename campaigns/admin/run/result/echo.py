@@ -126,19 +126,24 @@ def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
 
 
 def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
-    def row(label: Any, count: int, *more: Any, total: str = "") -> Row:
-        return Row(str(label), count, width(count, totals.planned), *more, total=total)
+    def row(label: Any, count: int, **more: Any) -> Row:
+        return Row(str(label), count, width(count, totals.planned), **more)
 
     ours = [
         row(_("Planned"), totals.planned, total="planned"),
         row(_("Accepted"), totals.accepted, total="accepted"),
     ]
     theirs = (
-        row(step.event.label, step.count, step, step.coverage(found.may_have))
+        row(step.event.label, step.count, told=step, coverage=step.coverage(found.may_have))
         for step in found.steps
     )
     reached = (
-        row(run.goal_event, goal.told.count, goal.told, goal.told.coverage(found.may_have))
+        row(
+            run.goal_event,
+            goal.told.count,
+            told=goal.told,
+            coverage=goal.told.coverage(found.may_have),
+        )
         for goal in [found.goal]
         if goal
     )
