@@ -211,6 +211,8 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
             "" if value in (None, "", True) else gettext("leave it out; this operator takes none.")
         )
     if op in MANY:
+        if value == []:
+            return gettext("needs at least one value.")
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
         return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")

@@ -50,6 +50,11 @@ TURNED = {
     "after": gettext_lazy("{field} is not after {value}"),
     "within_last": gettext_lazy("{field} is not within the last {value}"),
 }
+# “Is one of Seoul” says no more than that, and reads worse.
+OF_ONE = {"in": SAID["eq"], "not_in": SAID["ne"], "has_any": SAID["has"], "has_none": TURNED["has"]}
+OF_ONE_TURNED = {
+    "in": SAID["ne"], "not_in": SAID["eq"], "has_any": TURNED["has"], "has_none": SAID["has"]
+}  # fmt: skip
 FIELDS = {
     "external_id": gettext_lazy("external id"),
     "locale": gettext_lazy("locale"),
@@ -126,7 +131,8 @@ def _leaf(leaf: dict[str, Any], names: Names, *, turned: bool = False) -> str:
         off = (op in ("ne", "not_in")) != turned
         where = _("is not on the list {names}") if off else _("is on the list {names}")
         return where.format(names=_joined(called, _("{} or {}")))
-    pattern = str((TURNED if turned else SAID)[op])
+    said, of_one = (TURNED, OF_ONE_TURNED) if turned else (SAID, OF_ONE)
+    pattern = str((said | of_one if len(_values(leaf)) == 1 else said)[op])
     return pattern.format(field=label_of(name), value=_value(op, leaf.get("value")))
 
 

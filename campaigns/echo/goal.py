@@ -7,11 +7,15 @@ matter in which order events and receipts arrive: `converting.py` looks at both.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from django.db import models
 
 from campaigns.echo.receipt import Event
 from campaigns.runs.run import Run
+from notifications.postgres.budget import TooSlow, within
 
+COUNTING_SECONDS = 0.3
 STEP_OF = {Run.GoalAfter.RECEIVED: Event.RECEIVED, Run.GoalAfter.OPENED: Event.OPENED}
 
 
@@ -57,6 +61,16 @@ class Conversion(models.Model):
 
     def __str__(self) -> str:
         return f"conversion of {self.seq} of run {self.run_id}"
+
+
+def without_value(run: Run) -> int:
+    """How many of its events count for it and had no number to sum up; 0 where that takes too
+    long."""
+    if not run.goal_value:
+        return 0
+    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+        return Conversion.objects.filter(run_id=run.pk, value=None).count()
+    return 0
 
 
 class GoalSum(models.Model):

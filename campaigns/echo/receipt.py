@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import models
+from django.db import connection, models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -45,6 +46,23 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return f"{Event(self.event).label} ({self.seq} of run {self.run_id})"
+
+
+def furthest(recipients: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Event]:
+    """The last step that the phones of these numbers of runs reported: one statement."""
+    runs, seqs = [*zip(*recipients, strict=True)] or ((), ())
+    asked = {"runs": [*runs], "seqs": [*seqs], "steps": [*map(int, STEPS)]}
+    with connection.cursor() as cursor:
+        cursor.execute(FURTHEST, asked)
+        return {(run, seq): Event(event) for run, seq, event in cursor.fetchall()}
+
+
+FURTHEST = """
+SELECT t.run_id, t.seq, max(t.event)
+FROM unnest(%(runs)s::bigint[], %(seqs)s::int[]) AS asked (run_id, seq)
+JOIN campaigns_receipt t USING (run_id, seq)
+WHERE t.event = ANY(%(steps)s::int[]) GROUP BY 1, 2
+"""
 
 
 class EchoSum(models.Model):

@@ -47,12 +47,31 @@ def _closable(run: Run) -> QuerySet[Chunk]:
     return idle.select_for_update(skip_locked=True).order_by("number")
 
 
+def may_have_it(run: Run) -> int:
+    """How many have no outcome yet, and a request of theirs has left: after a cancel nobody can
+    say of them, unless its answer still comes."""
+    with connection.cursor() as cursor:
+        cursor.execute(MAY_HAVE_IT, {"run": run.pk})
+        count: int = cursor.fetchone()[0]
+    return count
+
+
+LEFT_BEHIND = f"""
+SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
+WHERE chunk_id {{of}} AND settled_at IS NULL
+UNION ALL
+SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id {{of}} AND ambiguous
+"""
+OPEN = "IN (SELECT id FROM campaigns_chunk WHERE run_id = %(run)s AND state <> 'closed')"
+MAY_HAVE_IT = f"""
+SELECT count(DISTINCT seq) FROM ({LEFT_BEHIND.format(of=OPEN)}) left_behind
+WHERE NOT EXISTS (
+    SELECT FROM campaigns_delivery d WHERE d.run_id = %(run)s AND d.seq = left_behind.seq
+)
+"""
 CLOSE = f"""
 WITH left_behind AS (
-    SELECT unnest(seqs) AS seq, 1 AS copies FROM campaigns_window
-    WHERE chunk_id = %(chunk)s AND settled_at IS NULL
-    UNION ALL
-    SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id = %(chunk)s AND ambiguous
+    {LEFT_BEHIND.format(of="= %(chunk)s")}
 ), interrupted AS (
     SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
 ), closed AS (

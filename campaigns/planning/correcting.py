@@ -43,6 +43,11 @@ def problem(run: Run) -> str:
     return said % {"number": run.pk}
 
 
+def corrections_of(run: Run) -> list[Campaign]:
+    """Each that was made of it, launched or not: its text was wrong."""
+    return list(Campaign.objects.filter(corrects=run).order_by("pk"))
+
+
 def draft(run: Run, *, text: str, by: str) -> Campaign:
     """A campaign to those who got this text of it, or may have; nothing is sent until somebody
     launches it. Its list is still to be filled. Raises NotCorrectable.

@@ -17,7 +17,6 @@ class Kind:
     """The results of the recipients with one value; without a value, it is unknown."""
 
     value: str
-    state: str  # of the run
     accepted: int
     rejected: int
     skipped: int
@@ -29,7 +28,7 @@ class Kind:
 
     @property
     def accepted_share(self) -> str:
-        return share(self.accepted, asked(self.state, self.recipients, self.skipped))
+        return share(self.accepted, asked(self.recipients, self.skipped))
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Cut:
 
 def _together(kinds: list[Kind]) -> Kind:
     columns = zip(*((k.accepted, k.rejected, k.skipped, k.unknown) for k in kinds), strict=True)
-    return Kind("", kinds[0].state, *map(sum, columns))
+    return Kind("", *map(sum, columns))
 
 
 def kept_of(run: Run) -> Breakdown | None:
@@ -71,8 +70,7 @@ def will_be_counted(run: Run) -> bool:
 
 
 def cut(kept: Breakdown, by: str) -> Cut:
-    state = kept.run.state
-    kinds = [Kind(value, state, *sums) for value, sums in kept.counts.get(by, {}).items()]
+    kinds = [Kind(value, *sums) for value, sums in kept.counts.get(by, {}).items()]
     kinds.sort(key=lambda kind: (-kind.recipients, kind.value))
     others = kept.others.get(by)
-    return Cut(by, kinds, Kind("", state, *others) if others else None)
+    return Cut(by, kinds, Kind("", *others) if others else None)

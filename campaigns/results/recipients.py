@@ -10,6 +10,8 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.audiences.happened import reported
+from campaigns.echo.receipt import STEPS, Event
 from campaigns.results.sent import seqs_in
 from campaigns.runs.run import Run
 from notifications.values.spreadsheet import neutral
@@ -29,6 +31,7 @@ class Filters:
     person: str = ""  # an external id
     chunk: int | None = None
     resent: bool = False
+    told: str = ""  # what their phone reported, or NOT_OPENED
     settled: bool = False  # only those with an outcome
 
     def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
@@ -42,6 +45,7 @@ class Filters:
             "reason": self.reason,
             "platform": self.platform,
             "chunk": self.chunk,
+            "events": [*map(int, reported.BY.get(self.told, reported.BY[OPENED]))],
         }
         if self.person:
             values["seqs"] = seqs_in(run, self.person)
@@ -54,6 +58,12 @@ class Filters:
         yield self.status == WAITING, "k.state <> 'closed'", "d.seq IS NULL"
         yield self.status in COUNTED, f"k.{self.status} > 0", "d.status = %(status)s"
         yield self.status == MISSED, ANY_MISSED, "d.status IN ('rejected', 'skipped', 'unknown')"
+        yield self.told in TOLD, "TRUE", TOLD_OF_IT
+        yield (
+            self.told == NOT_OPENED,
+            "k.accepted > 0",
+            f"d.status = 'accepted' AND NOT {TOLD_OF_IT}",
+        )
         yield self.settled, "TRUE", "d.seq IS NOT NULL"
         yield bool(self.reason), "k.reasons ? %(reason)s", "d.reason = %(reason)s"
         # Only a chunk that was leased again can send again.
@@ -73,13 +83,25 @@ ON_PLATFORM = """
     SELECT 1 FROM notifications_device p WHERE p.id = r.device_id AND p.platform = %(platform)s
 )))
 """
+# The codes of rules, of lists and of this page.
+NOT_OPENED, OPENED = reported.NOT_OPENED, "opened"
+TOLD = ("received", "displayed", OPENED)
+TOLD_OF_IT = """
+EXISTS (
+    SELECT FROM campaigns_receipt t
+    WHERE t.run_id = %(run)s AND t.seq = r.seq AND t.event = ANY(%(events)s::int[])
+)
+"""
 ANY_MISSED = "k.rejected + k.skipped + k.unknown > 0"
 COUNTED = ("accepted", "rejected", "skipped", "unknown")
 # Chunk by chunk in their order, so that a page ends as soon as it is full.
 SELECT = """
 SELECT x.seq, x.contact_id, x.device_id, c.external_id,
     COALESCE(x.platform, v.platform) AS platform, v.address, x.status, x.reason,
-    x.detail, x.message_id, x.resent, x.at
+    x.detail, x.message_id, x.resent, x.at, (
+        SELECT max(t.event) FROM campaigns_receipt t
+        WHERE t.run_id = %(run)s AND t.seq = x.seq AND t.event = ANY(%(steps)s::int[])
+    ) AS told
 FROM (
     SELECT k.number, y.*
     FROM campaigns_chunk k
@@ -120,6 +142,11 @@ class Row:
     message_id: str
     resent: bool
     at: datetime | None
+    told: int | None  # the last step that its phone reported
+
+    @property
+    def step(self) -> Event | None:
+        return Event(self.told) if self.told else None
 
 
 def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
@@ -127,7 +154,13 @@ def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(
             SELECT.format(chunks=chunks, rows=rows),
-            {**values, "run": run.pk, "after": after, "limit": limit},
+            {
+                **values,
+                "run": run.pk,
+                "after": after,
+                "limit": limit,
+                "steps": [*map(int, STEPS)],
+            },
         )
         return [Row(*row) for row in cursor.fetchall()]
 
@@ -135,6 +168,7 @@ def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
 # No address: one could push to it. A person erased since has no name here.
 COLUMNS = (
     "seq", "contact", "platform", "status", "reason", "detail", "message_id", "resent", "at",
+    "reported",
 )  # fmt: skip
 
 
@@ -169,4 +203,5 @@ def _cells(row: Row) -> list[Any]:
         neutral(row.message_id),
         str(row.resent).lower(),
         row.at.isoformat() if row.at else "",
+        row.step.name.lower() if row.step else "",
     ]

@@ -82,10 +82,16 @@ class Totals:
         return {"planned": self.planned, **counts, "waiting": self.waiting}
 
 
-def asked(state: str, planned: int, skipped: int) -> int:
-    """How many FCM is asked for: whoever is skipped is not sent to, so the share of the accepted is
-    of these, on every page. Of a cancelled run it is of all, as it skipped the others for that."""
-    return planned if state == Run.State.CANCELLED else planned - skipped
+def asked(planned: int, skipped: int) -> int:
+    """How many FCM is asked for: whoever is skipped is not sent to, for whatever reason, so the
+    share of the accepted is of these, on every page and of every run."""
+    return planned - skipped
+
+
+def of_how_many(state: str, planned: int, skipped: int) -> int:
+    """Beside how many were accepted. Of a cancelled run it is all of them, and no share stands
+    beside: of those it still asked FCM for, all may be accepted, and it is not whole for that."""
+    return planned if state == Run.State.CANCELLED else asked(planned, skipped)
 
 
 def average_rate(sent: int, began: datetime, ended: datetime) -> float:

@@ -37,7 +37,7 @@ class AudienceList(PlainChangeList):
         for row in by_rules:
             row.said = _clipped(sentence(row.rules, project_id=row.project_id, names=names))
         for row in by_hand:
-            row.said = _("listed by hand") if counts is None else _listed(counts.get(row.pk, 0))
+            row.said = _("a list of people") if counts is None else _listed(counts.get(row.pk, 0))
             if stands := filling.standing(row):
                 row.said = _half(stands)
         self.result_list = rows
@@ -52,7 +52,7 @@ def _members(audiences: list[Any]) -> dict[int, int] | None:
 
 
 def _listed(count: int) -> str:
-    said = ngettext("%(count)s person, listed by hand", "%(count)s people, listed by hand", count)
+    said = ngettext("a list of %(count)s person", "a list of %(count)s people", count)
     return said % {"count": f"{count:,}"}
 
 

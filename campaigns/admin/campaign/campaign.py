@@ -112,7 +112,10 @@ class CampaignPage(Page):
         """Of its last run."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
-        of = sums.asked(obj.run_state, obj.run_planned, obj.run_skipped)
+        of = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
+        if obj.run_state == Run.State.CANCELLED:
+            numbers = {"accepted": f"{obj.run_accepted:,}", "planned": f"{of:,}"}
+            return _("%(accepted)s of %(planned)s") % numbers
         return _("%(share)s %%") % {"share": share(obj.run_accepted, of)}
 
     @display(description=gettext_lazy("next step"))

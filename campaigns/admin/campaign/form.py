@@ -152,7 +152,12 @@ class CampaignForm(in_place.InPlace):
         for setting in SETTINGS:
             if setting.of and not (cleaned.get(setting.of) or self.errors.get(setting.of)):
                 self.errors.pop(setting.field, None)
-                cleaned[setting.field] = getattr(self.instance, setting.field)
+                cleaned[setting.field] = self._kept(setting.field)
+
+    def _kept(self, name: str) -> Any:
+        """A name belongs to the one it goes with: beside another it would be a surprise."""
+        column: Any = Campaign._meta.get_field(name)
+        return "" if column.blank else getattr(self.instance, name)
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
         shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.audience.form import AudienceForm
+from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.template.form import COUNTED
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
@@ -124,7 +125,7 @@ class InPlace(ModelForm):
         try:
             self.built.clean()
         except ValidationError as error:
-            self.add_error("rules", error.messages)
+            self.add_error("rules", [str(one) for one in problems(error)])
 
     def _clean_text(self, cleaned: dict[str, Any], project: Project) -> None:
         made = cleaned.get("template_from") == MAKE

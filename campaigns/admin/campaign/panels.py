@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.audiences import reach
@@ -76,7 +77,7 @@ class Panels:
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
         except ValidationError as error:
-            context["hint"] = " ".join(error.messages)
+            context["hint"] = " ".join(str(one) for one in problems(error))
         return render(request, f"{FOLDER}/who.html", context)
 
     def what_view(self, request: HttpRequest) -> HttpResponse:
@@ -205,6 +206,7 @@ def _somebody(request: HttpRequest, project: Project) -> Contact | None:
     except ValidationError:
         return preview.somebody(project)
     people: list[Contact] = []
-    with suppress(TooSlow, ValidationError), within(seconds=0.2):
-        people = sample(project.pk, rules, size=SHOWN_PEOPLE)
+    for only in (skipped.wants(_asks(request, project)), None):
+        with suppress(TooSlow, ValidationError), within(seconds=0.2):
+            people = people or sample(project.pk, rules, size=SHOWN_PEOPLE, only=only)
     return random.choice(people) if people else preview.somebody(project)

@@ -24,8 +24,7 @@ KINDS = {
         "and other things they asked for."
     ),
     Category.Kind.CRITICAL: gettext_lazy(
-        "Goes to the same people as transactional: alarms and other messages that cannot "
-        "wait. Quiet hours and caps, once they exist, will not apply to it."
+        "Goes to the same people as transactional: alarms and other messages that cannot wait."
     ),
 }
 

@@ -25,7 +25,7 @@ from campaigns.figures.quota import busiest, quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
 from campaigns.runs.run import Run
-from campaigns.runs.sums import asked
+from campaigns.runs.sums import of_how_many
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import chosen
@@ -152,7 +152,8 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
 def _recent(runs: list[Run]) -> list[Recent]:
     told = opened(runs)
     return [
-        Recent(run, asked(run.state, run.planned or 0, run.skipped), told[run.pk]) for run in runs
+        Recent(run, of_how_many(run.state, run.planned or 0, run.skipped), told[run.pk])
+        for run in runs
     ]
 
 

@@ -71,7 +71,7 @@ class CorrectDialog(RunDialog):
             **counts,
             **now_reached(outcomes.reachable(run, outcomes.GOT)),
             "untagged": ", ".join(platforms),
-            "before": list(run.corrections.order_by("pk")),
+            "before": correcting.corrections_of(run),
         }
 
 

@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
+from campaigns.echo.receipt import BY_NAME
 from campaigns.results import recipients
 from campaigns.results.reason_steps import STEPS, detail_in_words
-from campaigns.results.recipients import MISSED, WAITING, Filters, Row
+from campaigns.results.recipients import MISSED, NOT_OPENED, TOLD, WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import Run
@@ -69,6 +70,7 @@ def _filters_of(query: QueryDict) -> Filters:
         person=query.get("person", "").strip()[:200],
         chunk=number(query.get("chunk", "")),
         resent=query.get("resent") == "1",
+        told=_one_of(query, "told", [*TOLD, NOT_OPENED]),
     )
 
 
@@ -84,6 +86,7 @@ def _page(run: Run, query: QueryDict) -> dict[str, Any]:
             (MISSED, _("Rejected, skipped or unknown")),
             (WAITING, _("Waiting")),
         ],
+        "told": _told(),
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
         "next_step": STEPS.get(filters.reason, ""),
@@ -95,6 +98,11 @@ def _page(run: Run, query: QueryDict) -> dict[str, Any]:
         "first_url": f"?{urlencode(asked)}",
         "csv_query": urlencode(asked),
     }
+
+
+def _told() -> list[tuple[str, Any]]:
+    steps: list[tuple[str, Any]] = [(name, BY_NAME[name].label) for name in TOLD]
+    return [*steps, (NOT_OPENED, _("Accepted, and not known to have opened it"))]
 
 
 def _shown(row: Row) -> Shown:
@@ -117,6 +125,7 @@ def _asked(filters: Filters) -> dict[str, str]:
         "person": filters.person,
         "chunk": "" if filters.chunk is None else str(filters.chunk),
         "resent": "1" if filters.resent else "",
+        "told": filters.told,
     }
     return {name: value for name, value in given.items() if value}
 

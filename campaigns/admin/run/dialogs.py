@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
-from campaigns.engine import unknowns
+from campaigns.engine import cancelling, unknowns
 from campaigns.planning.launch_check import forecast
 from campaigns.runs import series, sums
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
@@ -96,9 +96,13 @@ class CancelDialog(RunDialog):
         return _("The next one is due %(when)s.") % {"when": when}
 
     def context(self) -> dict[str, Any]:
+        totals = sums.totals_of(self.run)
+        may_have_it = min(totals.waiting, cancelling.may_have_it(self.run))
         return {
             "run": self.run,
-            "totals": sums.totals_of(self.run),
+            "totals": totals,
+            "without": totals.waiting - may_have_it,
+            "may_have_it": may_have_it,
             "zone": self.run.project.timezone,
             "next_at": self.next_at,
             "ends_series": self.last == self.run and self.next_at is None,

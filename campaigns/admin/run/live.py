@@ -67,7 +67,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "bars": [(name, count, width(count, totals.planned)) for name, count in _bars(totals)],
         "done_width": width(done_of(run, totals), totals.planned),
         "stands": _stands(run, totals),
-        "asked": asked_of(run, totals),
+        "asked": asked_of(totals),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
         **_why_not(run, progress),
@@ -154,15 +154,19 @@ def done_of(run: Run, totals: sums.Totals) -> int:
     return totals.accepted if run.state == Run.State.CANCELLED else totals.settled
 
 
-def asked_of(run: Run, totals: sums.Totals) -> int:
-    return sums.asked(run.state, totals.planned, totals.skipped)
+def asked_of(totals: sums.Totals) -> int:
+    return sums.asked(totals.planned, totals.skipped)
 
 
 def _stands(run: Run, totals: sums.Totals) -> str:
-    """How far it is, or what came of it: the one share that the page shows and speaks."""
+    """How far it is, or what came of it: the one share that the page shows and speaks. Of one that
+    was cut short, no share: of whom FCM was asked for, all might be accepted."""
     if run.unfinished and run.state != Run.State.CANCELLED:
         return _("%(share)s %% done") % {"share": share(totals.settled, totals.planned)}
-    return _("%(share)s %% accepted") % {"share": share(totals.accepted, asked_of(run, totals))}
+    if run.state == Run.State.CANCELLED:
+        counted = {"accepted": f"{totals.accepted:,}", "planned": f"{totals.planned:,}"}
+        return _("%(accepted)s of %(planned)s accepted") % counted
+    return _("%(share)s %% accepted") % {"share": share(totals.accepted, asked_of(totals))}
 
 
 def _still_to_come(moment: datetime | None, now: datetime) -> datetime | None:
@@ -229,14 +233,15 @@ def verdict(run: Run, progress: reports.Progress) -> str:
         return f"{said} {run.detail}" if series.left_out(run) else said
     if not totals.planned:
         return _("Nobody matched the audience, so nothing was sent.")
-    of = asked_of(run, totals)
+    if run.state == Run.State.CANCELLED:
+        words = {"accepted": f"{totals.accepted:,}", "planned": f"{totals.planned:,}"}
+        return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
+    of = asked_of(totals)
     words = {
         "accepted": f"{totals.accepted:,}",
         "planned": f"{of:,}",
         "share": share(totals.accepted, of),
     }
-    if run.state == Run.State.CANCELLED:
-        return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
     if not of:
         return _("Everyone was skipped, so FCM was not asked for anybody.")
     said = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words

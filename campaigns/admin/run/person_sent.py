@@ -9,13 +9,15 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
+from campaigns.echo.receipt import Event, furthest
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
-from campaigns.runs.reasons import in_words
+from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import Run
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
@@ -23,6 +25,14 @@ from notifications.people.device import Device
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 
 RUNS = 10  # looked through at once, newest first
+
+
+# Elsewhere it leads here.
+ON_THEIR_PAGE = {
+    Reason.UNSUBSCRIBED.value: gettext_lazy(
+        "Nothing: they declined. This page shows when, and what."
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,7 @@ class Line:
     device: str
     at: str
     status: str
+    told: str  # the last step that the phone reported
     code: str
     reason: str
     detail: str
@@ -62,11 +73,16 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     shown = looked_at[:RUNS]
     rows = sent_to(contact.pk, [run.pk for run in shown])
     devices = Device.objects.in_bulk({row.device_id for row in rows})
+    steps = furthest((row.run_id, row.seq) for row in rows)
     told = [
         Told(
             run,
             sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
-            [_line(row, run, devices.get(row.device_id)) for row in rows if row.run_id == run.pk],
+            [
+                _line(row, run, devices.get(row.device_id), steps.get((row.run_id, row.seq)))
+                for row in rows
+                if row.run_id == run.pk
+            ],
         )
         for run in shown
     ]
@@ -81,16 +97,17 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     }
 
 
-def _line(sent: Sent, run: Run, device: Device | None) -> Line:
+def _line(sent: Sent, run: Run, device: Device | None, step: Event | None) -> Line:
     return Line(
         sent,
         device=str(device) if device else _("a device removed since"),
         at=_clock(sent.at, run) if sent.at else "",
         status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
+        told=str(step.label) if step else "",
         code=sent.status or "waiting",
         reason=in_words(sent.reason),
         detail=detail_in_words(sent.reason, sent.detail),
-        step=str(STEPS.get(sent.reason, "")),
+        step=str(ON_THEIR_PAGE.get(sent.reason) or STEPS.get(sent.reason, "")),
     )
 
 

@@ -21,6 +21,7 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.lists import filling, outcomes, share, who
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
+from campaigns.planning import correcting
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import ask, done, refused
@@ -147,6 +148,7 @@ class RestDialog(RunDialog):
         )
         return {
             "run": run,
+            "corrections": correcting.corrections_of(run),
             "counted": found is not None,
             "devices": devices,
             **counts,
@@ -220,7 +222,13 @@ class EverybodyElseDialog(RunDialog):
 
     def context(self) -> dict[str, Any]:
         said = sentence(self.rules, project_id=self.run.project_id) if self.rules else ""
-        return {"reach": self._counted[0], "problem": self.problem, "said": said}
+        corrections = correcting.corrections_of(self.run)
+        return {
+            "reach": self._counted[0],
+            "problem": self.problem,
+            "said": said,
+            "corrections": corrections,
+        }
 
 
 class ListDialog(RunDialog):

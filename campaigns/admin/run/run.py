@@ -42,7 +42,7 @@ from campaigns.admin.run.steering import steered
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
-from campaigns.planning import rhythm_in_words
+from campaigns.planning import correcting, rhythm_in_words
 from campaigns.results import compare
 from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
@@ -133,8 +133,10 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def accepted_of(self, obj: Run) -> str:
         if obj.planned is None:
             return "–"  # counted when it starts
-        of = sums.asked(obj.state, obj.planned, obj.skipped)
+        of = sums.of_how_many(obj.state, obj.planned, obj.skipped)
         numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{of:,}"}
+        if obj.state == Run.State.CANCELLED:
+            return _("%(accepted)s of %(planned)s") % numbers
         part = {"share": share(obj.accepted, of)}
         return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 
@@ -171,6 +173,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             context = live.picture(run, timezone.now())
         else:
             context = {**self._everything(request, run), "state_changed": True}
+            context["readings"] = as_sent.readings(run)
         context["spoken"] = had != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 
@@ -191,7 +194,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
-            "corrections": list(run.corrections.order_by("pk")),
+            "corrections": correcting.corrections_of(run),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
@@ -21,9 +22,11 @@ from campaigns.audiences.seen import person
 from campaigns.audiences.settled.runs_meant import forgotten, not_over, one_run
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import wrong_text
 from campaigns.runs.run import Run
 from notifications.keys import credentials
 from notifications.people.contact import Contact
+from notifications.people.events import reading
 from notifications.people.project import Project
 
 PREFIX = "attributes."
@@ -51,6 +54,10 @@ class Code(StrEnum):
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
     NO_CREDENTIALS = "no_credentials"
+    TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
+    TEXT_UNCHANGED = "text_unchanged"  # of a correction
+    NO_SUCH_EVENT = "no_such_event"  # that the goal waits for
+    NO_SUCH_VALUE = "no_such_value"  # that the goal sums up, or none that is a number
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
@@ -62,6 +69,7 @@ class Doubt:
 
     code: Code
     words: str
+    see: Sequence[Campaign] = ()  # a page links to them
 
     def __str__(self) -> str:
         return self.words
@@ -195,6 +203,56 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
         f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
     )
     return [Doubt(Code.UNSEEN, said % {"count": counted, "days": unseen.days})]
+
+
+# --- About what it says ---------------------------------------------------------------------------
+
+
+def of_text(campaign: Campaign) -> Iterator[Doubt]:
+    """What went out wrong goes out once more."""
+    if said := wrong_text.unchanged(campaign):
+        yield Doubt(Code.TEXT_UNCHANGED, said)
+    for run, corrections in wrong_text.said_again(campaign):
+        words = wrong_text.in_words(run, corrections)
+        yield Doubt(Code.TEXT_WAS_WRONG, words, see=corrections)
+
+
+# --- About what it is to bring about --------------------------------------------------------------
+
+
+def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
+    """A name that nobody's app has told so far: mistyped, or still to come."""
+    if not campaign.goal_event:
+        return
+    if not reading.ever(campaign.project_id, campaign.goal_event):
+        yield Doubt(Code.NO_SUCH_EVENT, _unheard_of(campaign))
+    elif campaign.goal_value and (said := _not_summed(campaign, now)):
+        yield Doubt(Code.NO_SUCH_VALUE, said)
+
+
+def _unheard_of(campaign: Campaign) -> str:
+    said = _("The goal waits for “{name}”, and nobody has done that so far.")
+    known = reading.names(campaign.project_id)
+    return _with_the_like(said.format(name=campaign.goal_event), campaign.goal_event, known)
+
+
+def _not_summed(campaign: Campaign, now: datetime) -> str:
+    project, event, name = campaign.project_id, campaign.goal_event, campaign.goal_value
+    found = reading.numbers(project, event, name, now=now)
+    if found is None or not found.events or found.numbers:
+        return ""
+    if found.held:
+        said = _("The goal sums up “{name}”, and that is a number in no recent “{event}”.")
+        return said.format(name=name, event=event)
+    said = _("The goal sums up “{name}”, and no recent “{event}” has that.")
+    known = [one.name for one in reading.properties(project, event, now=now)]
+    return _with_the_like(said.format(name=name, event=event), name, known)
+
+
+def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
+    alike = get_close_matches(name, known, 1)
+    meant = _("Is “{name}” meant?").format(name=alike[0]) if alike else _("Check the name.")
+    return f"{said} {meant}"
 
 
 # --- About sending it -----------------------------------------------------------------------------

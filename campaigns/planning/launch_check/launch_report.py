@@ -240,6 +240,9 @@ class LaunchReport:
             found.append(Doubt(Code.UNCOUNTABLE, self.uncounted))
         if self.nobody:
             found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
+        if self._readable:
+            found += doubts.of_text(self.campaign)
+        found += doubts.of_goal(self.campaign, self.now)
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:
@@ -280,7 +283,8 @@ class LaunchReport:
     @cached_property
     @_in_time
     def samples(self) -> list[preview.Card]:
-        return self._cards()
+        """Not of those who do not want it; of these only if there is nobody else."""
+        return self._cards(skipped.wants(self.campaign.asks)) or self._cards()
 
     @cached_property
     @_in_time

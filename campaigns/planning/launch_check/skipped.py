@@ -116,14 +116,17 @@ def causes_of(campaign: Campaign) -> list[Cause]:
 
 def receives(campaign: Campaign) -> Sql:
     """Whoever is not out, and lacks nothing that the text needs in any language."""
-    asks, lacks = (
-        campaign.asks,
-        [_lacks(path) for path in preview.needed(campaign.template.frozen())],
-    )
-    out = f"(SELECT {standing.out('%s', '%s')} FROM (SELECT 1) one {standing.JOIN})"
+    is_in = wants(campaign.asks)
+    lacks = [_lacks(path) for path in preview.needed(campaign.template.frozen())]
     params = [param for lack in lacks for param in lack.params]
-    lost = " OR ".join([f"{out} <> ''", *(lack.sql for lack in lacks)])
-    return Sql(f"NOT ({lost})", [asks["marketing"], asks["category"], *params])
+    lost = " OR ".join(["FALSE", *(lack.sql for lack in lacks)])
+    return Sql(f"({is_in.sql} AND NOT ({lost}))", [*is_in.params, *params])
+
+
+def wants(asks: dict[str, Any]) -> Sql:
+    """Whoever is not out, though a value may be missing: whom a page shows as a reader."""
+    out = f"(SELECT {standing.out('%s', '%s')} FROM (SELECT 1) one {standing.JOIN})"
+    return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
 def _out() -> Iterator[Cause]:

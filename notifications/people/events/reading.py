@@ -126,6 +126,32 @@ def names(project_id: int) -> list[str]:
     return [row[0] for row in _looked_up(NAMES, asked)]
 
 
+def ever(project_id: int, name: str) -> bool:
+    """Whether anybody did it, ever; yes where finding out takes too long."""
+    asked = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
+    return all(row[0] for row in _looked_up(asked, [project_id, name]))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Of so many recent events of one name: how many have a property, and it is a number."""
+
+    events: int
+    held: int
+    numbers: int
+
+
+def numbers(project_id: int, name: str, property: str, *, now: datetime) -> Numbers | None:
+    """None where counting takes too long."""
+    rows = _looked_up(
+        f"SELECT count(*), count(*) FILTER (WHERE {FILLED}),"
+        " count(*) FILTER (WHERE jsonb_typeof(value) = 'number')"
+        f" FROM {SOME} e, LATERAL (SELECT e.properties -> %s) held(value)",
+        [project_id, name, now - LATELY, EVENTS_READ, property],
+    )
+    return Numbers(*rows[0]) if rows else None
+
+
 def properties(project_id: int, name: str, *, now: datetime) -> list[Property]:
     """Properties that recent events of this name have, the most frequent first."""
     some = [project_id, name, now - LATELY, EVENTS_READ]

@@ -82,7 +82,7 @@ def test_without_an_event_nothing_else_of_the_goal_refuses_the_page(
     assert desk.post("campaigns_campaign_change", campaign.pk, **given).status_code == 302
 
 
-def bought(run: Run, *prices: float) -> None:
+def bought(run: Run, *prices: Any) -> None:
     """Numbers 1 and 2 opened it, and the first bought."""
     keep(Report(run.pk, seq, Event.OPENED, None) for seq in (1, 2))
     who = Recipient.objects.get(run_id=run.pk, seq=1).contact_id
@@ -101,9 +101,22 @@ def test_the_goal_is_the_last_step_of_the_funnel_with_its_value(
     page = desk.open("run_echo", run.pk)
     assert "Opened 2 2 50 % 100 % bought 1 2 50 % 50 %" in page
     assert "“bought” within 1 day of opening it, summing up “price”" in page
-    assert "1 device 50 % of those who opened it 2 times 1,234.50 price" in page
+    assert "1 device 50 % of those who opened it 2 times “price” adds up to 1,234.50" in page
+    assert "had no number" not in page
     assert "Platform Can tell bought price Android 2 1 50 % 1,234.50" in page
     assert "for the last run with this goal that its person opened" in page
+
+
+def test_the_events_that_added_nothing_to_its_value_are_counted(
+    desk: Desk, asking: Project
+) -> None:
+    make_people(asking, 4)
+    run = make_run(asking, goal_event="bought", goal_value="price")
+    bought(run, 1_200, "30", None, 34.5)
+    ended(run)
+    page = desk.open("run_echo", run.pk)
+    assert "4 times “price” adds up to 1,234.50" in page
+    assert "2 of these had no number in “price” and added nothing." in page
 
 
 def test_a_goal_nobody_reached_is_told_as_none(desk: Desk, asking: Project) -> None:

@@ -11,9 +11,10 @@ from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.engine import engine
 from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Window
+from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.values.shares import share, width
@@ -113,3 +114,60 @@ def test_a_run_that_is_prepared_counts_nobody_for_its_pace(
     monkeypatch.setattr("campaigns.audiences.reach.quick", refuse)
     assert run.planned is None
     assert "At most" in desk.open("campaigns_run_change", run.pk)
+
+
+def test_the_shares_of_a_cancelled_run_are_of_whom_fcm_was_asked_for(
+    desk: Desk, project: Project
+) -> None:
+    """As those of any other run: on its page, in the lists and beside another."""
+    run = ended(project, accepted=1_996, skipped=626, unknown=4)
+    Run.objects.filter(pk=run.pk).update(state=Run.State.CANCELLED)
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "1,996 of 2,626 accepted" in page and "76 %" not in page
+    assert "It was cancelled after FCM accepted 1,996 of 2,626." in page
+    assert "Its share is of the 2,000 FCM is asked for; whoever is skipped" in page
+    assert [
+        "1,996 of 2,626" in desk.open(page)
+        for page in ("campaigns_run_changelist", "campaigns_campaign_changelist", "index")
+    ] == [True, True, True]
+    another = ended(project, accepted=9)
+    beside = desk.client.get(
+        reverse("admin:run_compare", args=[run.pk]), {"with": another.pk}
+    ).content.decode()
+    assert '1,996 <small class="c-hint">99.8 %</small>' in beside
+
+
+def test_who_can_tell_is_said_to_be_of_all_who_may_have_got_it(
+    desk: Desk, project: Project
+) -> None:
+    """Of an unknown outcome the phone may tell as well: it is one of them, and not accepted."""
+    Project.objects.filter(pk=project.pk).update(asks_receipts=True)
+    run = ended(project, accepted=1_996, skipped=626, unknown=4)
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "Can tell, of all who may have got it" in page
+    assert "2,000 devices may have got it: 1,996 are accepted, of 4 nobody knows." in page
+    Chunk.objects.filter(run=run).update(accepted=2_000, unknown=0)
+    assert "nobody knows" not in desk.open("campaigns_run_change", run.pk)
+
+
+def test_the_dialog_that_cancels_counts_apart_whose_request_has_left(
+    desk: Desk, project: Project
+) -> None:
+    """And so it comes: they are unknown then, and the others skipped."""
+    make_people(project, 5)
+    run = make_run(project)
+    chunk = run.chunks.get()
+    Window.objects.create(run=run, chunk=chunk, attempt=1, seqs=[1, 2], opened_at=timezone.now())
+    for seq, ambiguous in ((2, True), (3, True), (4, False)):
+        Retry.objects.create(
+            run=run, chunk=chunk, seq=seq, tries=1, not_before=timezone.now(),
+            reason="unanswered", ambiguous=ambiguous,
+        )  # fmt: skip
+    said = desk.open("campaigns_run_cancel", run.pk)
+    assert "2 of 5 recipients will not get it." in said
+    assert "For 3 more a request has left already: they may get it." in said
+
+    desk.confirm("campaigns_run_cancel", run.pk)
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert (run.skipped, run.unknown) == (2, 3)

@@ -151,9 +151,9 @@ def test_a_cancelled_run_is_not_called_done(desk: Desk, project: Project) -> Non
     engine.advance(run.pk, now=timezone.now())
     Run.objects.get(pk=run.pk, accepted=2, skipped=3)
     live = desk.open("run_live", run.pk, seen="sending-0")
-    assert "Cancelled: 40 % accepted." in live and "100 %" not in live
+    assert "Cancelled: 2 of 5 accepted." in live and "100 %" not in live
     page = html_of(desk, "campaigns_run_change", run.pk)
-    assert 'aria-valuetext="40 % accepted"' in page
+    assert 'aria-valuetext="2 of 5 accepted"' in page
     listed = html_of(desk, "campaigns_run_changelist")
     assert 'aria-label="Cancelled: 40 % had been accepted"' in listed
     course = html_of(desk, "run_course", run.pk)

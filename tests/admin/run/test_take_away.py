@@ -65,7 +65,8 @@ def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
 
     _, funnel = taken(page, "funnel", "csv")
     assert funnel.splitlines() == [
-        '\ufeffStep,Devices,"Can tell, of the accepted","Can tell, of the accepted %",'
+        '\ufeffStep,Devices,"Can tell, of all who may have got it",'
+        '"Can tell, of all who may have got it %",'
         "Of those who can tell",
         "Planned,6,,,", "Accepted,6,,,", "Received,5,5,83.3,100 %", "Displayed,0,5,83.3,0 %",
         "Opened,2,5,83.3,40 %", "bought,1,5,83.3,20 %",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.core.exceptions import ValidationError
 from django.db import connection
 from liquid.exceptions import LiquidError
 
+from campaigns.audiences.selection import sample
 from campaigns.engine import broken
+from campaigns.planning.launch_check import skipped
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
@@ -19,7 +23,9 @@ from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.preview import Card
 from notifications.people.contact import Contact
+from notifications.postgres.budget import TooSlow, within
 
+LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
 # One recipient for each locale, preferably one whose message was accepted.
@@ -60,7 +66,7 @@ def readings(run: Run) -> list[Reading]:
     if broken.text_of(run):
         return []
     try:
-        found = _of_recipients(run) or _of_anybody(run)
+        found = _of_recipients(run) or _of_somebody(run)
     except LiquidError:
         return []
     return sorted(found, key=lambda reading: (not reading.accepted, not reading.card.message))
@@ -84,10 +90,19 @@ def _of_recipients(run: Run) -> list[Reading]:
     ]
 
 
-def _of_anybody(run: Run) -> list[Reading]:
-    """A reading by anybody: before recipients are chosen, and after they were removed."""
-    person = preview.somebody(run.project)
+def _of_somebody(run: Run) -> list[Reading]:
+    """A reading by somebody who would get it, before recipients are chosen; after they were
+    removed, and where that takes too long, by anybody."""
+    person = _first_to_be(run) if run.planned is None else None
+    person = person or preview.somebody(run.project)
     return [Reading(preview.card(run.content, person))] if person else []
+
+
+def _first_to_be(run: Run) -> Contact | None:
+    only = skipped.wants(run.campaign.asks)
+    with suppress(TooSlow, ValidationError), within(seconds=LOOKING_SECONDS):
+        return next(iter(sample(run.project_id, run.rules, size=1, only=only)), None)
+    return None
 
 
 def _readers(run: Run) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from campaigns.echo.funnel import (
     goal_over_time,
     over_time,
 )
+from campaigns.echo.goal import without_value
 from campaigns.echo.receipt import Event
 from campaigns.results import breakdown
 from campaigns.runs import sums
@@ -99,6 +100,9 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "zone": run.project.timezone,
         "echo": found if asks or found.heard else None,
         "asks_receipts": asks,
+        "may_have": found.may_have,
+        "accepted": totals.accepted,
+        "unsure": totals.unknown,
         "echo_rows": _rows(run, found, totals),
         "echo_groups": [
             (by, str(TITLES[by]), _lines(found, by))
@@ -122,21 +126,24 @@ def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
 
 
 def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
-    def row(
-        label: Any, count: int, told: Told | None = None, coverage: str = "", total: str = ""
-    ) -> Row:
-        return Row(str(label), count, width(count, totals.planned), told, coverage, total)
+    def row(label: Any, count: int, **more: Any) -> Row:
+        return Row(str(label), count, width(count, totals.planned), **more)
 
     ours = [
         row(_("Planned"), totals.planned, total="planned"),
         row(_("Accepted"), totals.accepted, total="accepted"),
     ]
     theirs = (
-        row(step.event.label, step.count, step, step.coverage(found.may_have))
+        row(step.event.label, step.count, told=step, coverage=step.coverage(found.may_have))
         for step in found.steps
     )
     reached = (
-        row(run.goal_event, goal.told.count, goal.told, goal.told.coverage(found.may_have))
+        row(
+            run.goal_event,
+            goal.told.count,
+            told=goal.told,
+            coverage=goal.told.coverage(found.may_have),
+        )
         for goal in [found.goal]
         if goal
     )
@@ -152,6 +159,7 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
     return {
         "goal": goal,
         "goal_said": goal_in_words.of(run),
+        "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
         "goal_of_step": share(goal.told.count, step.count) if step.count else "",
         "goal_step": GOAL_OF[goal.told.event],

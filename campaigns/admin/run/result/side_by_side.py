@@ -68,7 +68,7 @@ def _told(run: Run) -> _Told:
 
 
 def _accepted(one: _Told) -> Cell:
-    of = sums.asked(one.run.state, one.totals.planned, one.totals.skipped)
+    of = sums.asked(one.totals.planned, one.totals.skipped)
     part = share(one.totals.accepted, of) if of else ""
     return Cell(f"{one.totals.accepted:,}", part, width(one.totals.accepted, of) if of else "0")
 

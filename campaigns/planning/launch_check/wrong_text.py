@@ -1,0 +1,81 @@
+"""A text that was wrong before: one that a run said and that is being corrected, and a correction
+that says still what it corrects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.correcting import MAIN
+from campaigns.runs.run import Run
+from campaigns.texts.content import TAGS, TEXTS, Content
+
+NEWEST = 100  # corrections of a project that are looked at
+
+
+def unchanged(campaign: Campaign) -> str:
+    """Of a correction: why it would put nothing right."""
+    wrong = campaign.corrects
+    if wrong is None or _texts(campaign.template.frozen()) != _texts(wrong.content):
+        return ""
+    said = _(
+        "It corrects run {number}, and its text is still what run {number} said: put the text "
+        "right first."
+    )
+    return said.format(number=wrong.pk)
+
+
+def said_again(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
+    """Of which runs it says a text that was wrong; each with its corrections. Two statements."""
+    says = _texts(campaign.template.frozen())
+    return [
+        (run, corrections)
+        for run, corrections in _corrected(campaign)
+        if any(says.get(tag) == text for tag, text in _wrong(run, corrections).items())
+    ]
+
+
+def in_words(run: Run, corrections: Iterable[Campaign]) -> str:
+    names = ", ".join(f"“{one}”" for one in corrections)
+    said = _("Run {number} said the same, and that text was wrong. It is corrected by {names}.")
+    return said.format(number=run.pk, names=names)
+
+
+def _corrected(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
+    """But not the one that this corrects itself."""
+    corrections = (
+        Campaign.objects.filter(project=campaign.project_id, corrects__isnull=False)
+        .exclude(pk=campaign.pk)
+        .exclude(corrects=campaign.corrects_id)
+        .select_related("corrects", "template")
+        .order_by("-pk")[:NEWEST]
+    )
+    of_run: dict[Run, list[Campaign]] = defaultdict(list)
+    for one in reversed(corrections):
+        if one.corrects:
+            of_run[one.corrects].append(one)
+    return [*of_run.items()]
+
+
+def _wrong(run: Run, corrections: Iterable[Campaign]) -> dict[str, Any]:
+    """Those of its texts that a correction has put right; all, while none has."""
+    said = _texts(run.content)
+    right = [_texts(one.template.frozen()) for one in corrections]
+    changed = {tag: text for tag, text in said.items() if any(r.get(tag) != text for r in right)}
+    return changed or said
+
+
+def _texts(content: Content) -> dict[str, Any]:
+    """By language, with what goes along; not by what a phone knows it, which a correction keeps."""
+    options = {
+        platform: {name: value for name, value in own.items() if name != TAGS.get(platform)}
+        for platform, own in content.get("options", {}).items()
+    }
+    beside = {platform: own for platform, own in options.items() if own}
+    main = {name: content[name] for name in (*TEXTS, "data")}
+    others = {tag: text for tag, text in content["locales"].items() if text}
+    return {tag: (text, beside) for tag, text in {MAIN: main, **others}.items()}
