@@ -40,6 +40,9 @@ class EndpointPage(Page):
         "somebody, your own backend when a device is dead or a person says no."
     )
 
+    class Media:
+        css = {"all": ["endpoint.css"]}
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         where = ["project", "name", *([] if obj else ["via"]), "to"]
         what = ["kinds", "only", "batched", "language"]
