@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
+from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser
 from pytest_django.live_server_helper import LiveServer
 
+from notifications.outgoing import posting
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.people.project import Project
+from notifications.values.moments import in_zone
 from tests.admin.lists.test_browser import log_in
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint
+from tests.servers.receiver import Receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,3 +62,38 @@ def test_each_column_of_the_log_is_in_sight(
         box = cells.nth(at).bounding_box()
         assert box and box["x"] + box["width"] <= right + 1, cells.nth(at).inner_text()
     page.close()
+
+
+def test_what_waits_says_until_when_and_nothing_that_has_passed(
+    endpoint: Endpoint, admin_client: Client
+) -> None:
+    now = timezone.now()
+    rest = now + timedelta(minutes=3)
+    tried = make_call(endpoint, "evt_1", tries=4, next_at=now - timedelta(minutes=7))
+    make_call(endpoint, "evt_2")
+
+    def states() -> list[str]:
+        page = f"/admin/notifications/endpoint/{endpoint.pk}/log/"
+        text = admin_client.get(page).content.decode()
+        cells = re.findall(r'data-head="State">(.*?)</td>', text)
+        return [re.sub("<[^>]*>", " ", cell).replace("  ", " ").strip() for cell in cells]
+
+    assert states() == ["Waiting", "Waiting"], "due now"
+    Endpoint.objects.update(failures=9, failing_since=now, rests_until=rest)
+    other, first = states()
+    assert other == "Waiting sent when the endpoint takes another one"
+    zone = endpoint.project.timezone
+    assert first == f"Waiting tried again at {in_zone(rest, zone, seconds=True)}"
+    Call.objects.filter(pk=tried.pk).update(state="failed")
+    assert states()[0] == f"Waiting tried at {in_zone(rest, zone, seconds=True)}"
+    endpoint.disable(Endpoint.Why.BY_HAND, now=now)
+    assert states()[0] == "Waiting sent when the endpoint is switched on"
+
+
+def test_no_answer_is_said_in_words_without_a_librarys_lines(
+    shop: Project, receiver: Receiver, settings: LazySettings
+) -> None:
+    settings.OUTGOING_CA_FILE = None
+    answer = posting.post(receiver.url, b"{}", {})
+    assert answer.error == "tls"
+    assert re.fullmatch(r"certificate verify failed: [a-z -]+", answer.text), answer.text
