@@ -59,12 +59,18 @@ class TakeAway extends HTMLElement {
 
   svg() {
     const { color, fontFamily } = getComputedStyle(this);
+    this.ink = painted("fill", color);
     const { high, drawn } = this.dataset.rows ? this.rowsDrawn() : this.drawingDrawn();
     const ground = getComputedStyle(this.closest(".c-card")).backgroundColor;
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDE} ${high}" width="${WIDE}" height="${high}"`
-      + ` font-family="${escaped(fontFamily)}" font-size="12" ${painted("fill", color)}>`
-      + `<rect width="100%" height="100%" ${painted("fill", ground)}/>${said(16, 28, this.title(), 'font-size="16"')}`
-      + `${said(16, 48, this.dataset.of)}${drawn}</svg>`;
+      + ` font-family="${escaped(fontFamily)}" font-size="12" stroke="none">`
+      + `<rect width="100%" height="100%" ${painted("fill", ground)}/>${this.said(16, 28, this.title(), 'font-size="16"')}`
+      + `${this.said(16, 48, this.dataset.of)}${drawn}</svg>`;
+  }
+
+  /** Each in its own ink: not every program hands it down. */
+  said(x, y, text, more = "") {
+    return `<text x="${x}" y="${y}" ${this.ink} ${more}>${escaped(text)}</text>`;
   }
 
   /** The funnel: a bar of each row, as wide as on the page. */
@@ -72,13 +78,13 @@ class TakeAway extends HTMLElement {
     const table = this.named("rows");
     const numbers = (row, y) => [...row.cells].slice(1).map((each, at) => {
       const share = shareOf(each);
-      return said(COLUMNS[at], y, ownText(each) + (share && ` (${share})`), 'text-anchor="end"');
+      return this.said(COLUMNS[at], y, ownText(each) + (share && ` (${share})`), 'text-anchor="end"');
     }).join("");
     const rows = [...table.tBodies[0].rows].map((row, at) => {
       const bar = row.querySelector(".r-step > span");
       const y = TOP + LINE + at * LINE * 1.6;
       const wide = (WIDE - 32) * parseFloat(bar.style.width) / 100;
-      return said(16, y, ownText(row.cells[0])) + numbers(row, y)
+      return this.said(16, y, ownText(row.cells[0])) + numbers(row, y)
         + `<rect x="16" y="${y + 6}" width="${wide}" height="8" rx="3" ${painted("fill", getComputedStyle(bar).backgroundColor)}/>`;
     });
     return { high: TOP + LINE + rows.length * LINE * 1.6, drawn: numbers(table.tHead.rows[0], TOP) + rows.join("") };
@@ -88,12 +94,12 @@ class TakeAway extends HTMLElement {
     const figure = this.named("drawing");
     const [left, top, wide, tall] = [64, TOP, WIDE - 84, 220];
     const heights = [...figure.querySelectorAll(".r-heights span")].map((mark) =>
-      said(left - 8, top + tall * parseFloat(mark.style.top) / 100 + 4, textOf(mark), 'text-anchor="end"'));
+      this.said(left - 8, top + tall * parseFloat(mark.style.top) / 100 + 4, textOf(mark), 'text-anchor="end"'));
     const marks = [...figure.querySelectorAll(".r-times span")];
     const times = marks.map((mark, at) => {
       const part = marks.length > 1 ? at / (marks.length - 1) : 0;
       const anchor = part === 0 ? "start" : part === 1 ? "end" : "middle";
-      return said(left + wide * part, top + tall + 20, textOf(mark), `text-anchor="${anchor}"`);
+      return this.said(left + wide * part, top + tall + 20, textOf(mark), `text-anchor="${anchor}"`);
     });
     const shown = figure.querySelector("svg");
     const copy = shown.cloneNode(true);
@@ -108,14 +114,9 @@ class TakeAway extends HTMLElement {
       }
       if (style.vectorEffect !== "none") pairs[1][at].setAttribute("vector-effect", style.vectorEffect);
     });
-    const drawing = `<svg x="${left}" y="${top}" width="${wide}" height="${tall}" viewBox="0 0 600 140" preserveAspectRatio="none">`
-      + `${copy.innerHTML}</svg>`;
+    const drawing = `<g transform="translate(${left} ${top}) scale(${wide / 600} ${tall / 140})">${copy.innerHTML}</g>`;
     return { high: top + tall + 40, drawn: [...heights, ...times, drawing].join("") };
   }
-}
-
-function said(x, y, text, more = "") {
-  return `<text x="${x}" y="${y}" ${more}>${escaped(text)}</text>`;
 }
 
 // --- Colours: as the page draws them, in the one way that every program reads -----------------------

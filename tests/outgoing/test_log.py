@@ -1,4 +1,4 @@
-"""The log of an endpoint on its page: all of it in sight, and what waits says until when."""
+"""An endpoint's page: its log all in sight, what waits says until when, and what goes which way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.outgoing import posting
@@ -24,6 +24,7 @@ from tests.given.endpoints import make_endpoint
 from tests.servers.receiver import Receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
+WAYS = ("receipt", "run.finished")
 
 
 @pytest.fixture
@@ -97,3 +98,23 @@ def test_no_answer_is_said_in_words_without_a_librarys_lines(
     answer = posting.post(receiver.url, b"{}", {})
     assert answer.error == "tls"
     assert re.fullmatch(r"certificate verify failed: [a-z -]+", answer.text), answer.text
+
+
+def test_what_only_a_webhook_takes_is_put_away_for_slack(
+    browser: Browser, live_server: LiveServer, shop: Project, receiver: Receiver
+) -> None:
+    page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/notifications/endpoint/add/")
+    receipt, finished = (page.locator(f"[name=kinds][value='{one}']") for one in WAYS)
+    receipt.check()
+    page.get_by_label("Slack").check()
+    expect(receipt).to_be_hidden()
+    expect(page.get_by_text("In batches")).to_be_hidden()
+    expect(finished).to_be_visible()
+    page.fill("[name=name]", "Ops")
+    page.fill("[name=to]", receiver.url)
+    finished.check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/admin/notifications/endpoint/")
+    assert Endpoint.objects.get().kinds == ["run.finished"]
+    page.close()

@@ -107,6 +107,7 @@ def test_a_picture_stands_by_itself_in_any_program(
     assert said[:2] == [title, f"{run.campaign} · run {run.pk} · {when}"]
     if what == "funnel":
         assert {"Devices", "Can tell, of the accepted", "5 (83.3 %)", "40 %"} <= set(said)
+    assert picture.get("stroke") == "none", "ImageMagick's own is black"
     colours = {each.get(part) for each in picture.iter() for part in ("fill", "stroke")} - {None}
     assert colours and all(re.fullmatch("none|#[0-9a-f]{6}", each) for each in colours), colours
     bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("#")]
