@@ -158,6 +158,22 @@ def test_what_is_shipped_was_made_of_what_was_written() -> None:
     }
 
 
+# Words that another one of the catalogue stands for.
+ELSEWHERE = {
+    "휴대폰": "휴대전화",
+    "인박스": "메시지함",
+    "발송 금지": "수신 차단",
+    "이 실행": "이 발송",
+}
+
+
+@pytest.mark.parametrize("word", ELSEWHERE)
+def test_a_thing_has_one_korean_word(word: str) -> None:
+    with (MESSAGES / "django.mo").open("rb") as file:
+        said = entries(gettext.GNUTranslations(file)).values()
+    assert [text for text in said if word in text] == []
+
+
 def entries(translations: gettext.GNUTranslations) -> dict[object, str]:
     found: dict[object, str] = translations._catalog  # type: ignore[attr-defined]
     return found
