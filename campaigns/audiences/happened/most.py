@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import ordinal
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from campaigns.audiences.happened.chance import place, seed_problem
 from campaigns.audiences.happened.kind import Kind, Names, Sql

@@ -73,9 +73,7 @@ def test_opt_outs_and_dead_addresses_are_bars_with_their_sum_and_today(
     assert page_of(desk).count("<rect") == 2
 
 
-def test_after_midnight_yesterdays_count_is_not_called_todays(
-    desk: Desk, project: Project
-) -> None:
+def test_after_midnight_yesterdays_count_is_not_called_todays(desk: Desk, project: Project) -> None:
     yesterday = timezone.now() - DAY
     keep(project.pk, OPTED_OUT, {midnight(project.timezone, yesterday): 585}, yesterday)
     text = desk.open("overview_people")

@@ -109,7 +109,9 @@ def test_a_picture_stands_by_itself_in_any_program(
         assert {"Devices", "Can tell, of the accepted", "5 (83.3 %)", "40 %"} <= set(said)
     assert picture.get("stroke") == "none", "ImageMagick's own is black"
     colours = {each.get(part) for each in picture.iter() for part in ("fill", "stroke")} - {None}
-    assert colours and all(re.fullmatch("none|#[0-9a-f]{6}", each) for each in colours), colours
+    assert colours and all(re.fullmatch("none|#[0-9a-f]{6}", str(each)) for each in colours), (
+        colours
+    )
     bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("#")]
     assert len(bars) > 3, "each in the colour that it has on the page"
     page.close()
