@@ -51,9 +51,11 @@ def is_comparable(run: Run) -> bool:
 
 
 def one_before(run: Run) -> Run | None:
-    """The run before of the same campaign; of a campaign's first, the project's run before."""
+    """The run before of the same campaign; of a campaign's first, the one before to the same
+    audience, else the project's."""
     earlier = comparable(run).filter(pk__lt=run.pk, forgotten_at=None)
-    return earlier.filter(campaign=run.campaign_id).first() or earlier.first()
+    alike = earlier.filter(campaign__audience=run.campaign.audience_id)
+    return earlier.filter(campaign=run.campaign_id).first() or alike.first() or earlier.first()
 
 
 BOTH = """

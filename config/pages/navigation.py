@@ -132,7 +132,7 @@ def _operate() -> list[dict[str, Any]]:
     return [
         _item(_("Operations"), "monitor_heart", "operations"),
         _model(_("Projects"), "folder", "notifications_project", "retention"),
-        _model(_("Reports"), "outgoing_mail", "notifications_endpoint", "endpoint_"),
+        _model(_("Endpoints"), "outgoing_mail", "notifications_endpoint", "endpoint_"),
         _model(_("API keys"), "key", "notifications_apikey"),
         _model(_("Audit"), "history", "notifications_auditentry"),
         _model(_("Team"), "badge", "auth_user"),

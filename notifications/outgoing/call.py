@@ -103,3 +103,9 @@ def again(calls: QuerySet[Call], *, now: datetime) -> int:
 
 def failed(endpoint: Endpoint) -> QuerySet[Call]:
     return Call.objects.filter(endpoint=endpoint, state=Call.State.FAILED)
+
+
+def first_waiting(endpoint: Endpoint) -> Call | None:
+    """Which of them an endpoint that takes nothing is tried with."""
+    waiting = Call.objects.filter(endpoint=endpoint, state=Call.State.WAITING, is_test=False)
+    return waiting.order_by("next_at", "pk").first()

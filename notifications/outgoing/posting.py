@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import re
 import socket
 import ssl
 import threading
@@ -29,6 +30,7 @@ from notifications.outgoing.call import LONGEST_ANSWER, Call
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the connection to the end of the answer
 LONGEST_DATE = 40  # characters
+NOISE = re.compile(r"\[[^\]]*\]\s*|\s*\(_ssl\.c:\d+\)")  # “[Errno 111] ”, “ (_ssl.c:1006)”
 MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
 Error = Call.Error
 
@@ -64,8 +66,13 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
 
 def failed(error: Exception, began: float, *, otherwise: str) -> Answer:
     code = _code(error) or otherwise
-    said = "" if code == Error.FORBIDDEN else f"{type(error).__name__}: {error}"
+    said = "" if code == Error.FORBIDDEN else _said(error)
     return Answer(text=_clean(said), error=code, took_ms=since(began))
+
+
+def _said(error: Exception) -> str:
+    """In its library's words, without the library's own numbers and lines."""
+    return NOISE.sub("", str(error)).strip() or type(error).__name__
 
 
 def _ask(place: Place, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, float | None]:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import override
 
 from campaigns.audiences import audience, estimating, reach, selection, why, words
+from campaigns.audiences.happened import most as happened_most
 from campaigns.audiences.lists import filling
 from campaigns.engine import engine
 from campaigns.runs import series
@@ -246,3 +248,11 @@ def test_a_list_of_at_most_n_people_has_no_more_when_others_match_while_it_is_fi
 
     assert made.members.count() == 8
     assert made.members.filter(contact_id__in=fitting).count() == 4
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "the 39th of the first 60"), ("ko", "처음 60명 중 39번째")]
+)
+def test_the_place_of_a_person_is_said_as_the_language_counts(language: str, said: str) -> None:
+    with override(language):
+        assert happened_most.seen({"value": {"most": 60}, "holds": True}, 39) == said

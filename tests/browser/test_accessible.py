@@ -275,6 +275,26 @@ def test_the_keyboard_is_always_seen_and_may_skip_the_navigation(
     assert page.evaluate("Boolean(document.activeElement.closest('main'))")
 
 
+def test_the_account_menu_opens_and_closes_by_keyboard(page: Page, live_server: LiveServer) -> None:
+    log_in(page, live_server, logged_in(Role.OWNER))
+    page.set_viewport_size({"width": 1360, "height": 900})
+    page.goto("/admin/")
+    account = page.locator("#nav-sidebar").get_by_role("button", expanded=False).last
+    reached = "node => node === document.activeElement"
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if account.evaluate(reached):
+            break
+    page.keyboard.press("Enter")
+    for name in ("Light", "Dark", "System", "Change password", "Second factor", "Log out"):
+        page.keyboard.press("Tab")
+        role: Any = "link" if name in ("Change password", "Second factor") else "button"
+        expect(page.get_by_role(role, name=name)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Log out")).to_be_hidden()
+    expect(account).to_be_focused()
+
+
 def test_whoever_asks_for_less_motion_gets_none(
     page: Page, live_server: LiveServer, project: Project
 ) -> None:

@@ -135,7 +135,10 @@ def test_what_is_called_korean_is_korean() -> None:
 
 
 # The glossary stands at the head of the catalogue. What one thing must not be called as well:
-NOT_SO = {"": "일시 중지|일시정지|재개", "inbox": "메시지함", "suppress": "발송 금지"}
+NOT_SO = {
+    "일시 중지": "일시중지", "일시정지": "일시중지", "재개": "다시 시작", "휴대폰": "휴대전화",
+    "인박스": "메시지함", "발송 금지": "수신 차단", "이 실행": "이 발송",
+}  # fmt: skip
 # Whoever a project sends to is a 고객. These are about people at the desk, or anybody.
 ANYBODY = re.compile(
     "browser|log(ging)? in|second factor|password|secret|backend|started|role operator|Slack"
@@ -147,8 +150,7 @@ ANYBODY = re.compile(
 def test_one_thing_has_one_name() -> None:
     for message in catalogue():
         asked, said = " ".join(texts(message.id)), " ".join(texts(message.string))
-        for thing, other in NOT_SO.items():
-            assert not (thing in asked.lower() and re.search(other, said)), said
+        assert not [word for word in NOT_SO if word in said], said
         assert "사람" not in said or ANYBODY.search(asked), said
 
 

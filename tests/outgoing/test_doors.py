@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.kinds import FOR_PEOPLE, Kind
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
@@ -150,12 +150,41 @@ def test_the_page_says_what_an_endpoint_answers(admin_client: Client, shop: Proj
     assert "disabled" in listed and "hooks.example.com" in listed
 
 
+def test_all_that_is_wrong_with_a_form_is_said_at_once(admin_client: Client, shop: Project) -> None:
+    form = {"project": shop.pk, "name": "Ops", "via": "slack", "to": "http://hooks.example.com/",
+            "kinds": ["receipt"], "batched": "on", "language": "en"}  # fmt: skip
+    answer = admin_client.post("/admin/notifications/endpoint/add/", form)
+    assert set(answer.context["adminform"].form.errors) == {"to", "kinds", "batched"}
+    answer = admin_client.post("/admin/notifications/endpoint/add/", {**form, "kinds": []})
+    assert set(answer.context["adminform"].form.errors) == {"to", "kinds", "batched"}
+    assert not Endpoint.objects.exists()
+
+
+def test_the_page_of_one_says_how_it_goes_and_offers_what_goes_that_way(
+    admin_client: Client, shop: Project
+) -> None:
+    slack = make_endpoint(shop, "hooks.slack.com/…cret", via="slack", kinds=["run.finished"])
+    page = f"/admin/notifications/endpoint/{slack.pk}/change/"
+    form = admin_client.get(page).context["adminform"]
+    assert "Slack" in {each.contents() for fieldset in form for line in fieldset for each in line
+                       if each.is_readonly}  # fmt: skip
+    assert [kind for kind, _ in form.form.fields["kinds"].choices] == list(FOR_PEOPLE)
+    assert "batched" not in form.form.fields
+    given = {"project": shop.pk, "name": "Ops", "to": slack.target, "kinds": ["run.paused"],
+             "language": "en"}  # fmt: skip
+    assert admin_client.post(page, given).status_code == 302
+    slack.refresh_from_db()
+    assert (slack.name, slack.kinds, slack.batched) == ("Ops", ["run.paused"], False)
+
+
 def test_without_a_mail_server_it_is_said_what_to_do(
     admin_client: Client, shop: Project, settings: LazySettings
 ) -> None:
     form = {"project": shop.pk, "name": "Ops", "via": "email", "to": "ops@example.com",
             "kinds": ["run.finished"], "language": "en"}  # fmt: skip
     answer = admin_client.post("/admin/notifications/endpoint/add/", form)
-    assert "EMAIL_URL" in answer.content.decode()
+    assert "EMAIL_URL" in answer.content.decode() and not Endpoint.objects.exists()
+    offered = answer.context["adminform"].form.fields["via"].choices
+    assert [via for via, _ in offered] == ["webhook", "slack"]
     settings.EMAIL_IS_SET = True
     assert admin_client.post("/admin/notifications/endpoint/add/", form).status_code == 302

@@ -40,9 +40,14 @@ class EndpointPage(Page):
         "somebody, your own backend when a device is dead or a person says no."
     )
 
+    class Media:
+        css = {"all": ["endpoint.css"]}
+        js = ["endpoint.js"]
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        where = ["project", "name", *([] if obj else ["via"]), "to"]
-        what = ["kinds", "only", "batched", "language"]
+        where = ["project", "name", "is_via" if obj else "via", "to"]
+        batched = [] if obj and obj.is_for_people else ["batched"]
+        what = ["kinds", "only", *batched, "language"]
         shown = [(gettext_lazy("Health"), {"fields": ["health"]})] if obj else []
         return [
             *shown, (None, {"fields": where}), (gettext_lazy("Reports"), {"fields": what}),
@@ -50,7 +55,7 @@ class EndpointPage(Page):
         ]  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        return ["health", "log"] if obj else []
+        return ["health", "is_via", "log"] if obj else []
 
     def get_urls(self) -> list[Any]:
         ours: list[tuple[str, Any, str]] = [

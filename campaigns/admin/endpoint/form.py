@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
@@ -21,7 +22,7 @@ from campaigns.outgoing import judging
 from campaigns.planning.campaign import Campaign
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import OFFERED, Kind
+from notifications.outgoing.kinds import FOR_PEOPLE, OFFERED, Kind
 
 MOST_CAMPAIGNS = 200  # to choose from: the newest
 
@@ -83,14 +84,32 @@ class EndpointForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.secret = ""
+        self.fields["kinds"].widget.attrs["data-for-people"] = " ".join(FOR_PEOPLE)
         if self.instance.pk:
-            self.fields.pop("via", None)
-            self.fields["to"].initial = self.instance.target
+            self._of_its_way()
+        elif not settings.EMAIL_IS_SET:
+            self._without_email()
         project = self.instance.project_id or self.fields["project"].initial
         campaigns = Campaign.objects.filter(project=project).order_by("-pk")
         chosen = campaigns.filter(pk__in=self.instance.only or [])
         rows = {row.pk: str(row) for row in [*chosen, *campaigns[:MOST_CAMPAIGNS]]}
         self.fields["only"].choices = list(rows.items())  # type: ignore[attr-defined]
+
+    def _of_its_way(self) -> None:
+        """How it goes is settled, and with it what it can be told."""
+        self.fields.pop("via", None)
+        self.fields["to"].initial = self.instance.target
+        if self.instance.is_for_people:
+            self.fields.pop("batched", None)
+            offered = [one for one in Kind.choices if one[0] in FOR_PEOPLE]
+            self.fields["kinds"].choices = offered  # type: ignore[attr-defined]
+
+    def _without_email(self) -> None:
+        ways = [one for one in Endpoint.Via.choices if one[0] != Endpoint.Via.EMAIL]
+        self.fields["via"].choices = ways  # type: ignore[attr-defined]
+        self.fields["via"].help_text = _(
+            "This installation sends no e-mail: an operator has to set EMAIL_URL first."
+        )
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -102,8 +121,9 @@ class EndpointForm(ModelForm):
             self._judged(None, lambda: judging.judge_room(row.project))
         if given.get("kinds"):
             self._judged("kinds", lambda: judging.judge_kinds(row.via, given["kinds"]))
-        self._judged("batched", lambda: judging.judge_batched(row.via, given["batched"]))
-        if not self.errors and row.project_id:
+        batched = given.get("batched", False)
+        self._judged("batched", lambda: judging.judge_batched(row.via, batched))
+        if given.get("to") and row.via and row.project_id:
             self._judged("to", lambda: self._place(given["to"]))
         return given
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -15,32 +16,66 @@ from notifications.admin.furniture.dialogs import DRAWN, Dialog
 from notifications.admin.furniture.page import actor, page_url
 from notifications.outgoing import call, kinds, outbox
 from notifications.outgoing.call import Call
+from notifications.outgoing.claiming import FAILS
 from notifications.outgoing.endpoint import Endpoint
 from notifications.staff import audit
 from notifications.values.moments import in_zone
 
 SHOWN = 50
+FRESH = timedelta(minutes=1)
 COLOURS = {Call.State.ACCEPTED: "success", Call.State.FAILED: "danger", Call.State.WAITING: "info"}
 
 
 def shown(endpoint: Endpoint) -> dict[str, Any]:
     """The newest; the API has all."""
-    calls = list(Call.objects.filter(endpoint=endpoint).order_by("-pk")[: SHOWN + 1])
-    entries = [_entry(one, endpoint.project.timezone) for one in calls[:SHOWN]]
-    moves = any(one.state == Call.State.WAITING and one.tries < 2 for one in calls)
-    return {"endpoint": endpoint, "entries": entries, "more": len(calls) > SHOWN, "moves": moves}
+    of_it = Call.objects.filter(endpoint=endpoint).select_related("endpoint__project")
+    calls = list(of_it.order_by("-pk")[: SHOWN + 1])
+    waits = any(one.state == Call.State.WAITING for one in calls)
+    first = call.first_waiting(endpoint) if waits else None
+    return {
+        "endpoint": endpoint,
+        "entries": [_entry(one, _until(one, endpoint, first)) for one in calls[:SHOWN]],
+        "more": len(calls) > SHOWN,
+        "again_in": _again_in(calls),
+    }
 
 
-def _entry(one: Call, zone: str) -> dict[str, Any]:
-    waits = one.state == Call.State.WAITING
+def _entry(one: Call, until: str) -> dict[str, Any]:
     return {
         "call": one,
         "kind": kinds.in_words(one.kind),
         "more": len(one.events) - 1,
-        "at": in_zone(one.made_at, zone, seconds=True),
-        "again_at": in_zone(one.next_at, zone, seconds=True) if waits and one.tries else "",
+        "at": in_zone(one.made_at, one.endpoint.project.timezone, seconds=True),
+        "until": until,
         "colour": COLOURS[Call.State(one.state)],
     }
+
+
+def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
+    """What a call waits for; nothing if it is due now. A test waits for nobody."""
+    if one.state != Call.State.WAITING or one.is_test:
+        return ""
+    if endpoint.disabled_at:
+        return _("sent when the endpoint is switched on")
+    if endpoint.failures >= FAILS and one != first:
+        return _("sent when the endpoint takes another one")
+    at = _due_at(one, endpoint)
+    if at <= timezone.now():
+        return ""
+    said = _("tried again at %(when)s") if one.tries else _("tried at %(when)s")
+    return said % {"when": in_zone(at, endpoint.project.timezone, seconds=True)}
+
+
+def _due_at(one: Call, endpoint: Endpoint) -> datetime:
+    """Not before the endpoint has rested."""
+    return max(one.next_at, endpoint.rests_until or one.next_at)
+
+
+def _again_in(calls: list[Call]) -> int:
+    """In how many seconds the log is asked for again: 0 for never."""
+    waiting = [one for one in calls if one.state == Call.State.WAITING]
+    fresh = any(one.made_at > timezone.now() - FRESH for one in waiting)
+    return 2 if fresh else 15 if waiting else 0
 
 
 def view(request: HttpRequest, object_id: int) -> HttpResponse:

@@ -22,6 +22,7 @@ from notifications.values.shares import share
 
 DAYS_SHOWN = 14
 DAYS_READ = 28  # days, for what is usual
+A_WEEK = timedelta(days=7)  # before that nothing is usual yet
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ def days_of(project: Project, now: datetime) -> Days:
     so_far = sent.so_far(project, stand, now)
     days = _days(project, stand, now)
     today, before = days[-1], [day for day in days[:-1] if day.all]
+    if before and today.day - before[0].day < A_WEEK:
+        before = []
     usual = median(day.accepted for day in before) if before else None
     shown = days[-DAYS_SHOWN:]
     axis = Axis.of([day.all for day in shown] + [usual or 0])

@@ -102,9 +102,10 @@ def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[
 
 
 def times(days: Sequence[date]) -> list[Mark]:
-    """The first, the middle and the last."""
+    """The first, the middle and the last; of a few, each once."""
     last = len(days) - 1
-    return [Mark(100 * at / max(1, last), name_of(days[at])) for at in (0, last // 2, last)]
+    marked = sorted({0, last // 2, last})
+    return [Mark(100 * at / max(1, last), name_of(days[at])) for at in marked]
 
 
 def name_of(day: date) -> str:

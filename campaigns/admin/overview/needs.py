@@ -16,12 +16,14 @@ from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.engine import unknowns
 from campaigns.runs.run import Run
 from notifications.keys.credentials import lacking
+from notifications.outgoing.endpoint import Endpoint
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
-from notifications.values.moments import in_words
+from notifications.values.moments import in_words, in_zone
 
 SHOWN = 8  # of each sort
 A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
+A_WHILE = timedelta(minutes=5)  # that an endpoint may fail
 STATE = Run.State
 
 
@@ -46,6 +48,7 @@ def needs(project: Project | None, now: datetime) -> list[Need]:
         *_late(runs, now),
         *_unknown(runs, now),
         *_imports(project, now),
+        *_endpoints(project, now),
     ]
 
 
@@ -137,3 +140,19 @@ def _why(one: Import) -> tuple[str, str]:
     said = ngettext("%(count)s row was refused.", "%(count)s rows were refused.", one.refused)
     step = _("Download the refused rows, correct them, and import that file.")
     return said % {"count": f"{one.refused:,}"}, step
+
+
+def _endpoints(project: Project, now: datetime) -> Iterator[Need]:
+    """What has taken nothing for a while, or was stopped for that, for a week."""
+    failing = Q(disabled_at=None, failing_since__lt=now - A_WHILE)
+    stopped = Q(disabled_at__gt=now - A_WEEK) & ~Q(disabled_why=Endpoint.Why.BY_HAND)
+    for one in Endpoint.objects.filter(failing | stopped, project=project)[:SHOWN]:
+        url = reverse("admin:notifications_endpoint_change", args=[one.pk])
+        when = in_zone(one.failing_since, project.timezone)
+        cause = _("It has taken nothing since %(when)s.") % {"when": when}
+        yield Need(
+            _("Reports to “%(name)s”") % {"name": one},
+            url,
+            str(one.get_disabled_why_display()) if one.disabled_at else cause,
+            _("A person with the role operator reads in its log what it answers."),
+        )

@@ -39,10 +39,16 @@ class Chart:
     bars: list[Bar]
     width: float
     line: Line | None
+    is_of_today: bool
 
     @property
     def known(self) -> list[int]:
         return [count for count in self.counts if count is not None]
+
+    @property
+    def today(self) -> int | None:
+        """None: after midnight, nobody has counted this day yet."""
+        return self.newest if self.is_of_today else None
 
     @property
     def newest(self) -> int:
@@ -101,6 +107,7 @@ def _chart(
         bars=[] if as_line else [bar for (bar,) in columns if bar],
         width=drawing.bar_width(len(shown)),
         line=drawing.line(counts, axis) if as_line else None,
+        is_of_today=last == now.astimezone(zone).date(),
     )
 
 

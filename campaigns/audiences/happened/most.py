@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import ordinal
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from campaigns.audiences.happened.chance import place, seed_problem
 from campaigns.audiences.happened.kind import Kind, Names, Sql
@@ -104,7 +104,9 @@ def seen(cut: dict[str, Any], nth: int | None) -> str:
         return _("not among the first {count}").format(count=count)
     if nth is None:
         return _("among the first {count}").format(count=count)
-    return _("the {nth} of the first {count}").format(nth=ordinal(nth), count=count)
+    # Django knows English ordinals; another language says it around the number.
+    place = ordinal(nth) if (get_language() or "en").startswith("en") else f"{nth:,}"
+    return _("the {nth} of the first {count}").format(nth=place, count=count)
 
 
 KIND = Kind(

@@ -103,7 +103,7 @@ def test_each_role_sees_the_ways_that_open_for_it(project: Project) -> None:
              "Categories", "Suppression list"}  # fmt: skip
     assert ways_of(Role.VIEWER) == daily
     assert ways_of(Role.SENDER) == daily | {"API docs"}
-    operators = {"Operations", "Projects", "API keys", "Audit", "Flower", "API docs", "Reports"}
+    operators = {"Operations", "Projects", "API keys", "Audit", "Flower", "API docs", "Endpoints"}
     assert ways_of(Role.OPERATOR) == daily | operators
     assert ways_of(Role.OWNER) == daily | operators | {"Team"}
 

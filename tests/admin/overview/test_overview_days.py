@@ -60,6 +60,16 @@ def test_a_usual_day_is_the_median_of_the_days_with_runs(project: Project) -> No
     assert [day.accepted for day in days.shown[-3:]] == [300, 100, 50] and len(days.shown) == 14
 
 
+def test_nothing_is_usual_before_a_week_is_over(project: Project) -> None:
+    ended(project, NOON - timedelta(days=6), accepted=98, failed=2)
+    days = days_of(project, NOON)
+    assert (days.usual_day, days.usual_failed) == (None, None)
+    ended(project, NOON - timedelta(days=7), accepted=98, failed=2)
+    cache.clear()
+    days = days_of(project, NOON)
+    assert (days.usual_day, days.usual_failed) == (98, "2")
+
+
 def test_the_first_tick_changes_no_number(project: Project) -> None:
     for ago in (1, 7, 8):
         ended(project, NOON - timedelta(days=ago), accepted=100 * ago, failed=ago)

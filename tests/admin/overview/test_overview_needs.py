@@ -11,10 +11,12 @@ from django.utils import timezone
 
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
+from notifications.outgoing.endpoint import Endpoint
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_run
+from tests.given.endpoints import make_endpoint
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -68,6 +70,21 @@ def test_a_project_that_cannot_send_says_so(desk: Desk, project: Project) -> Non
     Project.objects.update(uses_emulator=False)
     text = desk.open("index")
     assert "Needs a person The key of Shop" in text and "has no key" in text
+
+
+def test_an_endpoint_that_takes_nothing_is_said_and_one_switched_off_is_not(
+    desk: Desk, project: Project, museum: Project
+) -> None:
+    now = timezone.now()
+    ops = make_endpoint(project, "https://hooks.example.com/", name="Ops", failing_since=now)
+    make_endpoint(museum, "https://hooks.example.com/", name="Else", failing_since=now - DAY)
+    assert "Needs a person" not in desk.open("index"), "it has failed once"
+    Endpoint.objects.filter(pk=ops.pk).update(failing_since=now - timedelta(minutes=6))
+    assert "Needs a person Reports to “Ops” It has taken nothing since" in desk.open("index")
+    ops.disable(Endpoint.Why.FAILING, now=now)
+    assert "Needs a person Reports to “Ops” It took nothing for 5 days." in desk.open("index")
+    Endpoint.objects.filter(pk=ops.pk).update(disabled_why=Endpoint.Why.BY_HAND)
+    assert "Needs a person" not in desk.open("index")
 
 
 def test_unknown_outcomes_wait_until_somebody_has_decided(desk: Desk, project: Project) -> None:

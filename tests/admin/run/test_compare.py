@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import Browser
+from pytest_django.live_server_helper import LiveServer
 
 from campaigns.admin.run.result import beside
 from campaigns.echo.keeping import keep
@@ -18,7 +20,9 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
+from tests.admin.lists.test_browser import log_in
 from tests.admin.run.test_result import ended
+from tests.admin.run.test_run import settle
 from tests.given.builders import make_contact, make_device, make_people, make_run
 
 
@@ -207,3 +211,36 @@ def test_the_runs_beside_stay_when_one_looks_at_other_people(
     address = f"/admin/campaigns/run/{two[1].pk}/compare/"
     reply = desk.client.get(address, {"with": [two[0].pk, third.pk]})
     assert all(f"with={two[0].pk}&with={third.pk}&" in tab["url"] for tab in reply.context["tabs"])
+
+
+def test_the_run_suggested_is_of_the_same_campaign_else_to_the_same_audience(
+    desk: Desk, two: tuple[Run, Run]
+) -> None:
+    first, other = two
+    last = make_run(first.project, name="Autumn", audience=first.campaign.audience)
+    assert other.campaign.audience != first.campaign.audience
+    assert compare.one_before(last) == first
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("width", "count"), [(390, 3), (390, 5), (768, 4), (1024, 5), (1360, 5)])
+def test_all_runs_side_by_side_are_in_sight_and_told_apart(
+    browser: Browser, live_server: LiveServer, project: Project, width: int, count: int
+) -> None:
+    make_people(project, 3)
+    runs = [make_run(project, name=f"Autumn run {n}: runners first · ru") for n in range(count)]
+    for run in runs:
+        settle(run, accepted=2)
+    page = log_in(browser, live_server, [], width=width)
+    asked = "&".join(f"with={run.pk}" for run in runs[1:])
+    page.goto(f"{live_server.url}/admin/campaigns/run/{runs[0].pk}/compare/?{asked}")
+    box = page.locator(".r-beside-box")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    text = page.locator("select option:checked").first.inner_text()
+    assert text.startswith(f"run {runs[1].pk} · Autumn run 1")
+    if width < 1024:
+        heads = page.locator("#beside td").evaluate_all(
+            "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+        )
+        assert f'"run {runs[1].pk} · Autumn run 1: runners first · ru"' in heads
+    page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +15,7 @@ from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import EchoSum, Event, Report
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.values.moments import in_zone
 from tests.admin.lists.test_browser import log_in
 from tests.admin.run.test_goal import bought
 from tests.admin.run.test_result import ended
@@ -60,16 +62,16 @@ def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
     page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
 
     name, text = taken(page, "opened-numbers", "csv")
-    assert name == f"run-{run.pk}-opened-numbers.csv" and text[0] == "\ufeff"
+    assert name == f"run-{run.pk}-opened-over-time.csv" and text[0] == "\ufeff"
     assert [line.rpartition(",")[2] for line in text.split("\n")[1:4]] == ["31", "0", "1240"]
 
     _, funnel = taken(page, "funnel", "csv")
     assert funnel.splitlines() == [
         '\ufeffStep,Devices,"Can tell, of all who may have got it",'
         '"Can tell, of all who may have got it %",'
-        "Of those who can tell",
-        "Planned,6,,,", "Accepted,6,,,", "Received,5,5,83.3,100 %", "Displayed,0,5,83.3,0 %",
-        "Opened,2,5,83.3,40 %", "bought,1,5,83.3,20 %",
+        "Of those who can tell %",
+        "Planned,6,,,", "Accepted,6,,,", "Received,5,5,83.3,100", "Displayed,0,5,83.3,0",
+        "Opened,2,5,83.3,40", "bought,1,5,83.3,20",
     ]  # fmt: skip
     _, versions = taken(page, "echo-app_version", "csv")
     assert versions.splitlines()[1].startswith("'=1+1,")
@@ -77,19 +79,41 @@ def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
     page.close()
 
 
-@pytest.mark.parametrize("what", ["funnel", "opened-numbers"])
-def test_a_picture_stands_by_itself(
-    browser: Browser, live_server: LiveServer, run: Run, what: str
+def test_runs_side_by_side_have_a_head_with_number_and_name_and_no_dash_for_nothing(
+    browser: Browser, live_server: LiveServer, run: Run
 ) -> None:
+    other = make_run(run.project, name="Winter gloves")
     page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/compare/?with={other.pk}")
+    name, text = taken(page, "beside", "csv")
+    assert name == f"run-{run.pk}-side-by-side.csv"
+    assert f",run {other.pk} · Winter gloves," in text.splitlines()[0]
+    assert "–" not in text
+    page.close()
+
+
+@pytest.mark.parametrize("what", ["funnel", "opened-numbers"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_picture_stands_by_itself_in_any_program(
+    browser: Browser, live_server: LiveServer, run: Run, what: str, dark: bool
+) -> None:
+    page = log_in(browser, live_server, [], width=1360, dark=dark)
     page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
     name, text = taken(page, what, "svg")
     picture = ElementTree.fromstring(text)
-    said = {each.text for each in picture.iter(f"{SVG}text")}
+    said = [each.text for each in picture.iter(f"{SVG}text")]
     title = "What became of it" if what == "funnel" else "Opened over time"
-    assert name.endswith(".svg") and title in said
-    bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("rgb")
-            or each.get("fill", "").startswith("ok")]  # fmt: skip
+    assert name == f"run-{run.pk}-{title.lower().replace(' ', '-')}.svg"
+    when = in_zone(run.started_at, run.project.timezone)
+    assert said[:2] == [title, f"{run.campaign} · run {run.pk} · {when}"]
+    if what == "funnel":
+        assert {"Devices", "Can tell, of the accepted", "5 (83.3 %)", "40 %"} <= set(said)
+    assert picture.get("stroke") == "none", "ImageMagick's own is black"
+    colours = {each.get(part) for each in picture.iter() for part in ("fill", "stroke")} - {None}
+    assert colours and all(re.fullmatch("none|#[0-9a-f]{6}", str(each)) for each in colours), (
+        colours
+    )
+    bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("#")]
     assert len(bars) > 3, "each in the colour that it has on the page"
     page.close()
 

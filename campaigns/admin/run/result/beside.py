@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.run.deliveries import number
 from campaigns.admin.run.result import side_by_side
+from campaigns.admin.run.result.side_by_side import Cell
 from campaigns.results import compare
 from campaigns.results.compare import Counts, Who
 from campaigns.runs.run import Run
@@ -49,7 +50,7 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
     }  # fmt: skip
     if other:
         runs = [run, other, *more]
-        context |= {"beside": runs, "rows": side_by_side.rows(runs)}
+        context |= {"beside": runs, "rows": _sides(runs)}
     if other is None or not (compare.is_comparable(run) and compare.is_comparable(other)):
         return context
     newer, older = (run, other) if run.pk > other.pk else (other, run)
@@ -59,6 +60,12 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
             return context | _answer(newer, older, other, request)
     except (TooSlow, Busy):
         return context | {"too_slow": True}
+
+
+def _sides(runs: list[Run]) -> list[tuple[str, list[tuple[Run, Cell]]]]:
+    """Each step, and of each run what came of it."""
+    rows = side_by_side.rows(runs)
+    return [(row.label, list(zip(runs, row.cells, strict=True))) for row in rows]
 
 
 def _other(run: Run, pk: int | None) -> Run | None:
