@@ -116,5 +116,5 @@ def test_what_only_a_webhook_takes_is_put_away_for_slack(
     finished.check()
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/admin/notifications/endpoint/")
-    assert Endpoint.objects.get().kinds == ["run.finished"]
+    assert Endpoint.objects.get().kinds == ["run.finished", "alert.raised", "alert.ended"]
     page.close()
