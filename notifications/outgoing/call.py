@@ -74,7 +74,7 @@ class Call(models.Model):
             models.Index(
                 fields=["endpoint", "-id"], condition=Q(state="failed"), name="failed_calls"
             ),
-            # Whom they are about: see erasing.py.
+            # Whom they are about: see of_person.py.
             GinIndex(
                 Func(F("events"), Value(CONTACTS), function="jsonb_path_query_array"),
                 name="calls_about_people",

@@ -13,7 +13,7 @@ from django.db import transaction
 from notifications.outgoing import call, kinds
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.erasing import without_the_erased
+from notifications.outgoing.of_person import without_the_erased
 from notifications.outgoing.outbox import Event, Outgoing, ring, ripe
 
 AT_ONCE = 200  # rows

@@ -1,22 +1,24 @@
-"""Erasing: what was told of a person who is erased stays, with its numbers, and without the person.
+"""What was told of one person: shown in their export, and without them once they are erased.
 
 The log keeps calls for weeks and sends them again when somebody asks. So in the transaction that
-erases somebody, their name and their addresses are taken out of the calls that are there; what is
-not a call yet loses them as it becomes one (see unpacking.py).
+erases somebody, their name and their addresses are taken out of the calls that are there, and the
+numbers stay; what is not a call yet loses them as it becomes one (see unpacking.py).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection
 
 from notifications.outgoing.call import CONTACTS, Call
 from notifications.outgoing.endpoint import Endpoint
+from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
+AT_ONCE = 500  # calls
 PERSONAL = ("contact", "device")  # in the data of any event: an external id, an address
 
 # As the index has it.
@@ -42,6 +44,9 @@ SIDE_BY_SIDE = "SELECT pg_advisory_xact_lock_shared(hashtextextended('calls of p
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('calls of project ' || %s, 0))"
 
 
+# --- Erased ---------------------------------------------------------------------------------------
+
+
 def forget(contact_ids: Sequence[int]) -> None:
     """In the transaction that erases them. If the process dies here: they are still there."""
     names: dict[int, list[str]] = defaultdict(list)
@@ -53,18 +58,22 @@ def forget(contact_ids: Sequence[int]) -> None:
 
 
 def _forget(project_id: int, names: list[str]) -> None:
-    mine = list(Endpoint.objects.filter(project=project_id).values_list("pk", flat=True))
+    mine = _endpoints(project_id)
     if not mine:
         return
     with connection.cursor() as cursor:
         cursor.execute(SIDE_BY_SIDE, [project_id])
-        cursor.execute(FIND, [names, mine])
+        cursor.execute(FIND, [names, list(mine)])
         calls = dict(cursor.fetchall())
         if not calls:
             return
         _hold(calls)
         given = {"names": names, "personal": list(PERSONAL), "calls": list(calls)}
         cursor.execute(CLEAR, given)
+
+
+def _endpoints(project_id: int) -> dict[int, str]:
+    return dict(Endpoint.objects.filter(project=project_id).values_list("pk", "name"))
 
 
 def _hold(calls: dict[int, int]) -> None:
@@ -97,3 +106,27 @@ def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
 def _there(project_id: int, names: Iterable[str]) -> set[str]:
     known = Contact.objects.filter(project=project_id, external_id__in=list(names))
     return set(known.values_list("external_id", flat=True))
+
+
+# --- Shown ----------------------------------------------------------------------------------------
+
+
+@section("reports")
+def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+    """What other systems were told of them. What a call says of others is the others'."""
+    endpoints = _endpoints(contact.project_id)
+    with connection.cursor() as cursor:
+        cursor.execute(FIND, [[contact.external_id], list(endpoints)])
+        ids = sorted(pk for pk, _ in cursor.fetchall())
+    for at in range(0, len(ids), AT_ONCE):
+        for call in Call.objects.filter(pk__in=ids[at : at + AT_ONCE]).order_by("pk"):
+            theirs = [
+                one for one in call.events if one["data"].get("contact") == contact.external_id
+            ]
+            yield {
+                "endpoint": endpoints[call.endpoint_id],
+                "delivery": call.name,
+                "state": call.state,
+                "tried_at": call.tried_at,
+                "events": theirs,
+            }
