@@ -17,7 +17,7 @@ class CampaignsConfig(AppConfig):
         from campaigns.engine import retaining
         from campaigns.engine.forgetting import forget_answers
         from campaigns.outgoing import telling, words  # above whoever does what is told
-        from campaigns.results import sent  # noqa: F401  # so does this
+        from campaigns.results import echoed, sent  # noqa: F401  # so do these
         from campaigns.results.why import answers  # noqa: F401  # and this
         from campaigns.runs import run
         from campaigns.runs.messages.of_person import forget

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from campaigns.echo.goal import STEP_OF
+from campaigns.echo.goal import TOLD_BY
 from campaigns.failpoints import hit
 from campaigns.runs.run import Run
 from notifications.people.events.partitions import TABLE
@@ -46,34 +46,8 @@ TOUCHED = f"SELECT e.ordinality - 1 FROM ({GIVEN}) e, LATERAL ({LAST_TOUCH}) las
     "AS e (contact_id, at, name, properties)",
     "WITH ORDINALITY AS e (contact_id, at, name, properties, ordinality)",
 )
-# A value that no sum could hold is none.
-CONVERT = f"""
-WITH told AS MATERIALIZED (
-    SELECT DISTINCT ON (contact_id, at, what) * FROM (
-        SELECT contact_id, at, name, properties, md5(name || ' ' || properties)::uuid AS what
-        FROM ({{events}}) given
-    ) e ORDER BY contact_id, at, what
-), found AS MATERIALIZED (
-    SELECT e.contact_id, e.at, e.what, last.run_id, last.seq, last.started_at,
-        CASE WHEN jsonb_typeof(e.properties -> last.goal_value) = 'number'
-            AND abs((e.properties ->> last.goal_value)::numeric) < 1e15
-            THEN round((e.properties ->> last.goal_value)::numeric, 6) END AS value
-    FROM told e, LATERAL ({LAST_TOUCH}) last
-), before AS MATERIALIZED (
-    SELECT was.* FROM campaigns_conversion was JOIN found USING (contact_id, at, what)
-    WHERE (was.run_id, was.seq) <> (found.run_id, found.seq)
-), kept AS (
-    INSERT INTO campaigns_conversion AS was (contact_id, at, what, run_id, seq, value)
-    SELECT contact_id, at, what, run_id, seq, value FROM found
-    ON CONFLICT (contact_id, at, what) DO UPDATE
-    SET run_id = excluded.run_id, seq = excluded.seq, value = excluded.value
-    WHERE (was.run_id, was.seq) <> (excluded.run_id, excluded.seq)
-    RETURNING contact_id, at, what, run_id, seq, value
-), moved AS MATERIALIZED (
-    SELECT run_id, seq, at, 1 AS times, COALESCE(value, 0) AS amount FROM kept
-    UNION ALL
-    SELECT run_id, seq, at, -1, -COALESCE(value, 0) FROM before
-), reached AS (
+# What was moved, in the sums.
+MOVES = """reached AS (
     SELECT run_id, seq, ((had.times + net > 0)::int - (had.times > 0)::int) AS recipients
     FROM (SELECT run_id, seq, sum(times) AS net FROM moved GROUP BY 1, 2) m, LATERAL (
         SELECT count(*) AS times FROM campaigns_conversion c
@@ -103,8 +77,35 @@ SELECT run_id, by, value, recipients, times, amount FROM counted ORDER BY run_id
 ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + excluded.recipients,
     times = kept.times + excluded.times, amount = kept.amount + excluded.amount
 """
-
-
+# A value that no sum could hold is none.
+CONVERT = f"""
+WITH told AS MATERIALIZED (
+    SELECT DISTINCT ON (contact_id, at, what) * FROM (
+        SELECT contact_id, at, name, properties, md5(name || ' ' || properties)::uuid AS what
+        FROM ({{events}}) given
+    ) e ORDER BY contact_id, at, what
+), found AS MATERIALIZED (
+    SELECT e.contact_id, e.at, e.what, last.run_id, last.seq, last.started_at,
+        CASE WHEN jsonb_typeof(e.properties -> last.goal_value) = 'number'
+            AND abs((e.properties ->> last.goal_value)::numeric) < 1e15
+            THEN round((e.properties ->> last.goal_value)::numeric, 6) END AS value
+    FROM told e, LATERAL ({LAST_TOUCH}) last
+), before AS MATERIALIZED (
+    SELECT was.* FROM campaigns_conversion was JOIN found USING (contact_id, at, what)
+    WHERE (was.run_id, was.seq) <> (found.run_id, found.seq)
+), kept AS (
+    INSERT INTO campaigns_conversion AS was (contact_id, at, what, run_id, seq, value)
+    SELECT contact_id, at, what, run_id, seq, value FROM found
+    ON CONFLICT (contact_id, at, what) DO UPDATE
+    SET run_id = excluded.run_id, seq = excluded.seq, value = excluded.value
+    WHERE (was.run_id, was.seq) <> (excluded.run_id, excluded.seq)
+    RETURNING contact_id, at, what, run_id, seq, value
+), moved AS MATERIALIZED (
+    SELECT run_id, seq, at, 1 AS times, COALESCE(value, 0) AS amount FROM kept
+    UNION ALL
+    SELECT run_id, seq, at, -1, -COALESCE(value, 0) FROM before
+), {MOVES}
+"""
 # --- Events arrive --------------------------------------------------------------------------------
 
 
@@ -145,25 +146,46 @@ SELECT id, project_id, goal_after FROM campaigns_run WHERE id = ANY(%s) AND goal
 ORDER BY project_id, id
 """
 TOUCH = """
-INSERT INTO campaigns_touch (run_id, seq, contact_id, at)
-SELECT run.id, told.seq, r.contact_id,
-    CASE WHEN told.phone_at BETWEEN run.started_at AND told.at THEN told.phone_at ELSE told.at END
+INSERT INTO campaigns_touch AS touch (run_id, seq, contact_id, at)
+SELECT run.id, told.seq, r.contact_id, min(
+    CASE WHEN told.phone_at BETWEEN run.started_at AND told.at THEN told.phone_at ELSE told.at END)
 FROM campaigns_receipt told
 JOIN campaigns_run run ON run.id = told.run_id
 JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = told.seq
-WHERE told.run_id = %(run)s AND told.event = %(step)s AND told.seq = ANY(%(seqs)s::int[])
-ORDER BY told.seq
-ON CONFLICT (run_id, seq) DO NOTHING
+WHERE told.run_id = %(run)s AND told.event = ANY(%(events)s) AND told.seq = ANY(%(seqs)s::int[])
+GROUP BY run.id, told.seq, r.contact_id ORDER BY told.seq
+ON CONFLICT (run_id, seq) DO UPDATE SET at = excluded.at WHERE excluded.at < touch.at
 RETURNING seq
 """
-# What these people did that a touch may count for.
+# What these people did that a touch may count for; and what counted for it before it was known to
+# be so early, which may be another's now.
 AFTER_TOUCH = f"""
 SELECT e.contact_id, e.at, e.name, e.properties
 FROM campaigns_touch t
 JOIN campaigns_run run ON run.id = t.run_id
 JOIN {TABLE} e ON e.contact_id = t.contact_id AND e.name = run.goal_event
     AND e.at >= t.at AND e.at < t.at + make_interval(secs => run.goal_within_seconds)
-WHERE t.run_id = %s AND t.seq = ANY(%s::int[])
+WHERE t.run_id = %(run)s AND t.seq = ANY(%(seqs)s::int[])
+UNION ALL
+SELECT e.contact_id, e.at, e.name, e.properties
+FROM campaigns_touch t
+JOIN campaigns_run run ON run.id = t.run_id
+JOIN campaigns_conversion c ON c.run_id = t.run_id AND c.seq = t.seq
+    AND c.at >= t.at + make_interval(secs => run.goal_within_seconds)
+JOIN {TABLE} e ON e.contact_id = c.contact_id AND e.at = c.at AND e.name = run.goal_event
+WHERE t.run_id = %(run)s AND t.seq = ANY(%(seqs)s::int[])
+"""
+# After that: what is nobody's.
+TOO_LATE = f"""
+WITH gone AS (
+    DELETE FROM campaigns_conversion c USING campaigns_touch t, campaigns_run run
+    WHERE t.run_id = %(run)s AND t.seq = ANY(%(seqs)s::int[]) AND run.id = t.run_id
+        AND c.run_id = t.run_id AND c.seq = t.seq
+        AND c.at >= t.at + make_interval(secs => run.goal_within_seconds)
+    RETURNING c.*
+), moved AS MATERIALIZED (
+    SELECT run_id, seq, at, -1 AS times, -COALESCE(value, 0) AS amount FROM gone
+), {MOVES}
 """
 
 
@@ -174,23 +196,33 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
         cursor.execute(WITH_GOALS, [list(told)])
         for run_id, project_id, after in cursor.fetchall():
             alone(cursor, project_id)
-            step = STEP_OF[Run.GoalAfter(after)]
-            asked = {"run": run_id, "step": step, "seqs": sorted(set(told[run_id]))}
+            seqs = sorted(set(told[run_id]))
+            asked = {"run": run_id, "events": _told_by(after), "seqs": seqs}
             cursor.execute(TOUCH, asked)
             if seqs := [seq for (seq,) in cursor.fetchall()]:
-                cursor.execute(CONVERT.format(events=AFTER_TOUCH), [run_id, seqs])
+                _convert(cursor, run_id, seqs)
 
 
 def count_again(run: Run, seqs: range) -> int:
     """Of what was kept by a release that knew of no goals, in a transaction of its own: how many
     touches were missing, and sums were moved."""
     given = list(seqs)
-    step = STEP_OF[Run.GoalAfter(run.goal_after)]
-    asked: dict[str, Any] = {"run": run.pk, "step": step, "seqs": given}
+    asked: dict[str, Any] = {"run": run.pk, "events": _told_by(run.goal_after), "seqs": given}
     with transaction.atomic(), connection.cursor() as cursor:
         alone(cursor, run.project_id)
         cursor.execute(TOUCH, asked)
         missing: int = cursor.rowcount
-        cursor.execute(CONVERT.format(events=AFTER_TOUCH), [run.pk, given])
-        moved: int = cursor.rowcount
-        return missing + moved
+        return missing + _convert(cursor, run.pk, given)
+
+
+def _convert(cursor: Any, run_id: int, seqs: list[int]) -> int:
+    """How many sums moved."""
+    touched = {"run": run_id, "seqs": seqs}
+    cursor.execute(CONVERT.format(events=AFTER_TOUCH), touched)
+    moved: int = cursor.rowcount
+    cursor.execute(TOO_LATE, touched)
+    return moved + int(cursor.rowcount)
+
+
+def _told_by(after: str) -> list[int]:
+    return [int(event) for event in TOLD_BY[Run.GoalAfter(after)]]

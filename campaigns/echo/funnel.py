@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Goal:
-    """How many devices reached it, of those whose opening (or receiving) would be known.
+    """How many devices reached it, of those that can tell of any step.
 
     Of whom nobody knows what they opened, nobody knows whether it was the push that brought them.
     """
@@ -167,7 +167,9 @@ def _reached(
     value: str = "",
 ) -> Goal:
     row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
-    told = Told(step, row.recipients, _able(step, sums, kept, by, value) if kept else None)
+    # Whoever tells of any step: that it was received is told by each of them, and by the last.
+    able = _able(STEPS[-1], sums, kept, by, value) if kept else None
+    told = Told(step, row.recipients, able)
     return Goal(told, row.times, row.amount)
 
 

@@ -17,13 +17,16 @@ from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 0.3
 STEP_OF = {Run.GoalAfter.RECEIVED: Event.RECEIVED, Run.GoalAfter.OPENED: Event.OPENED}
+# A phone that tells anything of a message has received it, as in rules.
+TOLD_BY = {Run.GoalAfter.RECEIVED: tuple(Event), Run.GoalAfter.OPENED: (Event.OPENED,)}
 
 
 class Touch(models.Model):
     """When did this recipient open (or receive) a run that has a goal?
 
     As the phone says, if that can be: not before the run began, nor after we heard of it. A receipt
-    may wait on a phone that is offline, and what was bought meanwhile was bought after it.
+    may wait on a phone that is offline, and what was bought meanwhile was bought after it. Of
+    several reports that say that it was received, by the earliest, whichever of them comes first.
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq")

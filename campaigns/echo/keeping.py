@@ -10,7 +10,7 @@ from functools import lru_cache
 from django.db import connection, transaction
 
 from campaigns.echo.converting import count_touches
-from campaigns.echo.receipt import BY_NAME, STEPS, Event, Report
+from campaigns.echo.receipt import NAMES, STEPS, Report
 from campaigns.runs.run import Run
 from notifications.measures.by_project import label_of
 from notifications.measures.measure import Count
@@ -108,7 +108,6 @@ WITH given AS (
 )
 SELECT event, count(*), (SELECT count(*) FROM told) FROM new GROUP BY event
 """
-NAMES = json.dumps({event.value: name for name, event in BY_NAME.items()})
 # What others of the same run are keeping is seen: two steps of one device would rise twice. Their
 # sums would make them wait for each other in any case.
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
@@ -145,11 +144,13 @@ def _kept(  # type: ignore[no-untyped-def]
         "times": [report.phone_at for report in reports],
     }
     alone(cursor, run_id)
-    cursor.execute(KEEP, {"run": run_id, "last_step": STEPS[-1], "names": NAMES, **columns})
+    cursor.execute(
+        KEEP, {"run": run_id, "last_step": STEPS[-1], "names": json.dumps(NAMES), **columns}
+    )
     new = cursor.fetchall()
     if any(told for *_, told in new):
         outbox.ring()
-    return Counter({Event(event).name.lower(): count for event, count, _ in new})
+    return Counter({NAMES[event]: count for event, count, _ in new})
 
 
 def _measure(kept: Mapping[int, Counter[str]]) -> None:

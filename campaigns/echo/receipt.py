@@ -29,6 +29,7 @@ class Event(models.IntegerChoices):
 
 STEPS = (Event.RECEIVED, Event.DISPLAYED, Event.OPENED)
 BY_NAME = {event.name.lower(): event for event in Event}
+NAMES = {event.value: name for name, event in BY_NAME.items()}
 
 
 class Receipt(models.Model):

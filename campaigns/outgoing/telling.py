@@ -129,31 +129,36 @@ def _outcome(run: Run, final: Final) -> dict[str, Any]:
 # --- Devices and people ---------------------------------------------------------------------------
 
 
-def of_retired(device_ids: list[int]) -> None:
-    """Of one project: whose sending met them, or who did it by hand."""
-    rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
-    by_project: dict[int, list[Event]] = {}
-    for device in rows:
-        at = device.retired_at or timezone.now()
-        data = {
-            "device": device.address,
-            "platform": device.platform,
-            "contact": device.contact.external_id,
-            "reason": device.retired_reason,
-        }
-        events = by_project.setdefault(device.project_id, [])
-        events.append(Event(Kind.DEVICE_RETIRED, at, data))
-    for project_id, events in by_project.items():
-        outbox.put(project_id, events)
-
-
 MOST_AT_ONCE = 1_000  # in a row: an import may bring a million
 
 
+def of_retired(device_ids: list[int]) -> None:
+    """By whose sending met them, by hand, or by whose they are."""
+    rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
+    by_project: dict[int, list[Event]] = {}
+    for device in rows:
+        by_project.setdefault(device.project_id, []).append(_retired(device))
+    for project_id, events in by_project.items():
+        _put(project_id, events)
+
+
+def _retired(device: Device) -> Event:
+    data = {
+        "device": device.address,
+        "platform": device.platform,
+        "contact": device.contact.external_id,
+        "reason": device.retired_reason,
+    }
+    return Event(Kind.DEVICE_RETIRED, device.retired_at or timezone.now(), data)
+
+
 def of_nos(project: Project, nos: list[No]) -> None:
-    for at in range(0, len(nos), MOST_AT_ONCE):
-        part = nos[at : at + MOST_AT_ONCE]
-        outbox.put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in part])
+    _put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in nos])
+
+
+def _put(project_id: int, events: list[Event]) -> None:
+    for at in range(0, len(events), MOST_AT_ONCE):
+        outbox.put(project_id, events[at : at + MOST_AT_ONCE])
 
 
 def _no(no: No) -> dict[str, Any]:

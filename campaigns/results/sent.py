@@ -123,8 +123,15 @@ def page_of(contact: Contact, *, after: int | None, limit: int) -> Page:
     return Page(found, None)
 
 
-def _newest_runs(project_id: int, after: int | None) -> Iterator[list[int]]:
-    runs = Run.objects.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+def every_run(contact: Contact) -> Iterator[list[int]]:
+    """All that may have their rows, those of messages too; the newest first."""
+    return _newest_runs(contact.project_id, None, Run.every)
+
+
+def _newest_runs(
+    project_id: int, after: int | None, among: Any = Run.objects
+) -> Iterator[list[int]]:
+    runs = among.filter(project=project_id, planned__isnull=False, forgotten_at=None)
     last = None if after is None else (after - 1 >> SEQ_BITS) + 1  # the run of its last row
     while True:
         older = runs if last is None else runs.filter(pk__lt=last)
@@ -141,7 +148,7 @@ def deliveries_of(contact: Contact) -> Iterator[dict[str, Any]]:
     platforms = dict(contact.devices.values_list("pk", "platform"))
     return (
         {**told(row), "platform": platforms.get(row.device_id, "")}
-        for runs in _newest_runs(contact.project_id, None)
+        for runs in every_run(contact)
         for row in sent_to(contact.pk, runs)
         if row.status
     )

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -20,7 +21,7 @@ from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.furniture.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
-from notifications.people.device import Device
+from notifications.people.device import Device, retire_by_hand
 from notifications.people.installations import REPLACED, retire_older
 from notifications.people.tails import ending_in
 from notifications.staff.actors import who
@@ -196,14 +197,12 @@ class DevicePage(Page):
         ),
     )
     def retire(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(
-            request,
-            form,
-            object_id,
-            retired_at=timezone.now(),
-            retired_reason=BY_HAND,
-            retired_by="",
-        )
+        with transaction.atomic():
+            if not retire_by_hand(object_id, reason=BY_HAND, now=timezone.now()):
+                return refused(request, form, _("This device was retired already."))
+            device = Device.objects.get(pk=object_id)
+            self.record(request, "retired", device)
+        return done(request, _("The device was retired."), to=page_url(device))
 
     @action(
         description=gettext_lazy("Restore"),
@@ -218,32 +217,16 @@ class DevicePage(Page):
         ),
     )
     def restore(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        return self._move(
-            request, form, object_id, retired_at=None, retired_reason="", retired_by=""
-        )
-
-    def _move(
-        self, request: HttpRequest, form: Dialog, object_id: str, **values: Any
-    ) -> HttpResponse:
-        verb = "retired" if values["retired_at"] else "restored"
-        stands_otherwise = Device.objects.filter(
-            pk=object_id, retired_at__isnull=bool(values["retired_at"])
-        )
-        if not stands_otherwise.update(**values):
-            told = {
-                "retired": _("This device was retired already."),
-                "restored": _("This device was restored already."),
-            }
-            return refused(request, form, told[verb])
+        retired = Device.objects.filter(pk=object_id, retired_at__isnull=False)
+        if not retired.update(retired_at=None, retired_reason="", retired_by=""):
+            return refused(request, form, _("This device was restored already."))
         device = Device.objects.get(pk=object_id)
-        if device.active:
-            retire_older([device.pk], now=timezone.now())
-            device.refresh_from_db()
-            if not device.active:
-                newer = _(
-                    "This phone has registered a newer address since; that one receives messages."
-                )
-                return refused(request, form, newer)
-        self.record(request, verb, device)
-        told = {"retired": _("The device was retired."), "restored": _("The device was restored.")}
-        return done(request, told[verb], to=page_url(device))
+        retire_older([device.pk], now=timezone.now())
+        device.refresh_from_db()
+        if not device.active:
+            newer = _(
+                "This phone has registered a newer address since; that one receives messages."
+            )
+            return refused(request, form, newer)
+        self.record(request, "restored", device)
+        return done(request, _("The device was restored."), to=page_url(device))

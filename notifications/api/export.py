@@ -45,6 +45,9 @@ EXAMPLE = OpenApiExample(
         "answers": [],
         "messages": [],
         "automations": [],
+        "receipts": [],
+        "goals": [],
+        "reports": [],
     },
     response_only=True,
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils.translation import gettext_lazy as _
 
 from notifications.outgoing.endpoint import Endpoint
 
 TRIED_FOR = timedelta(days=3)
 LONGEST_ANSWER = 1_000  # characters of it that are kept
+CONTACTS = "$[*].data.contact"  # in `events`, the external ids of whom they are about
 
 
 class Call(models.Model):
@@ -71,6 +73,11 @@ class Call(models.Model):
             models.Index(fields=["endpoint", "-id"], name="calls_of_endpoint"),
             models.Index(
                 fields=["endpoint", "-id"], condition=Q(state="failed"), name="failed_calls"
+            ),
+            # Whom they are about: see of_person.py.
+            GinIndex(
+                Func(F("events"), Value(CONTACTS), function="jsonb_path_query_array"),
+                name="calls_about_people",
             ),
         ]
 

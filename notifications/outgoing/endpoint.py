@@ -120,12 +120,18 @@ class Endpoint(OfProject):
         self.seal(secret)
         return secret
 
-    def rotate(self, *, now: datetime) -> str:
-        """A new secret in force; the one before it signs beside it for a day. One that was
-        replaced before stops at once."""
+    class StillSigns(Exception):
+        """The secret before this one was promised some more time."""
+
+    def rotate(self, *, at_once: bool = False, now: datetime) -> str:
+        """A new secret in force; the one before it signs beside it for a day, or ends at once and
+        with it whatever was promised before. Raises StillSigns: a third one would end a promise."""
         with transaction.atomic():
             row = Endpoint.objects.select_for_update(no_key=True).get(pk=self.pk)
-            row.sealed_before, row.before_ends_at = row.sealed, now + OVERLAP
+            if not at_once and row.before_ends_at and row.before_ends_at > now:
+                raise Endpoint.StillSigns
+            row.sealed_before = None if at_once else row.sealed
+            row.before_ends_at = None if at_once else now + OVERLAP
             secret = row.new_secret()
             row.save(update_fields=["sealed", "sealed_with", "sealed_before", "before_ends_at"])
         self.refresh_from_db()

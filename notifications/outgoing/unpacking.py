@@ -13,6 +13,7 @@ from django.db import transaction
 from notifications.outgoing import call, kinds
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.of_person import without_the_erased
 from notifications.outgoing.outbox import Event, Outgoing, ring, ripe
 
 AT_ONCE = 200  # rows
@@ -41,7 +42,12 @@ def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
     of_endpoint: dict[int, list[Told]] = defaultdict(list)
     for row in rows:
         of_endpoint[row.endpoint_id] += _named(row)
-    for endpoint in Endpoint.objects.filter(pk__in=of_endpoint).order_by("pk"):
+    endpoints = list(Endpoint.objects.filter(pk__in=of_endpoint).order_by("pk"))
+    told: dict[int, list[Told]] = defaultdict(list)
+    for endpoint in endpoints:
+        told[endpoint.project_id] += of_endpoint[endpoint.pk]
+    without_the_erased(told)
+    for endpoint in endpoints:
         for part in _parts(endpoint, of_endpoint[endpoint.pk]):
             yield call.of(endpoint, part[0]["id"] if len(part) == 1 else _drawn(), part, now=now)
 

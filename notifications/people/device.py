@@ -179,14 +179,34 @@ def retire(
             pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
         )
         held = dead.select_for_update(skip_locked=True, of=("self",))
-        free = dict(held.values_list("pk", "project__wanted_reports"))
+        free = _wanted(held)
         retired = Device.objects.filter(pk__in=free).update(
             retired_at=now, retired_reason=reason, retired_by=by
         )
-        if told := [pk for pk, wanted in free.items() if WANTED in wanted]:
-            for listener in LISTENERS:
-                listener(told)
+        _tell(free)
     return retired
+
+
+def retire_by_hand(device_id: int | str, *, reason: str, now: datetime) -> bool:
+    """One guarded UPDATE: whether it was us."""
+    active = Device.objects.filter(pk=device_id, retired_at=None)
+    with transaction.atomic():
+        free = _wanted(active)
+        done = active.update(retired_at=now, retired_reason=reason, retired_by="")
+        if done:
+            _tell(free)
+    return bool(done)
+
+
+def _wanted(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
+    """What anybody wants to hear of the project of each."""
+    return dict(devices.values_list("pk", "project__wanted_reports"))
+
+
+def _tell(retired: dict[int, list[str]]) -> None:
+    if told := [pk for pk, wanted in retired.items() if WANTED in wanted]:
+        for listener in LISTENERS:
+            listener(told)
 
 
 def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:
@@ -204,14 +224,16 @@ def unregister(project: Project, address: str, *, now: datetime, of: Contact | N
 
 
 def remove(device_ids: Iterable[int], *, now: datetime) -> None:
-    """Taken back by whose they are. Whoever calls holds them.
+    """Taken back by whose they are. Whoever calls holds them, in a transaction.
 
     Of one that a sending retired, too, this is the last word: it does not come back with the rest.
     """
     there = Device.objects.filter(pk__in=list(device_ids))
+    retired = _wanted(there.filter(retired_at=None))
     there.filter(Q(retired_at=None) | ~Q(retired_by="")).update(
         retired_at=Coalesce("retired_at", now), retired_reason="removed", retired_by=""
     )
+    _tell(retired)
 
 
 def retired_by(by: str) -> models.QuerySet[Device]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from campaigns.echo import converting
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.runs.ledger import Recipient
@@ -60,6 +61,14 @@ def test_shares_are_of_those_who_can_tell(alice: Caller, run: Run) -> None:
         "share": 0.5, "coverage": 0.5, "times": 2, "value_of": "price", "value": 12.5,
     }  # fmt: skip
     assert said["groups"] is None
+
+
+def test_a_goal_of_receiving_is_of_all_who_can_tell_anything(alice: Caller, run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(goal_after="received")
+    converting.count_again(run, range(1, 5))
+    ended(run)
+    goal = told(alice, run)["goal"]
+    assert (goal["count"], goal["can_tell"], goal["share"]) == (1, 2, 0.5)
 
 
 def test_while_a_run_goes_on_counts_are_told_and_shares_are_not(alice: Caller, run: Run) -> None:

@@ -11,9 +11,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from campaigns import tasks
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event as Told
+from campaigns.echo.receipt import Report
 from campaigns.results import sent
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
+from notifications.outgoing.kinds import Kind
+from notifications.outgoing.unpacking import unpack
 from notifications.people.contact import Contact
 from notifications.people.events import reading
 from notifications.people.events.writing import Event, write
@@ -24,7 +30,9 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
+from tests.echo.reached import does, make_goal, minute
 from tests.given.builders import make_audience, make_contact, make_device, make_run
+from tests.given.endpoints import make_endpoint
 from tests.roles.people import logged_in
 
 ADA = "shop/ada?&"  # an app's own id may hold whatever an address splits at
@@ -126,6 +134,51 @@ def test_an_export_holds_everything_that_is_known_of_one_person(
         ("bought", {"price": 7})
     ]
     assert [(one["run"], one["status"]) for one in known["deliveries"]] == [(run.pk, "accepted")]
+
+
+def test_an_export_holds_what_her_phones_told_what_she_did_and_who_was_told_of_her(
+    alice: Caller, ours: Project, ada: Contact
+) -> None:
+    other = make_contact(ours, external_id="other")
+    make_device(other)
+    make_endpoint(ours, "https://hooks.example.com/", kinds=[Kind.RECEIPT], batched=True)
+    run = make_goal(ours)
+    mine, theirs = (
+        Recipient.objects.get(run_id=run.pk, contact_id=one.pk).seq for one in (ada, other)
+    )
+    keep([Report(run.pk, seq, Told.OPENED, minute(10)) for seq in (mine, theirs)])
+    for who in (ada, other):
+        does(who, 20, price=5)
+    unpack(now=timezone.now())
+
+    known = whole(alice.get(f"export?{ASKED}"))
+    (told,) = known["receipts"]
+    assert (told["run"], told["seq"], told["event"]) == (run.pk, mine, "opened")
+    assert told["at_phone"] == minute(10).isoformat().replace("+00:00", "Z") < told["at"]
+    (goal,) = known["goals"]
+    assert (goal["run"], goal["event"], goal["after"]) == (run.pk, "bought", "opened")
+    assert goal["touched_at"] == told["at_phone"]
+    assert [float(one["value"]) for one in goal["reached"]] == [5]
+    (report,) = known["reports"]
+    assert (report["endpoint"], report["state"]) == ("Shop", "waiting")
+    assert [one["data"]["recipient"] for one in report["events"]] == [mine]
+    assert "other" not in str(known)
+
+
+def test_an_export_holds_what_became_of_messages_to_her(project: Project) -> None:
+    ada = make_contact(project, external_id="ada")
+    make_device(ada, "live1:APA91b")
+    call = Caller(project)
+    asked = {"to": {"contact": "ada"}, "content": {"title": "Hello", "body": "There"}}
+    assert call.post("messages", asked).status_code == 202
+    tasks.send_messages()
+    row = Recipient.objects.get(contact_id=ada.pk)
+    keep([Report(row.run_id, row.seq, Told.RECEIVED, None)])
+    known = whole(call.get("export?contact=ada"))
+    assert [(one["run"], one["status"]) for one in known["deliveries"]] == [
+        (row.run_id, "accepted")
+    ]
+    assert [(one["run"], one["event"]) for one in known["receipts"]] == [(row.run_id, "received")]
 
 
 def test_an_export_is_in_the_trail_without_a_name(

@@ -86,7 +86,6 @@ def test_the_schema_says_of_every_post_that_does_something_that_it_may_have_a_ke
     }
     token = "contacts/{external_id}/inbox-token"
     told_once = {"me/devices", "me/inbox/ticket", token, "receipts"}
-    told_once |= {"endpoints", "endpoints/{id}/secret"}
     assert keyless == they_only_ask | told_once | marks
 
 

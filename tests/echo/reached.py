@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from campaigns.echo.goal import STEP_OF, GoalSum
+from campaigns.echo.goal import GoalSum
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Receipt, Report
 from campaigns.runs.ledger import Recipient
@@ -107,15 +107,17 @@ def _conversions(run: Run) -> list[tuple[int, datetime, Decimal]]:
 
 
 def _touches() -> list[tuple[datetime, int, int, int, str, int]]:
-    found = []
+    first: dict[tuple[int, int], tuple[datetime, int, int, int, str, int]] = {}
     runs = {run.pk: run for run in Run.objects.exclude(goal_event="")}
     who = dict(Recipient.objects.values_list("pk", "contact_id"))
     for receipt in Receipt.objects.filter(run_id__in=runs):
         run = runs[receipt.run_id]
-        if receipt.event == STEP_OF[Run.GoalAfter(run.goal_after)]:
+        if run.goal_after == "received" or receipt.event == Event.OPENED:
             said, heard = receipt.phone_at, receipt.at
             at = said if said and run.started_at and run.started_at <= said <= heard else heard
             person = who[run.pk, receipt.seq]
             within = run.goal_within_seconds
-            found.append((at, run.pk, receipt.seq, person, run.goal_event, within))
-    return found
+            one = (at, run.pk, receipt.seq, person, run.goal_event, within)
+            key = run.pk, receipt.seq
+            first[key] = min(one, first.get(key, one))
+    return list(first.values())

@@ -99,13 +99,40 @@ def test_what_another_person_did_does_not_count(shop: Project, ada: Contact) -> 
     assert reached(run) == NONE
 
 
-def test_a_goal_of_receiving_does_not_wait_for_an_opening(shop: Project, ada: Contact) -> None:
+@pytest.mark.parametrize("event", list(Event))
+def test_a_goal_of_receiving_counts_whatever_the_phone_tells(
+    shop: Project, ada: Contact, event: Event
+) -> None:
     run = make_goal(shop, goal_after="received")
-    tells(run, 10, Event.OPENED)
+    tells(run, 10, event)
     does(ada, 20, price=5)
-    assert reached(run) == NONE
-    tells(run, 10, Event.RECEIVED)
     assert reached(run) == ONE
+    funnel_of = Caller(shop).get(f"runs/{run.pk}/funnel").json()
+    assert funnel_of["goal"]["count"] == 1
+
+
+def test_a_goal_of_receiving_counts_from_the_earliest_report_whichever_comes_first(
+    shop: Project, ada: Contact
+) -> None:
+    spring = make_goal(shop, goal_after="received")
+    early = make_goal(shop, goal_within_seconds=86_400)
+    tells(early, 1)
+    tells(spring, 60, Event.OPENED)
+    for at in (20, 70, 110):  # an hour after 10, not; an hour after 60, yes
+        does(ada, at, price=5)
+    assert (reached(spring), reached(early)) == ((1, 2, 10), ONE)
+    tells(spring, 10, Event.RECEIVED)
+    assert (reached(spring), reached(early)) == (ONE, (1, 2, 10))
+
+
+def test_what_no_longer_is_within_the_time_counts_for_nobody(shop: Project, ada: Contact) -> None:
+    run = make_goal(shop, goal_after="received")
+    tells(run, 60, Event.OPENED)
+    does(ada, 110, price=5)
+    assert reached(run) == ONE
+    tells(run, 10, Event.RECEIVED)
+    assert reached(run) == NONE
+    agree([run])
 
 
 def test_an_event_counts_for_the_last_run_opened_before_it(shop: Project, ada: Contact) -> None:
@@ -233,7 +260,7 @@ MINUTES = st.integers(0, 90)
 DOING = st.tuples(st.just("does"), st.integers(0, 2), MINUTES, st.sampled_from(["bought", "sold"]),
                   st.integers(0, 3))  # fmt: skip
 TELLING = st.tuples(st.just("tells"), st.integers(0, 3), MINUTES, st.integers(1, 4),
-                    st.sampled_from([Event.RECEIVED, Event.OPENED]))  # fmt: skip
+                    st.sampled_from([Event.RECEIVED, Event.OPENED, Event.DISMISSED]))  # fmt: skip
 GOALS = (
     {"event": "bought"},
     {"event": "bought", "goal_within_seconds": 1_200},

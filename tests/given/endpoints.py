@@ -11,6 +11,7 @@ from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Event
+from notifications.people.contact import Contact
 from notifications.people.project import Project
 
 
@@ -27,7 +28,10 @@ def make_endpoint(project: Project, url: str, **values: Any) -> Endpoint:
 
 def happened(project: Project, count: int = 1, kind: str = Kind.OPT_OUT) -> None:
     now = timezone.now()
-    told = [Event(kind, now, {"contact": f"u{n}"}) for n in range(count)]
+    names = [f"u{n}" for n in range(count)]
+    people = [Contact(project=project, external_id=name) for name in names]
+    Contact.objects.bulk_create(people, ignore_conflicts=True)
+    told = [Event(kind, now, {"contact": name}) for name in names]
     outbox.put(project.pk, told)
 
 

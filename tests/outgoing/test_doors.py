@@ -13,7 +13,9 @@ from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import FOR_PEOPLE, Kind
 from notifications.people.project import Project
+from notifications.requests.idempotency import IdempotencyKey
 from notifications.staff.audit import AuditEntry
+from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint
@@ -90,6 +92,40 @@ def test_a_test_is_in_the_log_and_a_failed_one_is_replayed(call: Caller, shop: P
     assert lost.status_code == 404
 
 
+def test_the_same_key_makes_one_endpoint_and_does_not_tell_its_secret_again(
+    call: Caller, receiver: Receiver
+) -> None:
+    made, again = (
+        call.post("endpoints", asked(receiver.url), Idempotency_Key="k1") for _ in range(2)
+    )
+    assert made.status_code == again.status_code == 201, again.content
+    secret = Endpoint.objects.get().open()
+    assert made.json()["secret"] == secret
+    assert again.json() == {**made.json(), "secret": None}
+    assert secret not in str(IdempotencyKey.objects.values())
+    assert call.post("endpoints", asked(receiver.url)).status_code == 409
+
+
+def test_a_secret_is_good_for_as_long_as_was_promised(call: Caller, shop: Project) -> None:
+    endpoint = make_endpoint(shop, "https://hooks.example.com/")
+    first = endpoint.open()
+    path = f"endpoints/{endpoint.pk}/secret"
+    made, again = (call.post(path, {}, Idempotency_Key="k1") for _ in range(2))
+    until, second = made.json()["until"], made.json()["secret"]
+    assert again.json() == {"secret": None, "until": until}
+
+    refused = call.post(path, {})
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:carillon:still-signs")
+    assert until[:19] in refused.json()["detail"]
+    endpoint.refresh_from_db()
+    assert endpoint.secrets(now=timezone.now()) == [second, first]
+
+    third = call.post(path, {"at_once": True}).json()
+    assert third["until"] is None
+    endpoint.refresh_from_db()
+    assert endpoint.secrets(now=timezone.now()) == [third["secret"]]
+
+
 def test_it_is_switched_off_and_on(call: Caller, shop: Project) -> None:
     endpoint = make_endpoint(shop, "https://hooks.example.com/")
     off = call.patch(f"endpoints/{endpoint.pk}", {"enabled": False}).json()
@@ -106,6 +142,13 @@ def test_another_projects_endpoint_is_not_there(call: Caller) -> None:
         assert call.get(f"endpoints/{endpoint.pk}{path}").status_code == 404
     for path in ("/test", "/replay", "/secret"):
         assert call.post(f"endpoints/{endpoint.pk}{path}", {}).status_code == 404
+
+
+def test_the_schema_says_how_it_is_refused(client: Client) -> None:
+    schema = client.get("/api/schema/", {"format": "json"}).json()["paths"]
+    for path in ("endpoints", "endpoints/{id}/secret"):
+        answers = schema[f"/api/v1/{path}"]["post"]["responses"]
+        assert {"409", "422"} <= answers.keys()
 
 
 # --- Pages ----------------------------------------------------------------------------------------
@@ -127,6 +170,22 @@ def test_the_page_makes_one_and_shows_its_secret_once(
     assert changed.status_code == 302, changed.content
     endpoint.refresh_from_db()
     assert (endpoint.name, endpoint.kinds) == ("Backend", Kind.values)
+
+
+def test_the_page_ends_no_secret_before_its_time_but_at_once_when_asked(
+    admin_client: Client, shop: Project
+) -> None:
+    endpoint = make_endpoint(shop, "https://hooks.example.com/")
+    first = endpoint.open()
+    desk = Desk(admin_client)
+    assert "whsec_" in text_of(desk.confirm("notifications_endpoint_new_secret", endpoint.pk))
+    told = text_of(desk.confirm("notifications_endpoint_new_secret", endpoint.pk))
+    assert "still signs, as was promised: until" in told
+    endpoint.refresh_from_db()
+    assert endpoint.secrets(now=timezone.now())[1:] == [first]
+    desk.confirm("notifications_endpoint_new_secret", endpoint.pk, at_once="on")
+    endpoint.refresh_from_db()
+    assert endpoint.secrets(now=timezone.now()) == [endpoint.open()] != [first]
 
 
 def test_the_page_says_what_an_endpoint_answers(admin_client: Client, shop: Project) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from campaigns import control, tasks
@@ -22,6 +24,7 @@ from notifications.people.consent.saying import Word, say
 from notifications.people.device import Device, retire
 from notifications.people.project import Project
 from notifications.postgres import clock
+from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.given.builders import (
     make_contact,
@@ -31,6 +34,7 @@ from tests.given.builders import (
     make_run,
 )
 from tests.given.endpoints import make_endpoint
+from tests.given.importing import bring_in
 
 URL = "https://hooks.example.com/"
 
@@ -126,6 +130,38 @@ def test_messages_are_told_of_a_window_in_one_row(project: Project) -> None:
         "device": "dead-1:APA91b", "platform": "android", "contact": "bob",
         "reason": "unregistered",
     }  # fmt: skip
+
+
+def by_hand(project: Project, pk: int, client: Client) -> None:
+    Desk(client).confirm("notifications_device_retire", pk)
+
+
+def logged_out(project: Project, pk: int, client: Client) -> None:
+    Caller(project).delete("devices/phone")
+
+
+def left_out(project: Project, pk: int, client: Client) -> None:
+    assert Caller(project).put("contacts/ada", {"devices": []}).status_code == 200
+
+
+def in_a_file(project: Project, pk: int, client: Client) -> None:
+    bring_in(project, "id,token,platform\nada,another,ios\n", mode="replace")
+
+
+@pytest.mark.parametrize(
+    ("retires", "reason"),
+    [(by_hand, "by hand"), (logged_out, "removed"), (left_out, "removed"), (in_a_file, "removed")],
+)
+def test_a_device_that_somebody_retired_is_told_once(
+    project: Project, admin_client: Client, retires: Callable[..., None], reason: str
+) -> None:
+    make_endpoint(project, URL, kinds=[Kind.DEVICE_RETIRED])
+    device = make_device(make_contact(project, external_id="ada"), "phone", platform="ios")
+    for _ in range(2):
+        retires(project, device.pk, admin_client)
+    assert [event["data"] for event in told()] == [
+        {"device": "phone", "platform": "ios", "contact": "ada", "reason": reason}
+    ]
 
 
 def test_receipts_are_told_once(project: Project) -> None:

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.enums import ActionVariant
 
 from campaigns.admin.endpoint import log
-from campaigns.admin.endpoint.form import EndpointForm
-from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done
+from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
+from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.outgoing import call, kinds, outbox, unpacking
@@ -180,16 +180,23 @@ class EndpointPage(Page):
         permissions=["change"],
         dialog=ask(
             gettext_lazy("Make a new secret?"),
+            form=NewSecretDialog,
             text=gettext_lazy(
                 "For a day both sign what is sent, so that your server has time to take the new "
-                "one. A secret that was replaced before ends now."
+                "one."
             ),
             button=gettext_lazy("Make it"),
         ),
     )
     def new_secret(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         endpoint = Endpoint.objects.get(pk=object_id)
-        secret = endpoint.rotate(now=timezone.now())
+        at_once = form.cleaned_data["at_once"]
+        try:
+            secret = endpoint.rotate(at_once=at_once, now=timezone.now())
+        except Endpoint.StillSigns:
+            said = _("The secret before this one still signs, as was promised: until %(when)s.")
+            when = in_zone(endpoint.before_ends_at, endpoint.project.timezone)
+            return refused(request, form, said % {"when": when})
         self.record(request, "replaced the secret of", endpoint)
         return log.made(request, endpoint, secret)
 

@@ -16,10 +16,12 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
+    UnfoldBooleanWidget,
 )
 
 from campaigns.outgoing import judging
 from campaigns.planning.campaign import Campaign
+from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import FOR_PEOPLE, OFFERED, Kind
@@ -135,3 +137,14 @@ class EndpointForm(ModelForm):
             judge()
         except ValidationError as error:
             self.add_error(field, error)
+
+
+class NewSecretDialog(Dialog):
+    at_once = forms.BooleanField(
+        label=gettext_lazy("End every secret before it at once"),
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text=gettext_lazy(
+            "As after a leak. Your server refuses what we send until it knows the new one."
+        ),
+    )

@@ -103,9 +103,6 @@ class EndpointMade(EndpointSerializer):
         read_only=True, allow_null=True, help_text="Of a webhook; shown this once."
     )
 
-    def to_representation(self, endpoint: Any) -> dict[str, Any]:
-        return {**super().to_representation(endpoint), "secret": endpoint.secret or None}
-
 
 class EndpointDeliverySerializer(serializers.Serializer[Any]):
     """One call of the log, and what came of its last try."""
@@ -151,8 +148,22 @@ class ReplayedSerializer(serializers.Serializer[Any]):
     replayed = serializers.IntegerField(help_text="Sent again, by their old ids.")
 
 
+class NewSecretSerializer(StrictSerializer):
+    """How the one before ends."""
+
+    at_once = serializers.BooleanField(
+        default=False,
+        help_text="End every secret before it now, as after a leak; else the last one signs for a "
+        "day more.",
+    )
+
+
 class SecretSerializer(serializers.Serializer[Any]):
     """A new secret, shown this once."""
 
-    secret = serializers.CharField(help_text="In force; the one before signs for a day more.")
-    until = serializers.DateTimeField(help_text="When the one before ends.")
+    secret = serializers.CharField(
+        allow_null=True, help_text="In force. Null if the answer is repeated."
+    )
+    until = serializers.DateTimeField(
+        allow_null=True, help_text="When the one before ends, which signs as well. Null: at once."
+    )

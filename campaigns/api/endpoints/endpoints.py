@@ -17,6 +17,7 @@ from campaigns.api.endpoints.asked import (
     EndpointDeliverySerializer,
     EndpointMade,
     EndpointSerializer,
+    NewSecretSerializer,
     ReplayedSerializer,
     ReplaySerializer,
     SecretSerializer,
@@ -24,7 +25,7 @@ from campaigns.api.endpoints.asked import (
 from campaigns.outgoing import judging
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing
-from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.idempotency import SaidOnce, idempotent
 from notifications.api.ground.patience import patient
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.query import takes
@@ -58,15 +59,15 @@ class Endpoints(ApiView):
         return pages.page_by_id(request, mine, EndpointSerializer().to_representation)
 
     @extend_schema(request=EndpointSerializer, responses={201: EndpointMade}, examples=[EXAMPLE])
+    @idempotent
     def post(self, request: Request) -> Response:
-        """Add an endpoint. The secret of a webhook is in this answer and in no other; it is not
-        repeated for an Idempotency-Key."""
+        """Add an endpoint. The secret of a webhook is in this answer and in no other: repeated for
+        an Idempotency-Key, it is null."""
         given = self.given(EndpointSerializer)
         judging.judge_room(self.project)
-        made: Any = Endpoint(project=self.project, via=given["via"])
-        secret = _write(made, given)
-        made.secret = secret
-        return Response(EndpointMade(made).data, status=201)
+        made = Endpoint(project=self.project, via=given["via"])
+        secret = _write(made, given) or None
+        return SaidOnce(EndpointSerializer(made).data, once={"secret": secret}, status=201)
 
 
 class EndpointById(WritableRowView[Endpoint]):
@@ -151,16 +152,31 @@ class EndpointReplay(OfEndpoint):
 
 
 class EndpointSecret(OfEndpoint):
-    @extend_schema(request=Nothing, responses=SecretSerializer)
+    @extend_schema(request=NewSecretSerializer, responses=SecretSerializer)
     @patient
+    @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """A new secret, shown this once. For a day both sign; one replaced before that ends now."""
-        self.given(Nothing)
+        """A new secret, shown this once. For a day both sign, and another is refused with 409:
+        but `at_once`, which ends all before it."""
+        at_once = self.given(NewSecretSerializer)["at_once"]
         endpoint = self.endpoint(pk)
         if endpoint.via != Endpoint.Via.WEBHOOK:
             said = "Only what is sent to webhooks is signed."
             raise Problem(HTTPStatus.CONFLICT, said, kind="unsigned")
         with transaction.atomic():
-            secret = endpoint.rotate(now=timezone.now())
+            secret = _rotated(endpoint, at_once)
             audit.record(self.actor, "replaced the secret of", endpoint, project=self.project)
-        return Response({"secret": secret, "until": endpoint.before_ends_at})
+        return SaidOnce({"until": endpoint.before_ends_at}, once={"secret": secret})
+
+
+def _rotated(endpoint: Endpoint, at_once: bool) -> str:
+    try:
+        return endpoint.rotate(at_once=at_once, now=timezone.now())
+    except Endpoint.StillSigns as error:
+        endpoint.refresh_from_db()
+        said = (
+            "The secret before this one signs until "
+            f"{outbox.written(endpoint.before_ends_at or timezone.now())}, as was promised. Make "
+            'another after that, or send {"at_once": true} to end both now.'
+        )
+        raise Problem(HTTPStatus.CONFLICT, said, kind="still-signs") from error

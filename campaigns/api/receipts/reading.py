@@ -17,9 +17,9 @@ ROWS = "receipts"
 AT_ONCE = 500
 MOST_BYTES = 128 * 1024
 FIELDS = ("id", "event", "at")
+TIME = "Must be a text: a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
 NOT_OURS = "This id was not signed here. Send carillon_receipt of the message as it came."
 EVENTS = f"Use one of {', '.join(BY_NAME)}."
-TIME = "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
 WHOLE = {ROWS: f'Send {{"{ROWS}": […]}} with 1 to {AT_ONCE} of them, and nothing else.'}
 
 Rejected = dict[str, Any]
@@ -63,18 +63,18 @@ def _report(row: Any) -> Report | tuple[str, str]:
     event, said = row.get("event"), row.get("at")
     if not isinstance(event, str) or event not in BY_NAME:
         return "event", EVENTS
-    phone_at = _moment(said) if said is not None else None
-    if said is not None and phone_at is None:
+    if not isinstance(said, str | None):
         return "at", TIME
     shown = row.get("id")
     reference = reference_of(shown) if isinstance(shown, str) else None
-    report = Report.of(reference, BY_NAME[event], phone_at) if reference else None
+    report = Report.of(reference, BY_NAME[event], _moment(said)) if reference else None
     return report or ("id", NOT_OURS)
 
 
-def _moment(value: Any) -> datetime | None:
+def _moment(said: str | None) -> datetime | None:
+    """A text that is no time is as good as none: a clock that is broken costs no receipt."""
     try:
-        moment = datetime.fromisoformat(value)
+        moment = datetime.fromisoformat((said or "").upper())
         return moment.astimezone(UTC) if moment.tzinfo else None
-    except (TypeError, ValueError, OverflowError):
+    except (ValueError, OverflowError):
         return None

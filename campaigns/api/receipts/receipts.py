@@ -39,7 +39,9 @@ class ReceiptSerializer(StrictSerializer):
     id = serializers.CharField(help_text="`carillon_receipt` of the message, as it came.")
     event = serializers.ChoiceField(list(BY_NAME), help_text=EVENTS)
     at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="By the phone's clock. Only goals go by it."
+        required=False,
+        allow_null=True,
+        help_text="By the phone's clock. Only goals go by it; what is no time is left out.",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import orjson
 from django.utils import timezone
@@ -34,6 +34,16 @@ P = ParamSpec("P")
 Method = Callable[Concatenate[View, Request, P], Response]
 
 
+class SaidOnce(Response):
+    """An answer with something in it that is said this once: it is not kept, and null when the
+    answer is said again."""
+
+    def __init__(self, data: dict[str, Any], *, once: dict[str, Any], **others: Any) -> None:
+        super().__init__({**data, **once}, **others)
+        self.kept = {**data, **dict.fromkeys(once)}
+        self.once = once
+
+
 def idempotent(method: Method[View, P]) -> Method[View, P]:
     """A POST whose repetition with the same key returns the first answer and does nothing; the
     schema says so. Inside `patient`, which does all of it again."""
@@ -45,11 +55,17 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
             return method(view, request, *args, **kwargs)
         _check(key)
 
+        said_once: dict[str, Any] = {}
+
         def work() -> Answer:
             response = method(view, request, *args, **kwargs)
             view.sign(response)
             headers = {name: response[name] for name in SAID_AGAIN if name in response}
-            return Answer(response.status_code, as_json(response.data).decode(), headers)
+            kept = response.data
+            if isinstance(response, SaidOnce):
+                kept = response.kept
+                said_once.update(response.once)
+            return Answer(response.status_code, as_json(kept).decode(), headers)
 
         try:
             answer = once(view.project, key, _text_of(request), work, now=timezone.now())
@@ -61,7 +77,7 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
         except IdempotencyKey.OtherRequest as error:
             other = "This Idempotency-Key was used for another request; use a new one."
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, other, kind="key-reused") from error
-        return _response(answer)
+        return _response(answer, said_once)
 
     return extend_schema(parameters=[PARAMETER])(guarded)
 
@@ -78,7 +94,9 @@ def _text_of(request: Request) -> bytes:
     return place + exact.dumps(request.data, orjson.OPT_SORT_KEYS)
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: Answer, said_once: dict[str, Any]) -> Response:
     replayed = {"Idempotent-Replayed": "true"} if answer.replayed else {}
     headers = {**answer.headers, **replayed}
-    return Response(orjson.loads(answer.body), status=answer.status, headers=headers)
+    body = orjson.loads(answer.body)
+    said = body | said_once if said_once else body
+    return Response(said, status=answer.status, headers=headers)

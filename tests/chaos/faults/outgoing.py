@@ -12,6 +12,7 @@ from notifications.outgoing import outbox
 from notifications.outgoing.call import Call
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Event, Outgoing
+from notifications.people.contact import Contact
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.endpoints import make_endpoint
@@ -59,7 +60,10 @@ def _happen(scene: Scene) -> None:
     for first in range(0, EVENTS, AT_ONCE):
         numbers = range(first, first + AT_ONCE)
         now = timezone.now()
-        events = [Event(Kind.OPT_OUT, now, {"contact": f"u{number}"}) for number in numbers]
+        names = [f"u{number}" for number in numbers]
+        people = [Contact(project=scene.project, external_id=name) for name in names]
+        Contact.objects.bulk_create(people, ignore_conflicts=True)
+        events = [Event(Kind.OPT_OUT, now, {"contact": name}) for name in names]
         with transaction.atomic():
             outbox.put(scene.project.pk, events)
 

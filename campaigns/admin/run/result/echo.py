@@ -48,11 +48,6 @@ BY_GROUP = {
     Event.OPENED: gettext_lazy("Opened by group"),
 }
 
-GOAL_OF = {
-    Event.RECEIVED: gettext_lazy("of those who received it"),
-    Event.OPENED: gettext_lazy("of those who opened it"),
-}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -155,14 +150,15 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
     goal = found.goal
     if goal is None:
         return {"goal": None}
-    (step,) = (told for told in found.steps if told.event == goal.told.event)
+    opened = (told for told in found.steps if told.event == goal.told.event == Event.OPENED)
+    step = next((told for told in opened if told.count), None)
     return {
         "goal": goal,
         "goal_said": goal_in_words.of(run),
         "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
-        "goal_of_step": share(goal.told.count, step.count) if step.count else "",
-        "goal_step": GOAL_OF[goal.told.event],
+        # That it was received is told by other reports, too: of how many devices is not counted.
+        "goal_of_opened": share(goal.told.count, step.count) if step else "",
         "goal_groups": [
             (by, str(TITLES[by]), _goal_lines(found, by))
             for by, groups in found.goal_groups.items()

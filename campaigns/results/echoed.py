@@ -1,0 +1,57 @@
+"""What one person's phones told, and what the person then did for goals: for their export."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+
+from campaigns.echo.goal import Conversion, Touch
+from campaigns.echo.receipt import NAMES
+from campaigns.results.sent import every_run, sent_to
+from campaigns.runs.run import Run
+from notifications.people.asked.known import section
+from notifications.people.contact import Contact
+
+TOLD = """
+SELECT told.run_id, told.seq, told.event, told.at, told.phone_at
+FROM unnest(%s::bigint[], %s::int[]) AS mine (run_id, seq)
+JOIN campaigns_receipt told ON told.run_id = mine.run_id AND told.seq = mine.seq
+ORDER BY told.run_id DESC, told.seq, told.at, told.event
+"""
+
+
+@section("receipts")
+def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
+    """All that their phones reported, of all runs, with what the phone's clock said."""
+    for runs in every_run(contact):
+        mine = sent_to(contact.pk, runs)
+        with connection.cursor() as cursor:
+            cursor.execute(TOLD, [[one.run_id for one in mine], [one.seq for one in mine]])
+            rows = cursor.fetchall()
+        for run_id, seq, event, at, phone_at in rows:
+            told = {"run": run_id, "seq": seq, "event": NAMES[event]}
+            yield {**told, "at": at, "at_phone": phone_at}
+
+
+@section("goals")
+def goals_of(contact: Contact) -> Iterator[dict[str, Any]]:
+    """Which runs with a goal they opened (or received), and what they did that counts for it."""
+    reached: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+    for did in Conversion.objects.filter(contact_id=contact.pk).order_by("at"):
+        value = None if did.value is None else float(did.value)
+        reached[did.run_id, did.seq].append({"at": did.at, "value": value})
+    touches = list(Touch.objects.filter(contact_id=contact.pk).order_by("-at", "-run_id", "seq"))
+    runs = Run.every.in_bulk({touch.run_id for touch in touches})
+    for touch in touches:
+        run = runs[touch.run_id]
+        yield {
+            "run": run.pk,
+            "seq": touch.seq,
+            "event": run.goal_event,
+            "after": run.goal_after,
+            "touched_at": touch.at,
+            "reached": reached[touch.run_id, touch.seq],
+        }

@@ -1,0 +1,132 @@
+"""What was told of one person: shown in their export, and without them once they are erased.
+
+The log keeps calls for weeks and sends them again when somebody asks. So in the transaction that
+erases somebody, their name and their addresses are taken out of the calls that are there, and the
+numbers stay; what is not a call yet loses them as it becomes one (see unpacking.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import connection
+
+from notifications.outgoing.call import CONTACTS, Call
+from notifications.outgoing.endpoint import Endpoint
+from notifications.people.asked.known import section
+from notifications.people.contact import Contact
+
+AT_ONCE = 500  # calls
+PERSONAL = ("contact", "device")  # in the data of any event: an external id, an address
+
+# As the index has it.
+FIND = f"""
+SELECT id, endpoint_id FROM notifications_call
+WHERE jsonb_path_query_array(events, '{CONTACTS}') ?| %s AND endpoint_id = ANY(%s)
+"""
+# What the receiver said may repeat what it was told.
+CLEAR = """
+UPDATE notifications_call call SET answer = '', events = (
+    SELECT jsonb_agg(
+        CASE WHEN event -> 'data' ->> 'contact' = ANY(%(names)s)
+        THEN jsonb_set(event, '{data}', (event -> 'data') || (
+            SELECT jsonb_object_agg(key, NULL) FROM unnest(%(personal)s::text[]) AS key
+            WHERE event -> 'data' ? key
+        )) ELSE event END ORDER BY place
+    ) FROM jsonb_array_elements(events) WITH ORDINALITY AS told (event, place)
+) WHERE id = ANY(%(calls)s)
+"""
+# Whoever erases waits until what is becoming calls has become them, and the other way round: else
+# neither would see what the other does. Those who erase do not wait for each other.
+SIDE_BY_SIDE = "SELECT pg_advisory_xact_lock_shared(hashtextextended('calls of project ' || %s, 0))"
+ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('calls of project ' || %s, 0))"
+
+
+# --- Erased ---------------------------------------------------------------------------------------
+
+
+def forget(contact_ids: Sequence[int]) -> None:
+    """In the transaction that erases them. If the process dies here: they are still there."""
+    names: dict[int, list[str]] = defaultdict(list)
+    people = Contact.objects.filter(pk__in=contact_ids)
+    for project_id, name in people.values_list("project_id", "external_id"):
+        names[project_id].append(name)
+    for project_id in sorted(names):
+        _forget(project_id, names[project_id])
+
+
+def _forget(project_id: int, names: list[str]) -> None:
+    mine = _endpoints(project_id)
+    if not mine:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(SIDE_BY_SIDE, [project_id])
+        cursor.execute(FIND, [names, list(mine)])
+        calls = dict(cursor.fetchall())
+        if not calls:
+            return
+        _hold(calls)
+        given = {"names": names, "personal": list(PERSONAL), "calls": list(calls)}
+        cursor.execute(CLEAR, given)
+
+
+def _endpoints(project_id: int) -> dict[int, str]:
+    return dict(Endpoint.objects.filter(project=project_id).values_list("pk", "name"))
+
+
+def _hold(calls: dict[int, int]) -> None:
+    """In the order of whoever claims or settles: the endpoint, then its calls."""
+    theirs = Endpoint.objects.filter(pk__in=set(calls.values())).order_by("pk")
+    list(theirs.select_for_update(no_key=True).values_list("pk", flat=True))
+    held = Call.objects.filter(pk__in=calls).order_by("pk")
+    list(held.select_for_update(no_key=True).values_list("pk", flat=True))
+
+
+# --- What is not a call yet -----------------------------------------------------------------------
+
+
+def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
+    """Events of these projects, which are about to become calls. Nobody is erased until the
+    transaction ends."""
+    for project_id in sorted(told):
+        named = [event for event in told[project_id] if event["data"].get("contact") is not None]
+        if not named:
+            continue
+        with connection.cursor() as cursor:
+            cursor.execute(ALONE, [project_id])
+        there = _there(project_id, {event["data"]["contact"] for event in named})
+        for event in named:
+            if event["data"]["contact"] not in there:
+                data = event["data"]
+                event["data"] = data | {key: None for key in PERSONAL if key in data}
+
+
+def _there(project_id: int, names: Iterable[str]) -> set[str]:
+    known = Contact.objects.filter(project=project_id, external_id__in=list(names))
+    return set(known.values_list("external_id", flat=True))
+
+
+# --- Shown ----------------------------------------------------------------------------------------
+
+
+@section("reports")
+def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+    """What other systems were told of them. What a call says of others is the others'."""
+    endpoints = _endpoints(contact.project_id)
+    with connection.cursor() as cursor:
+        cursor.execute(FIND, [[contact.external_id], list(endpoints)])
+        ids = sorted(pk for pk, _ in cursor.fetchall())
+    for at in range(0, len(ids), AT_ONCE):
+        for call in Call.objects.filter(pk__in=ids[at : at + AT_ONCE]).order_by("pk"):
+            theirs = [
+                one for one in call.events if one["data"].get("contact") == contact.external_id
+            ]
+            yield {
+                "endpoint": endpoints[call.endpoint_id],
+                "delivery": call.name,
+                "state": call.state,
+                "tried_at": call.tried_at,
+                "events": theirs,
+            }
