@@ -107,7 +107,8 @@ def test_a_picture_stands_by_itself_in_any_program(
     when = in_zone(run.started_at, run.project.timezone)
     assert said[:2] == [title, f"{run.campaign} · run {run.pk} · {when}"]
     if what == "funnel":
-        assert {"Devices", "Can tell, of all who may have got it", "5 (83.3 %)", "40 %"} <= set(said)
+        able = "Can tell, of all who may have got it"
+        assert {"Devices", able, "5 (83.3 %)", "40 %"} <= set(said)
     assert picture.get("stroke") == "none", "ImageMagick's own is black"
     colours = {each.get(part) for each in picture.iter() for part in ("fill", "stroke")} - {None}
     assert colours and all(re.fullmatch("none|#[0-9a-f]{6}", str(each)) for each in colours), (
