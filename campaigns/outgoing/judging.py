@@ -11,9 +11,9 @@ from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
-from notifications.outgoing import addresses
 from notifications.outgoing.endpoint import MOST_ENDPOINTS, Endpoint
 from notifications.outgoing.kinds import FOR_PEOPLE, Kind
+from notifications.outgoing.ways import addresses
 from notifications.people.project import Project
 
 MOST_ADDRESSES = 20

@@ -19,10 +19,11 @@ from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from notifications.gateway import WrongKey
-from notifications.outgoing import kinds, mailing, posting
+from notifications.outgoing import kinds
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.posting import Answer
+from notifications.outgoing.ways import mailing, posting
+from notifications.outgoing.ways.posting import Answer
 from notifications.values.moments import in_zone
 
 Send = Callable[[], Answer]

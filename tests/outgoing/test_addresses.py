@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.boot.outgoing import Places
-from notifications.outgoing import posting
-from notifications.outgoing.addresses import Forbidden, is_public, parse, resolve, validate
+from notifications.outgoing.ways import posting
+from notifications.outgoing.ways.addresses import Forbidden, is_public, parse, resolve, validate
 from tests.servers.receiver import Receiver
 
 Resolver = Callable[..., None]

@@ -13,9 +13,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from notifications.outgoing import posting
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
+from notifications.outgoing.ways import posting
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
 from tests.admin.lists.test_browser import log_in

@@ -10,10 +10,11 @@ from django.conf import LazySettings
 
 from campaigns import control
 from campaigns.engine import engine
-from notifications.outgoing import mailing, working
+from notifications.outgoing import working
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind
+from notifications.outgoing.ways import mailing
 from notifications.people.project import Project
 from notifications.postgres import clock
 from tests.given.builders import make_people, make_project, make_run

@@ -15,7 +15,7 @@ from notifications.outgoing.call import Call, again, failed
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Outgoing
-from notifications.outgoing.posting import Answer
+from notifications.outgoing.ways.posting import Answer
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.endpoints import due_now, happened, make_endpoint, send

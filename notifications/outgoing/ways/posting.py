@@ -23,9 +23,9 @@ from functools import lru_cache
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from notifications.outgoing import addresses
-from notifications.outgoing.addresses import Forbidden, Place
 from notifications.outgoing.call import LONGEST_ANSWER, Call
+from notifications.outgoing.ways import addresses
+from notifications.outgoing.ways.addresses import Forbidden, Place
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the connection to the end of the answer

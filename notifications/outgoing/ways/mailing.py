@@ -17,9 +17,9 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
-from notifications.outgoing import posting
 from notifications.outgoing.call import Call
-from notifications.outgoing.posting import Answer
+from notifications.outgoing.ways import posting
+from notifications.outgoing.ways.posting import Answer
 
 TOTAL_SECONDS = 25.0  # less than claiming.UNDER_WAY, with the last command
 
