@@ -34,13 +34,16 @@ class Scope(models.TextChoices):
     RUNS = (
         "runs",
         _(
-            "Runs: reads and writes what is to be sent, reads runs and deliveries with who got "
-            "which message. It sends nothing."
+            "Runs: reads and writes what is to be sent, reads runs, their alerts, and deliveries "
+            "with who got which message. It sends nothing."
         ),
     )
     LAUNCH = (
         "launch",
-        _("Sending: launches what is prepared, stops a series; pauses, resumes and cancels runs."),
+        _(
+            "Sending: launches what is prepared, stops a series; pauses, resumes and cancels runs, "
+            "and says that an alert was seen."
+        ),
     )
     MESSAGES = (
         "messages",

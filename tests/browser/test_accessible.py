@@ -286,6 +286,7 @@ def test_the_account_menu_opens_and_closes_by_keyboard(page: Page, live_server: 
         if account.evaluate(reached):
             break
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Light")).to_be_visible()
     for name in ("Light", "Dark", "System", "Change password", "Second factor", "Log out"):
         page.keyboard.press("Tab")
         role: Any = "link" if name in ("Change password", "Second factor") else "button"
