@@ -7,6 +7,7 @@ an app that is online, and 20 in one call, as from one that was not. It prints w
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -57,4 +58,5 @@ async def main(order: dict[str, int]) -> None:
 
 if __name__ == "__main__":
     allow_many()
+    gc.disable()  # a tenth of a second every ten, of ours: it would be charged to the feed
     asyncio.run(main(json.loads(sys.argv[1])))
