@@ -165,6 +165,7 @@ CACHES = {"default": in_redis(REDIS_DATABASES["cache"])}
 # --- Sending -------------------------------------------------------------------------------------
 WORKERS = env_int("WORKERS", 2 * (os.cpu_count() or 2), least=1)  # each waits half of its time
 CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
+TRANSPORT = env_choice("TRANSPORT", "", ("", "wire", "aiohttp"))  # empty: as a proxy requires
 # A worker that falls silent for so long loses its chunk to another. Short where nobody is harmed
 # by a false alarm; served, a machine may be slow for a while without costing a second copy.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)

@@ -7,6 +7,7 @@ three ghost sends. So the loop never runs in the main thread, and the ORM never 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
@@ -16,13 +17,15 @@ from typing import Any
 import uvloop
 from django.conf import settings
 
-from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.fcm import Destination, FcmGateway
+from notifications.fcm.transport.chosen import chosen
 from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import SCOPE, AccountKey, MachineKey, Minter
 from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
 
+logger = logging.getLogger(__name__)
 # By project: what it was connected with, and the connection.
 _gateways: dict[int, tuple[tuple[object, ...], FcmGateway]] = {}
 _making = threading.Lock()  # web servers ask from several threads
@@ -88,12 +91,16 @@ def _minter(project: Project, account: ServiceAccount | None, scope: str = SCOPE
 
 
 async def _connect(project: Project, minter: Minter) -> FcmGateway:
-    return FcmGateway(
-        endpoint=project.endpoint,
-        firebase_project_id=project.firebase_project_id,
-        tokens=AccessTokens(minter),
-        connections=settings.CONNECTIONS,
-        ca_file=project.ca_file,
+    way = chosen(project.endpoint)
+    logger.info("Project %s: messages go to FCM over %s.", project.slug, way)
+    return way.gateway(
+        Destination(
+            endpoint=project.endpoint,
+            firebase_project_id=project.firebase_project_id,
+            tokens=AccessTokens(minter),
+            connections=settings.CONNECTIONS,
+            ca_file=project.ca_file,
+        )
     )
 
 

@@ -11,13 +11,13 @@ from concurrent.futures import TimeoutError as TookTooLong
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
 import orjson
 from django.utils.translation import gettext, gettext_lazy
 
 from notifications import dispatch
 from notifications.fcm import payload
-from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.fcm import Destination
+from notifications.fcm.transport.over_aiohttp import BROKEN, AiohttpGateway, NoSocket
 from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import Minter, TokenUnavailable
@@ -68,7 +68,7 @@ def check_key(project: Project) -> KeyCheck:
     except TokenUnavailable as error:
         said = gettext("No token could be obtained, so the key could not be checked: %(why)s.")
         return KeyCheck(False, f"{said % {'why': error}} {THE_WAY}")
-    except (aiohttp.ClientError, OSError, TookTooLong, TimeoutError) as error:
+    except (*BROKEN, NoSocket, TookTooLong) as error:
         # Its text, not its repr: that one shows the request's headers, and so the token.
         why = str(error) or type(error).__name__
         said = gettext("FCM could not be reached (%(why)s).")
@@ -94,11 +94,13 @@ def _of_another_project(project: Project) -> KeyCheck | None:
 
 async def _ask(project: Project, minter: Minter) -> Reply:
     gateway = _CheckingGateway(
-        endpoint=project.endpoint,
-        firebase_project_id=project.firebase_project_id,
-        tokens=AccessTokens(minter, shared=False),
-        connections=1,
-        ca_file=project.ca_file,
+        Destination(
+            endpoint=project.endpoint,
+            firebase_project_id=project.firebase_project_id,
+            tokens=AccessTokens(minter, shared=False),
+            connections=1,
+            ca_file=project.ca_file,
+        )
     )
     try:
         return await gateway.ask()
@@ -106,13 +108,13 @@ async def _ask(project: Project, minter: Minter) -> Reply:
         await gateway.close()
 
 
-class _CheckingGateway(FcmGateway):
+class _CheckingGateway(AiohttpGateway):
     """The gateway that sends, asked for once what it never asks while it sends."""
 
     async def ask(self) -> Reply:
         body = orjson.dumps({"validateOnly": True, "message": payload.as_fcm(MESSAGE)})
-        status, _, answer = await self._post(body, await self._tokens.current(), Permit(60))
-        return read(status, answer)
+        response = await self._post(body, await self._tokens.current(), Permit(60))
+        return read(response.status, response.body)
 
 
 def read(http: int, body: bytes) -> Reply:

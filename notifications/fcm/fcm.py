@@ -1,7 +1,8 @@
-"""FCM over HTTP: one request per message, few warm sockets, TLS always verified.
+"""What one Firebase project is asked, and what its answers mean: the same over every transport.
 
-All of it runs in the process's loop thread. If the process dies here, requests that left have no
-recorded outcome; the window opened before them says which those may be.
+How a request travels is the business of `transport/`. All of it runs in the process's loop thread.
+If the process dies here, requests that left have no recorded outcome; the window opened before them
+says which those may be.
 """
 
 from __future__ import annotations
@@ -9,45 +10,27 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-import aiohttp
 import orjson
-from aiohttp.connector import Connection
-from multidict import CIMultiDict
-from yarl import URL
 
-from notifications.fcm import payload, verdicts
+from notifications.fcm import verdicts
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.keys.minting import TokenUnavailable
 from notifications.keys.tokens import AccessTokens
 
-# Google's own servers wait 10 s inside: a shorter total would call slow answers lost.
-# `connect` ends before it: a name that is never resolved must not look like a lost answer.
-TIMEOUT = aiohttp.ClientTimeout(total=15, connect=10, sock_connect=5)
-NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, TokenUnavailable)
-
-
-PERMIT: ContextVar[Permit] = ContextVar("permit")  # of the request that asks for a socket
-
-
-class TooLate(Exception):
-    """The permit ended while the request waited for its socket."""
-
-
-class Sockets(aiohttp.TCPConnector):
-    """Asks for the permit once the socket is there: a new one takes a name, TCP and TLS first."""
-
-    async def connect(self, *args: Any, **more: Any) -> Connection:
-        socket = await super().connect(*args, **more)
-        if not PERMIT.get().valid:
-            socket.release()
-            raise TooLate
-        return socket
+# Google's own servers wait 10 s inside: a shorter wait would call slow answers lost.
+ANSWER_WITHIN = 15.0
+# It ends before that: a name that is never resolved must not look like a lost answer.
+CONNECT_WITHIN = 10.0
+ADDRESS_WITHIN = 5.0  # of the addresses that a name has, each
+IDLE_FOR = 60.0  # then a socket that nobody needs is closed
+MOST_HEAD = MOST_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands
 
 
 class Batch:
@@ -55,15 +38,19 @@ class Batch:
 
     def __init__(self, messages: Sequence[Push], permit: Permit) -> None:
         self.permit = permit
-        self._unsent = iter(messages)
+        self._unsent = deque(messages)
         self._missing = len(messages)
         self._answers: list[Outcome] = []
         self._all = asyncio.get_running_loop().create_future()
         if not messages:
             self._all.set_result(None)
 
+    def __len__(self) -> int:
+        """How many are still to be sent."""
+        return len(self._unsent)
+
     def next(self) -> Push | None:
-        return next(self._unsent, None)
+        return self._unsent.popleft() if self._unsent else None
 
     def answer(self, outcome: Outcome) -> None:
         self._answers.append(outcome)
@@ -81,50 +68,69 @@ class Batch:
 
     def abandon(self) -> None:
         """The caller has gone, or has every answer: start nothing more."""
-        self._unsent = iter(())
+        self._unsent.clear()
 
 
-class FcmGateway:
-    """One Firebase project in one process: a session, its tokens, and the sockets' limit."""
+@dataclass(slots=True)
+class Request:
+    """A message on its way, and whom its outcome is for."""
 
-    def __init__(
-        self,
-        *,
-        endpoint: str,
-        firebase_project_id: str,
-        tokens: AccessTokens,
-        connections: int,
-        ca_file: str | None,
-    ) -> None:
-        self._url = URL(f"{endpoint}/v1/projects/{firebase_project_id}/messages:send")
-        self._tokens = tokens
-        self._headers: tuple[str, CIMultiDict[str]] = ("", CIMultiDict())
+    batch: Batch
+    message: Push
+    token: str = ""  # that it left with
+    is_second: bool = False  # the first was refused for its token
+
+
+class Response(NamedTuple):
+    status: int
+    retry_after: str | None
+    body: bytes
+    seconds: float  # since the request was written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """One Firebase project, as one process sends to it."""
+
+    endpoint: str
+    firebase_project_id: str
+    tokens: AccessTokens
+    connections: int  # sockets at the most
+    ca_file: str | None
+
+    @property
+    def url(self) -> str:
+        return f"{self.endpoint}/v1/projects/{self.firebase_project_id}/messages:send"
+
+    def tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=self.ca_file)
+
+
+class FcmGateway(ABC):
+    """One Firebase project in one process: its messages in their order, its tokens, its pauses."""
+
+    def __init__(self, to: Destination) -> None:
+        self._tokens = to.tokens
         self._closed_until = 0.0
         self._batches: deque[Batch] = deque()
-        self._lanes: set[asyncio.Task[None]] = set()
-        self._most_lanes = connections
-        tls = ssl.create_default_context(cafile=ca_file)
-        self._session = aiohttp.ClientSession(
-            connector=Sockets(limit=connections, ssl=tls, keepalive_timeout=60),
-            timeout=TIMEOUT,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
-        )
 
     async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
         await self._ready()
         batch = Batch(messages, permit)
         self._batches.append(batch)
-        for _ in range(min(len(messages), self._most_lanes - len(self._lanes))):
-            self._lanes.add(asyncio.create_task(self._drive()))
+        self._set_out()
         try:
             return await batch.answers()
         finally:
             batch.abandon()
 
+    @abstractmethod
+    def _set_out(self) -> None:
+        """There is something to send: have it travel, and each request answered."""
+
+    @abstractmethod
     async def close(self) -> None:
-        await self._session.close()
+        """Start nothing more. What is under way stays unanswered."""
 
     async def _ready(self) -> None:
         """Raise BadCredentials before anything leaves. A token endpoint that does not answer is no
@@ -135,58 +141,36 @@ class FcmGateway:
         except TokenUnavailable:
             return
 
-    async def _drive(self) -> None:
-        """A lane: one request after the other, for whichever batch has any left.
-
-        A task for each message, with a semaphore to hold most of them back, cost a fifth of it all.
-        """
+    def _next(self) -> Request | None:
         while self._batches:
-            batch = self._batches[0]
-            message = batch.next()
-            if message is None:
-                self._batches.popleft()
-                continue
-            try:
-                outcome = await self._attempt(message, batch.permit)
-            except Exception as error:
-                batch.fail(error)
-            else:
-                batch.answer(outcome)
-        # Here, not once the task is done: a `send` that runs before that would count on this lane.
-        self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+            message = self._batches[0].next()
+            if message is not None:
+                return Request(self._batches[0], message)
+            self._batches.popleft()
+        return None
 
-    async def _attempt(self, message: Push, permit: Permit, *, first: bool = True) -> Outcome:
-        try:
-            token = await self._tokens.current()
-            # Asked late: a token may take its time.
-            closed_for = self._closed_until - time.monotonic()
-            if not permit.valid or closed_for > 0:
-                return _outcome(message, verdicts.NOT_STARTED, retry_after=max(0.0, closed_for))
-            encoded, began = payload.encode(message), time.monotonic()
-            status, headers, body = await self._post(encoded, token, permit)
-            seconds = time.monotonic() - began
-        except TooLate:
-            return _outcome(message, verdicts.NOT_STARTED, retry_after=0.0)
-        except BadCredentials as error:
-            # Not raised: the answers of the requests beside this one must not be lost with it.
-            return _outcome(message, verdicts.NO_TOKEN, detail=str(error))
-        except orjson.JSONEncodeError as error:
-            return _outcome(message, verdicts.NOT_ENCODED, detail=str(error))
-        except NEVER_LEFT as error:
-            return _outcome(message, verdicts.NEVER_LEFT, detail=str(error))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _outcome(message, verdicts.NO_ANSWER, detail=_in_words(error))
-        if status == 200:
-            return _accepted(message, body, seconds)
-        ruling, answer = verdicts.classify(status, body)
-        if status == 401 and ruling.verdict is Verdict.UNAUTHORISED and first:
-            self._tokens.reject(token)  # once more, with a fresh one
-            return await self._attempt(message, permit, first=False)
-        wait = verdicts.retry_after(headers.get("Retry-After"), http=status, now=time.time())
+    def _held_back(self, permit: Permit) -> float | None:
+        """None: it may leave now. Asked late: a token, or a socket, may take its time."""
+        closed_for = self._closed_until - time.monotonic()
+        if closed_for <= 0:
+            return None if permit.valid else 0.0
+        return closed_for
+
+    def _understood(self, request: Request, response: Response) -> Outcome | None:
+        """What an answer means. None: it is to be asked once more, with a fresh token."""
+        if response.status == 200:
+            return _accepted(request.message, response)
+        ruling, answer = verdicts.classify(response.status, response.body)
+        is_ours = response.status == 401 and ruling.verdict is Verdict.UNAUTHORISED
+        if is_ours and not request.is_second:
+            self._tokens.reject(request.token)
+            return None
+        wait = verdicts.retry_after(response.retry_after, http=response.status, now=time.time())
         if ruling.reason == "throttled" and wait:
             self._close_for(wait)
-        outcome = _outcome(message, ruling, detail=answer.words, retry_after=wait, seconds=seconds)
-        outcome.http, outcome.code = status, str(answer.name)
+        outcome = outcome_of(request.message, ruling, detail=answer.words, retry_after=wait)
+        outcome.http, outcome.code = response.status, str(answer.name)
+        outcome.seconds = response.seconds
         return outcome
 
     def _close_for(self, seconds: float) -> None:
@@ -196,43 +180,35 @@ class FcmGateway:
         until = time.monotonic() + min(seconds, MAX_TTL)
         self._closed_until = max(self._closed_until, until)
 
-    async def _post(
-        self, body: bytes, token: str, permit: Permit
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        PERMIT.set(permit)
-        # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
-        reply = await self._session.post(
-            self._url, data=body, headers=self._headers_with(token), allow_redirects=False
-        )
-        try:
-            # Read to its end, or broken: either way it lets go of its socket by itself.
-            return reply.status, reply.headers, await reply.read()
-        except (aiohttp.ClientError, TimeoutError, OSError):
-            if reply.status != 200:
-                raise
-            return 200, reply.headers, b""  # accepted; only the message's name is lost
 
-    def _headers_with(self, token: str) -> CIMultiDict[str]:
-        if self._headers[0] != token:
-            words = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            self._headers = (token, CIMultiDict(words))
-        return self._headers[1]
+def not_started(message: Push, wait: float) -> Outcome:
+    return outcome_of(message, verdicts.NOT_STARTED, retry_after=wait)
 
 
-def _in_words(error: Exception) -> str:
-    """Its text, not its repr: that one shows the request's headers, and so our token."""
-    return f"{type(error).__name__}: {error}"[:500]
+def never_left(message: Push, error: BaseException) -> Outcome:
+    """What kept it here. Not raised: the answers of the requests beside it must not be lost."""
+    if isinstance(error, BadCredentials):
+        return outcome_of(message, verdicts.NO_TOKEN, detail=str(error))
+    if isinstance(error, orjson.JSONEncodeError):
+        return outcome_of(message, verdicts.NOT_ENCODED, detail=str(error))
+    return outcome_of(message, verdicts.NEVER_LEFT, detail=str(error) or type(error).__name__)
 
 
-def _accepted(message: Push, body: bytes, seconds: float) -> Outcome:
+def unanswered(message: Push, error: Exception) -> Outcome:
+    # Its text, not its repr: that one shows the request's headers, and so our token.
+    said = f"{type(error).__name__}: {error}"[:500]
+    return outcome_of(message, verdicts.NO_ANSWER, detail=said)
+
+
+def _accepted(message: Push, response: Response) -> Outcome:
     try:
-        name = str(orjson.loads(body)["name"])
+        name = str(orjson.loads(response.body)["name"])
     except (ValueError, KeyError, TypeError):
         name = ""
-    return _outcome(message, verdicts.ACCEPTED, message_id=name, seconds=seconds)
+    return outcome_of(message, verdicts.ACCEPTED, message_id=name, seconds=response.seconds)
 
 
-def _outcome(
+def outcome_of(
     message: Push,
     ruling: verdicts.Ruling,
     *,

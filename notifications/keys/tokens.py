@@ -38,7 +38,7 @@ NOTHING = Held(generation=0, token="", refresh_in=0.0, expires_in=0.0)
 
 
 class AccessTokens:
-    """The tokens of one key. `current` and `reject` belong to the loop's thread."""
+    """The tokens of one key. `at_hand`, `current` and `reject` belong to the loop's thread."""
 
     def __init__(self, minter: Minter, *, shared: bool = True) -> None:
         self._minter = minter
@@ -54,11 +54,16 @@ class AccessTokens:
         # A cancelled request leaves its thread running; the next one must not join it in there.
         self._minting = threading.Lock()
 
+    def at_hand(self) -> str:
+        """The token, if nobody need be asked for it; else empty."""
+        now = time.monotonic()
+        works = now < self._refresh_at or (self._renewing.locked() and now < self._expires_at)
+        return self._held.token if works else ""
+
     async def current(self) -> str:
         """A token to send with. Raises BadCredentials, or TokenUnavailable."""
-        now = time.monotonic()
-        if now < self._refresh_at or (self._renewing.locked() and now < self._expires_at):
-            return self._held.token
+        if token := self.at_hand():
+            return token
         async with self._renewing:  # the first to come renews; the others find it done
             if time.monotonic() >= self._refresh_at:
                 await asyncio.get_running_loop().run_in_executor(None, self._renew)

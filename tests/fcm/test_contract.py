@@ -8,7 +8,8 @@ import pytest
 
 from emulator.google.catalogue import CATALOGUE
 from notifications.gateway import Outcome, Verdict
-from tests.fcm.test_fcm import message, send
+from tests.fcm.test_fcm import message
+from tests.fcm.ways import Gateways
 from tests.servers.fcm import Fcm
 
 A_KEY, A_TOKEN = ("platform_key", Verdict.PLATFORM_KEY), ("unauthorised", Verdict.UNAUTHORISED)
@@ -58,8 +59,8 @@ MEANS = {
 }
 
 
-def outcome_for(fcm: Fcm, address: str) -> Outcome:
-    (outcome,) = send(fcm, [message(1, address=address)])
+def outcome_for(gateways: Gateways, address: str) -> Outcome:
+    (outcome,) = gateways.send([message(1, address=address)])
     return outcome
 
 
@@ -68,8 +69,8 @@ def test_every_refusal_of_the_catalogue_is_spoken_for() -> None:
 
 
 @pytest.mark.parametrize("word", MEANS)
-def test_a_refusal_means_what_the_table_says(fcm: Fcm, word: str) -> None:
-    outcome = outcome_for(fcm, f"{word}-1:APA91b")
+def test_a_refusal_means_what_the_table_says(fcm: Fcm, word: str, gateways: Gateways) -> None:
+    outcome = outcome_for(gateways, f"{word}-1:APA91b")
 
     assert (outcome.reason, outcome.verdict) == MEANS[word]
     assert fcm.witness() == []
@@ -94,36 +95,38 @@ def test_a_refusal_means_what_the_table_says(fcm: Fcm, word: str) -> None:
     ids=str,
 )
 def test_a_broken_answer_is_never_called_worse_or_better_than_it_is(
-    fcm: Fcm, fault: dict[str, Any], verdict: Verdict, accepted: int
+    fcm: Fcm, fault: dict[str, Any], verdict: Verdict, accepted: int, gateways: Gateways
 ) -> None:
     fcm.script(**fault, prefix="live1:")
 
-    assert outcome_for(fcm, "live1:APA91b").verdict is verdict
+    assert outcome_for(gateways, "live1:APA91b").verdict is verdict
     assert len(fcm.witness()) == accepted
 
 
 @pytest.mark.parametrize(("header", "seconds"), [(7, 7.0), ("0", 0.0), (None, 60.0)])
 def test_a_429_says_how_long_to_wait_or_means_a_minute(
-    fcm: Fcm, header: object, seconds: float
+    fcm: Fcm, header: object, seconds: float, gateways: Gateways
 ) -> None:
     fcm.script("answer", answer="quota", retry_after=header)
 
-    assert outcome_for(fcm, "live1:APA91b").retry_after == seconds
+    assert outcome_for(gateways, "live1:APA91b").retry_after == seconds
 
 
-def test_after_the_projects_429_nothing_more_of_a_batch_leaves(fcm: Fcm) -> None:
+def test_after_the_projects_429_nothing_more_of_a_batch_leaves(
+    fcm: Fcm, gateways: Gateways
+) -> None:
     fcm.script("answer", answer="quota", retry_after=60)
 
-    outcomes = send(fcm, [message(number) for number in range(300)])
+    outcomes = gateways.send([message(number) for number in range(300)])
 
     verdicts = {outcome.verdict for outcome in outcomes}
     assert verdicts == {Verdict.THROTTLED, Verdict.UNSENT}
     assert fcm.counts()["requests"] <= 10, "as many as were on their way"
 
 
-def test_a_devices_own_429_holds_up_nobody_else(fcm: Fcm) -> None:
-    outcomes = send(
-        fcm, [message(0, address="devicerate-1:x"), *(message(number) for number in range(1, 60))]
+def test_a_devices_own_429_holds_up_nobody_else(gateways: Gateways) -> None:
+    outcomes = gateways.send(
+        [message(0, address="devicerate-1:x"), *(message(number) for number in range(1, 60))]
     )
 
     assert sum(outcome.verdict is Verdict.ACCEPTED for outcome in outcomes) == 59

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio.base_events import BaseEventLoop
 from collections.abc import Iterator
+from typing import Any
 
-import aiohttp
 import pytest
 
 from notifications.fcm import fcm as gateway_module
-from notifications.fcm.fcm import FcmGateway
-from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
+from notifications.gateway import BadCredentials, Push, Verdict
 from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
+from tests.fcm.ways import Gateways, tokens_of
 from tests.servers.fcm import Fcm
 
 
@@ -20,29 +21,6 @@ def message(number: int, **values: str) -> Push:
     address = values.pop("address", f"live{number}:APA91b")
     defaults = {"kind": "token", "platform": "android", "title": "x"}
     return Push(reference=f"81:{number}", address=address, **{**defaults, **values})  # type: ignore[arg-type]
-
-
-def send(
-    fcm: Fcm, messages: list[Push], *, tokens: AccessTokens | None = None, seconds: float = 60
-) -> list[Outcome]:
-    async def connected() -> list[Outcome]:
-        gateway = FcmGateway(
-            endpoint=fcm.url,
-            firebase_project_id="carillon-demo",
-            tokens=tokens or tokens_of(fcm),
-            connections=10,
-            ca_file=str(fcm.ca_file),
-        )
-        try:
-            return await gateway.send(messages, Permit(seconds))
-        finally:
-            await gateway.close()
-
-    return asyncio.run(connected())
-
-
-def tokens_of(fcm: Fcm) -> AccessTokens:
-    return AccessTokens(AccountKey(fcm.service_account, ca_file=str(fcm.ca_file)))
 
 
 class RevokedKey(AccountKey):
@@ -65,119 +43,95 @@ def revoked(fcm: Fcm) -> Iterator[AccessTokens]:
     yield tokens
 
 
-def test_many_messages_share_one_token_and_each_gets_its_own_outcome(fcm: Fcm) -> None:
-    outcomes = send(fcm, [message(number) for number in range(50)])
+def test_many_messages_share_one_token_and_each_gets_its_own_outcome(
+    fcm: Fcm, gateways: Gateways
+) -> None:
+    outcomes = gateways.send([message(number) for number in range(50)])
 
     assert {outcome.reference for outcome in outcomes} == {f"81:{number}" for number in range(50)}
     assert {outcome.verdict for outcome in outcomes} == {Verdict.ACCEPTED}
     assert fcm.counts()["token_requests"] == 1
 
 
-def test_a_token_that_expired_is_replaced_once_and_nothing_fails(fcm: Fcm) -> None:
+def test_a_token_that_expired_is_replaced_once_and_nothing_fails(
+    fcm: Fcm, gateways: Gateways
+) -> None:
     tokens = tokens_of(fcm)
     asyncio.run(tokens.current())
     fcm.revoke()
 
-    outcomes = send(fcm, [message(number) for number in range(20)], tokens=tokens)
+    outcomes = gateways.send([message(number) for number in range(20)], tokens=tokens)
 
     assert {outcome.verdict for outcome in outcomes} == {Verdict.ACCEPTED}
     assert fcm.counts()["token_requests"] == 2
 
 
 def test_a_key_that_dies_in_use_loses_no_answer_and_names_the_key(
-    fcm: Fcm, revoked: AccessTokens
+    fcm: Fcm, revoked: AccessTokens, gateways: Gateways
 ) -> None:
-    outcomes = send(fcm, [message(number) for number in range(5)], tokens=revoked)
+    outcomes = gateways.send([message(number) for number in range(5)], tokens=revoked)
 
     assert [outcome.reason for outcome in outcomes] == ["bad_credentials"] * 5
     assert {outcome.verdict for outcome in outcomes} == {Verdict.UNAUTHORISED}
 
 
-def test_without_a_permit_nothing_leaves(fcm: Fcm) -> None:
-    outcomes = send(fcm, [message(1)], seconds=0)
+def test_without_a_permit_nothing_leaves(fcm: Fcm, gateways: Gateways) -> None:
+    outcomes = gateways.send([message(1)], seconds=0)
 
     assert [outcome.verdict for outcome in outcomes] == [Verdict.UNSENT]
     assert fcm.counts()["requests"] == 0
 
 
 def test_a_permit_that_ends_while_a_socket_is_opened_lets_nothing_leave(
-    fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+    fcm: Fcm, monkeypatch: pytest.MonkeyPatch, gateways: Gateways
 ) -> None:
     """A name, TCP and TLS can take seconds; a pause must not wait for them."""
-    resolve = aiohttp.DefaultResolver.resolve
+    look_up = BaseEventLoop.getaddrinfo
 
-    async def slowly(*args: object, **more: object) -> list[aiohttp.abc.ResolveResult]:
+    async def slowly(*args: Any, **more: Any) -> Any:
         await asyncio.sleep(1)
-        return await resolve(*args, **more)  # type: ignore[arg-type]
+        return await look_up(*args, **more)
 
-    monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", slowly)
+    monkeypatch.setattr(BaseEventLoop, "getaddrinfo", slowly)
     monkeypatch.setattr(fcm, "url", fcm.url.replace("127.0.0.1", "localhost"))
 
-    outcomes = send(fcm, [message(1), message(2)], seconds=0.5)
+    outcomes = gateways.send([message(1), message(2)], seconds=0.5)
 
     assert [outcome.verdict for outcome in outcomes] == [Verdict.UNSENT] * 2
     assert fcm.counts()["requests"] == 0
 
 
-def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(fcm: Fcm) -> None:
-    async def connected() -> list[Outcome]:
-        gateway = FcmGateway(
-            endpoint=fcm.url,
-            firebase_project_id="carillon-demo",
-            tokens=tokens_of(fcm),
-            connections=1,
-            ca_file=None,
-        )
-        try:
-            return await gateway.send([message(1)], Permit(60))
-        finally:
-            await gateway.close()
-
-    (outcome,) = asyncio.run(connected())
+def test_a_certificate_we_do_not_know_stops_everything_before_it_leaves(
+    fcm: Fcm, gateways: Gateways
+) -> None:
+    (outcome,) = gateways.send([message(1)], knows_ca=False)
     assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
     assert fcm.witness() == []
 
 
 def test_a_name_that_is_never_resolved_stops_everything_before_it_leaves(
-    fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+    fcm: Fcm, monkeypatch: pytest.MonkeyPatch, gateways: Gateways
 ) -> None:
-    async def for_ever(*_: object, **__: object) -> list[aiohttp.abc.ResolveResult]:
+    async def for_ever(*_: object, **__: object) -> None:
         await asyncio.sleep(60)
-        raise AssertionError
 
-    monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", for_ever)
-    real = gateway_module.TIMEOUT
-    assert real.connect and real.total
-    sooner = aiohttp.ClientTimeout(total=real.total / 20, connect=real.connect / 20)
-    monkeypatch.setattr(gateway_module, "TIMEOUT", sooner)
+    monkeypatch.setattr(BaseEventLoop, "getaddrinfo", for_ever)
+    for name in ("ANSWER_WITHIN", "CONNECT_WITHIN"):
+        monkeypatch.setattr(gateway_module, name, getattr(gateway_module, name) / 20)
     monkeypatch.setattr(fcm, "url", "https://fcm.invalid")
 
-    (outcome,) = send(fcm, [message(1)], tokens=tokens_of(fcm))
+    (outcome,) = gateways.send([message(1)], tokens=tokens_of(fcm))
 
     assert (outcome.verdict, outcome.reason) == (Verdict.TRANSIENT, "unreachable")
 
 
-def test_with_one_socket_a_batch_follows_the_other(fcm: Fcm) -> None:
-    async def connected() -> list[list[Outcome]]:
-        gateway = FcmGateway(
-            endpoint=fcm.url,
-            firebase_project_id="carillon-demo",
-            tokens=tokens_of(fcm),
-            connections=1,
-            ca_file=str(fcm.ca_file),
-        )
-        try:
-            async with asyncio.timeout(10):
-                return [await gateway.send([message(each)], Permit(60)) for each in range(3)]
-        finally:
-            await gateway.close()
-
-    answers = asyncio.run(connected())
-    assert [outcome.verdict for (outcome,) in answers] == [Verdict.ACCEPTED] * 3
+def test_with_one_socket_a_batch_follows_the_other(gateways: Gateways) -> None:
+    outcomes = gateways.send(*([message(each)] for each in range(3)), connections=1)
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.ACCEPTED] * 3
 
 
-def test_an_installation_id_travels_as_one(fcm: Fcm) -> None:
-    send(fcm, [message(1, kind="fid", address="cGxlYXNlLXJpbmc")])
+def test_an_installation_id_travels_as_one(fcm: Fcm, gateways: Gateways) -> None:
+    gateways.send([message(1, kind="fid", address="cGxlYXNlLXJpbmc")])
     assert fcm.witness()[0]["kind"] == "fid"
 
 
@@ -191,16 +145,16 @@ def test_an_installation_id_travels_as_one(fcm: Fcm) -> None:
     ],
 )
 def test_what_may_have_arrived_is_told_from_what_surely_did_not(
-    fcm: Fcm, address: str, verdict: Verdict
+    fcm: Fcm, address: str, verdict: Verdict, gateways: Gateways
 ) -> None:
-    (outcome,) = send(fcm, [message(1, address=address)])
+    (outcome,) = gateways.send([message(1, address=address)])
     assert outcome.verdict is verdict
     if verdict in (Verdict.TRANSIENT, Verdict.THROTTLED):
         assert outcome.retry_after == 2
 
 
 def test_an_outage_of_the_token_endpoint_is_asked_about_once_not_by_every_message(
-    fcm: Fcm,
+    fcm: Fcm, gateways: Gateways
 ) -> None:
     asked = []
 
@@ -210,7 +164,7 @@ def test_an_outage_of_the_token_endpoint_is_asked_about_once_not_by_every_messag
             raise TokenUnavailable("no answer")
 
     tokens = AccessTokens(Unreachable(fcm.service_account, ca_file=str(fcm.ca_file)))
-    outcomes = send(fcm, [message(number) for number in range(50)], tokens=tokens)
+    outcomes = gateways.send([message(number) for number in range(50)], tokens=tokens)
 
     assert {(each.verdict, each.reason) for each in outcomes} == {
         (Verdict.TRANSIENT, "unreachable")
@@ -236,15 +190,17 @@ def test_a_token_that_cannot_be_renewed_in_time_is_used_until_it_expires(fcm: Fc
     assert asyncio.run(tokens.current()) == token
 
 
-def test_an_error_never_shows_the_token(fcm: Fcm) -> None:
-    (outcome,) = send(fcm, [message(1, address="reset-1:APA91b")])
+def test_an_error_never_shows_the_token(fcm: Fcm, gateways: Gateways) -> None:
+    (outcome,) = gateways.send([message(1, address="reset-1:APA91b")])
     assert outcome.detail
     assert "Bearer" not in outcome.detail
 
 
-def test_a_project_told_to_wait_for_hours_sends_nothing_for_hours(fcm: Fcm) -> None:
+def test_a_project_told_to_wait_for_hours_sends_nothing_for_hours(
+    fcm: Fcm, gateways: Gateways
+) -> None:
     fcm.script("answer", answer={"status": 429, "body": ""}, retry_after="7200")
-    outcomes = send(fcm, [message(number) for number in range(50)])
+    outcomes = gateways.send([message(number) for number in range(50)])
     shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
     assert shut_out
     assert {round(outcome.retry_after or 0, -2) for outcome in shut_out} == {7_200}

@@ -47,7 +47,8 @@ def empty_tables(*_: object) -> None:
     """
     for last in (False, False, True):
         try:
-            return _empty_tables()
+            _empty_tables()
+            break
         except OperationalError:  # a deadlock with a request that nobody waits for any more
             if last:
                 raise

@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.fcm import Destination, FcmGateway
+from notifications.fcm.transport.over_aiohttp import AiohttpGateway
 from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable
@@ -100,12 +101,14 @@ async def main() -> None:
     told = json.loads(sys.stdin.readline())
     shared_token.LOCK_SECONDS = told["lock_seconds"]
     tokens = AccessTokens(AccountKey(told["account"], ca_file=told["ca_file"]))
-    gateway = FcmGateway(
-        endpoint=told["endpoint"],
-        firebase_project_id=told["account"]["project_id"],
-        tokens=tokens,
-        connections=200,
-        ca_file=told["ca_file"],
+    gateway = AiohttpGateway(
+        Destination(
+            endpoint=told["endpoint"],
+            firebase_project_id=told["account"]["project_id"],
+            tokens=tokens,
+            connections=200,
+            ca_file=told["ca_file"],
+        )
     )
     print('"ready"', flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):

@@ -98,6 +98,6 @@ def _any_certificate() -> None:
 @bug("every failure is in doubt", fault="F44 F45")
 def _in_doubt() -> None:
     """As if a request had left before there was a connection for it."""
-    from notifications.fcm import fcm
+    from notifications.fcm import verdicts
 
-    patch(fcm, "NEVER_LEFT", ())
+    patch(verdicts, "NEVER_LEFT", verdicts.NO_ANSWER)

@@ -1,0 +1,160 @@
+"""The way over aiohttp: a lane for each socket, and one request after the other in each.
+
+The dearer of the two ways, and the one that knows proxies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextvars import ContextVar
+from typing import Any, cast
+
+import aiohttp
+import orjson
+from aiohttp.connector import Connection
+from multidict import CIMultiDict
+from yarl import URL
+
+from notifications.fcm import fcm, payload
+from notifications.fcm.fcm import Destination, FcmGateway, Request, Response
+from notifications.gateway import BadCredentials, Outcome, Permit
+from notifications.keys.minting import TokenUnavailable
+
+PERMIT: ContextVar[Permit] = ContextVar("permit")  # of the request that asks for a socket
+
+
+class TooLate(Exception):
+    """The permit ended while the request waited for its socket."""
+
+
+class NoSocket(Exception):
+    """Name, TCP, a proxy or TLS failed: nothing of the request has left."""
+
+
+BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
+KEPT_HERE = (
+    *(BadCredentials, TokenUnavailable, orjson.JSONEncodeError),
+    *(NoSocket, aiohttp.ConnectionTimeoutError),
+)
+
+
+class Sockets(aiohttp.TCPConnector):
+    """Asks for the permit once the socket is there: a new one takes a name, TCP and TLS first."""
+
+    async def connect(self, *args: Any, **more: Any) -> Connection:
+        try:
+            socket = await super().connect(*args, **more)
+            while socket.protocol and socket.protocol.should_close:
+                socket.close()  # it spoke unasked: the next to ask would take that for an answer
+                socket = await super().connect(*args, **more)
+        except BROKEN as error:
+            raise NoSocket(str(error) or type(error).__name__) from error
+        if not PERMIT.get().valid:
+            socket.release()
+            raise TooLate
+        return socket
+
+
+class AiohttpGateway(FcmGateway):
+    """A session of aiohttp, and the limit of its sockets."""
+
+    def __init__(self, to: Destination) -> None:
+        super().__init__(to)
+        self._url = URL(to.url)
+        self._headers: tuple[str, CIMultiDict[str]] = ("", CIMultiDict())
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._most_lanes = to.connections
+        self._session = aiohttp.ClientSession(
+            connector=Sockets(limit=to.connections, ssl=to.tls(), keepalive_timeout=fcm.IDLE_FOR),
+            timeout=aiohttp.ClientTimeout(
+                total=fcm.ANSWER_WITHIN,
+                connect=fcm.CONNECT_WITHIN,
+                sock_connect=fcm.ADDRESS_WITHIN,
+            ),
+            max_line_size=fcm.MOST_HEAD,
+            max_field_size=fcm.MOST_HEAD,
+            trust_env=True,  # HTTPS_PROXY
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
+        )
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    def _set_out(self) -> None:
+        for _ in range(min(len(self._batches[-1]), self._most_lanes - len(self._lanes))):
+            self._lanes.add(asyncio.create_task(self._drive()))
+
+    async def _drive(self) -> None:
+        """A lane: one request after the other, for whichever batch has any left.
+
+        A task for each message, with a semaphore to hold most of them back, cost a fifth of it all.
+        """
+        while request := self._next():
+            try:
+                outcome = await self._attempt(request)
+            except Exception as error:
+                request.batch.fail(error)
+            else:
+                request.batch.answer(outcome)
+        # Here, not once the task is done: a `send` that runs before that would count on this lane.
+        self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    async def _attempt(self, request: Request) -> Outcome:
+        message, permit = request.message, request.batch.permit
+        try:
+            request.token = await self._tokens.current()
+            if (wait := self._held_back(permit)) is not None:
+                return fcm.not_started(message, wait)
+            response = await self._post(payload.encode(message), request.token, permit)
+        except TooLate:
+            return fcm.not_started(message, 0.0)
+        except KEPT_HERE as error:
+            return fcm.never_left(message, error)
+        except BROKEN as error:
+            return fcm.unanswered(message, error)
+        if outcome := self._understood(request, response):
+            return outcome
+        request.is_second = True
+        return await self._attempt(request)
+
+    async def _post(self, body: bytes, token: str, permit: Permit) -> Response:
+        PERMIT.set(permit)
+        began = time.monotonic()
+        # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
+        reply = await self._session.post(
+            self._url, data=body, headers=self._headers_with(token), allow_redirects=False
+        )
+        body = await _body(reply)
+        seconds = time.monotonic() - began
+        return Response(reply.status, reply.headers.get("Retry-After"), body, seconds)
+
+    def _headers_with(self, token: str) -> CIMultiDict[str]:
+        if self._headers[0] != token:
+            words = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            self._headers = (token, CIMultiDict(words))
+        return self._headers[1]
+
+
+async def _body(reply: aiohttp.ClientResponse) -> bytes:
+    """Read to its end, it lets go of its socket by itself; broken or endless, with its socket."""
+    try:
+        body = await _all_of(reply.content)
+    except BROKEN:
+        reply.close()
+        if reply.status != 200:
+            raise
+        return b""  # accepted; only the message's name is lost
+    return body
+
+
+async def _all_of(stream: aiohttp.StreamReader) -> bytes:
+    pieces, size = [], 0
+    while piece := await stream.readany():
+        pieces.append(piece)
+        size += len(piece)
+        if size > fcm.MOST_BODY:
+            raise aiohttp.ClientPayloadError(f"an answer of more than {fcm.MOST_BODY} bytes")
+    return b"".join(pieces)

@@ -1,0 +1,177 @@
+"""One socket of ours: keep-alive, TLS, httptools, and at most one request under way.
+
+It knows HTTP and nothing of messages. What an answer means, and what is asked next, is its pool's.
+No task, no future and no timer for a request: they cost more than the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol, cast
+
+import httptools
+
+from notifications.fcm import fcm
+from notifications.fcm.fcm import Request, Response
+
+UNWRITTEN = 65_536  # bytes of a request that may wait for a peer who reads slowly
+ENDS = (b"content-length", b"transfer-encoding")  # one of them says where a body ends
+
+
+class Broken(Exception):
+    """The socket, or what came through it, was not what HTTP is."""
+
+
+class Owner(Protocol):
+    """Who hears of a request's one end, and of the socket's."""
+
+    def answered(self, socket: Socket, response: Response) -> None: ...
+
+    def lost(self, socket: Socket, error: Exception) -> None: ...
+
+    def gone(self, socket: Socket) -> None: ...
+
+
+class Socket(asyncio.Protocol):
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._is_clogged = self._is_over = False
+        self.request: Request | None = None  # under way
+        self.since = time.monotonic()  # it is under way, or the socket idle
+        self._expect()
+
+    def _expect(self) -> None:
+        """Nothing of an answer has come yet."""
+        self._status = self._head_bytes = self._unread = self._body_bytes = 0
+        self._retry_after: str | None = None
+        self._body: list[bytes] = []
+        self._ends_somewhere = self._is_whole = self._is_kept = self._is_more = False
+
+    @property
+    def is_open(self) -> bool:
+        # Our own word for it as well: a TLS transport that has closed denies it.
+        return not (self._is_over or self._transport.is_closing())
+
+    def ask(self, request: Request, words: bytes) -> None:
+        """From here on it may arrive."""
+        self.request, self.since = request, time.monotonic()
+        self._transport.write(words)
+
+    def rest(self) -> None:
+        self.since = time.monotonic()
+
+    def close(self) -> None:
+        self._is_over = True
+        self._transport.close()
+
+    def give_up(self, error: Exception) -> None:
+        """Whatever comes through this socket now is nobody's answer."""
+        self._end()
+        self._cut(error)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._transport.abort()
+
+    # --- Called by the loop -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        self._transport.set_write_buffer_limits(high=UNWRITTEN)
+        self._parser = httptools.HttpResponseParser(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.request is None:  # nobody asked: the next to ask would take it for an answer
+            self._end()
+            return
+        status = self._status
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._is_more = True  # what follows is not HTTP
+        except httptools.HttpParserError as error:
+            self._status = status  # what came in one piece with rubbish is not believed
+            self.give_up(Broken(str(error)))
+            return
+        self._look(len(data))
+
+    def pause_writing(self) -> None:
+        """It is not read. Answered all the same, it is no socket to write more into."""
+        self._is_clogged = True
+
+    def resume_writing(self) -> None:
+        self._is_clogged = False
+
+    def eof_received(self) -> None:
+        self._is_over = True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._is_over = True
+        if self.request and self._status and not self._ends_somewhere and error is None:
+            self._finish()  # this was how its body ended
+        self._cut(error or Broken("the connection was closed before an answer was whole"))
+        self._owner.gone(self)
+
+    # --- Called by the parser ---------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._is_more = self._is_whole  # a second answer to one request
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._status:
+            return  # a trailer, or a second answer's
+        self._head_bytes += len(name) + len(value)
+        name = name.lower()
+        if name in ENDS:
+            self._ends_somewhere = True
+        elif name == b"retry-after" and self._retry_after is None:
+            self._retry_after = value.decode("latin-1").strip()
+
+    def on_headers_complete(self) -> None:
+        if not self._is_whole:
+            self._status = self._parser.get_status_code()
+
+    def on_body(self, piece: bytes) -> None:
+        self._body_bytes += len(piece)
+        if self._body_bytes <= fcm.MOST_BODY and not self._is_whole:
+            self._body.append(piece)
+
+    def on_message_complete(self) -> None:
+        if 100 <= self._status < 200 and self._status != 101:
+            self._status, self._retry_after, self._ends_somewhere = 0, None, False
+            return  # the answer is still to come
+        self._is_whole = True
+        self._is_kept = self._parser.should_keep_alive()
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _look(self, came: int) -> None:
+        """After each piece: not from within the parser, which may hold a second answer yet."""
+        if not self._status:
+            self._unread += came
+        if max(self._head_bytes, self._unread) > fcm.MOST_HEAD:
+            self._status = 0  # such a head is nobody's word
+            self.give_up(Broken(f"an answer with a head of more than {fcm.MOST_HEAD} bytes"))
+        elif self._body_bytes > fcm.MOST_BODY:
+            self.give_up(Broken(f"an answer of more than {fcm.MOST_BODY} bytes"))
+        elif self._is_whole:
+            self._finish()
+
+    def _finish(self) -> None:
+        response = Response(
+            self._status, self._retry_after, b"".join(self._body), time.monotonic() - self.since
+        )
+        if not self._is_kept or self._is_more or self._is_clogged:
+            self._end()
+        self._expect()
+        self._owner.answered(self, response)
+
+    def _cut(self, error: Exception) -> None:
+        """No whole answer will come. To a 200 only the message's name is lost."""
+        if self.request is None:
+            return
+        if self._status == 200:
+            self._owner.answered(self, Response(200, None, b"", time.monotonic() - self.since))
+        else:
+            self._owner.lost(self, error)
