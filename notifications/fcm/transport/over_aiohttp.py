@@ -66,7 +66,12 @@ class AiohttpGateway(FcmGateway):
         self._lanes: set[asyncio.Task[None]] = set()
         self._most_lanes = to.connections
         self._session = aiohttp.ClientSession(
-            connector=Sockets(limit=to.connections, ssl=to.tls(), keepalive_timeout=fcm.IDLE_FOR),
+            connector=Sockets(
+                limit=to.connections,
+                ssl=to.tls(),
+                keepalive_timeout=fcm.IDLE_FOR,
+                ttl_dns_cache=fcm.NAMED_FOR,
+            ),
             timeout=aiohttp.ClientTimeout(
                 total=fcm.ANSWER_WITHIN,
                 connect=fcm.CONNECT_WITHIN,
@@ -80,7 +85,7 @@ class AiohttpGateway(FcmGateway):
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
-    async def close(self) -> None:
+    async def _hang_up(self) -> None:
         await self._session.close()
 
     def _set_out(self) -> None:
