@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from django.conf import settings
 
 from notifications.fcm.fcm import FcmGateway
 from notifications.fcm.transport.over_aiohttp import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
+from notifications.fcm.transport.proxies import proxy_to, shown
 
 GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": AiohttpGateway}
 
@@ -40,13 +39,5 @@ class Chosen:
 
 
 def chosen(endpoint: str) -> Chosen:
-    proxy, asked = proxy_to(endpoint), settings.TRANSPORT
+    proxy, asked = shown(proxy_to(endpoint)), settings.TRANSPORT
     return Chosen(asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy)
-
-
-def proxy_to(endpoint: str) -> str:
-    """As HTTPS_PROXY and NO_PROXY say, and without the password that may stand in it."""
-    address = urlsplit(endpoint)
-    if proxy_bypass(address.netloc):
-        return ""
-    return urlsplit(getproxies().get(address.scheme, "")).netloc.rpartition("@")[2]
