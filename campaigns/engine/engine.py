@@ -22,7 +22,7 @@ from campaigns.runs import absence, details, sums
 from campaigns.runs.chunk import (
     NEXT_SWEEP,
     ONE_WORKER,
-    SIZE,
+    SMALLEST,
     Chunk,
     free_lapsed,
     unlocked,
@@ -222,7 +222,8 @@ def _room(run_id: int, now: datetime) -> Room:
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
-    return Room(min(OUTSTANDING, math.ceil(ahead / SIZE)))
+    first = run.chunks.filter(number=1).first()
+    return Room(min(OUTSTANDING, math.ceil(ahead / (first.size if first else SMALLEST))))
 
 
 def _look_after(run: Run, now: datetime) -> None:

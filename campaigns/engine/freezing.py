@@ -28,7 +28,7 @@ from campaigns.audiences.settled.settling import settled
 from campaigns.engine import broken
 from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
-from campaigns.runs.chunk import SIZE, Chunk
+from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
@@ -160,11 +160,11 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     known = run.planned or 0
     following = _begin_of_next(run, by, ids)
     recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
-    planned = known + recipients
+    planned, size = known + recipients, size_for(recipients)
     Chunk.objects.bulk_create(
-        Chunk(run=run, number=number, first_seq=first, last_seq=min(first + SIZE - 1, planned))
+        Chunk(run=run, number=number, first_seq=first, last_seq=min(first + size - 1, planned))
         for number, first in enumerate(
-            range(known + 1, planned + 1, SIZE), start=1 + run.chunks.count()
+            range(known + 1, planned + 1, size), start=1 + run.chunks.count()
         )
     )
     people = _people_of(run, whole=following is None)
