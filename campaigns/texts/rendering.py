@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -206,11 +205,15 @@ class Sheet(Words):
 
     def check(self, message: Push) -> None:
         """Raise Unrenderable for what FCM would refuse."""
-        # What JSON cannot carry is not encoded, and the whole check finds the place.
-        with suppress(orjson.JSONEncodeError):
-            if validation.is_clear(payload.encode(message)) and self._in_order:
+        try:
+            body = payload.encode(message)
+        except orjson.JSONEncodeError:
+            fcm = payload.as_fcm(message)  # the whole check finds the letter
+        else:
+            if self._in_order and validation.is_clear(body):
                 return
-        if found := validation.validate(payload.as_fcm(message)):
+            fcm = orjson.loads(body)["message"]
+        if found := validation.validate(fcm):
             raise _refusal(found[0])
         self._in_order = True
 

@@ -227,7 +227,7 @@ def test_a_killed_worker_loses_nobody_and_its_duplicates_are_bounded_and_marked(
     twice = {reference for reference, times in received.items() if times > 1}
     admitted = {f"{run.pk}:{seq}" for seq in resent_of(run)}
     assert twice <= admitted
-    assert len(admitted) <= 2 * 3 * 200, "two children, three windows of 200 each"
+    assert len(admitted) <= 2 * chunk.IN_FLIGHT * chunk.WINDOW, "two children's windows"
 
 
 def resent_of(run: Run) -> list[int]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def four_devices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
-    monkeypatch.setattr(freezing, "SIZE", 3)
+    monkeypatch.setattr(freezing, "size_for", lambda _: 3)
 
 
 def advanced(run: Run) -> engine.Ring | None:

@@ -26,7 +26,7 @@ TEN = 10
 @pytest.fixture(autouse=True)
 def four_devices_at_once(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
-    monkeypatch.setattr(freezing, "SIZE", 3)
+    monkeypatch.setattr(freezing, "size_for", lambda _: 3)
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def advance(self) -> None:
         with (
-            mock.patch.object(freezing, "SIZE", CHUNK),
+            mock.patch.object(freezing, "size_for", lambda _: CHUNK),
             mock.patch.object(freezing, "DEVICES_AT_ONCE", self.devices_at_once),
         ):
             engine.advance(self.run_id, now=self.now)

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freezing, "SIZE", 2)
+    monkeypatch.setattr(freezing, "size_for", lambda _: 2)
 
 
 def settle(run: Run, seq: int, status: str, reason: str = "", **values: Any) -> None:

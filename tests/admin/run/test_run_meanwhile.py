@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def test_a_cancelled_run_tells_its_end_and_which_chunks_were_never_sent(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(freezing, "SIZE", 2)
+    monkeypatch.setattr(freezing, "size_for", lambda _: 2)
     make_people(project, 4)
     run = make_run(project)
     settle(run, 1, "accepted")
