@@ -15,7 +15,10 @@ ROUNDS = 3
 ROWS: dict[str, tuple[tuple[str, ...], int]] = {
     "bare": (("bench.senders.peer",), 24_000),
     "raw": (("bench.senders.raw",), 40_000),
+    "rust_http1": (("bench.senders.over_rust", "http1"), 24_000),
+    "rust_http2": (("bench.senders.over_rust", "http2"), 8_000),
     "gathered": (("bench.senders.gathered",), 12_000),
+    "h2": (("bench.senders.over_h2",), 4_000),
     "sdk_threads": (("bench.senders.firebase", "send_each"), 2_000),
     "sdk_async_http2": (("bench.senders.firebase", "http2"), 1_000),
     "sdk_async_http1": (("bench.senders.firebase", "http1"), 1_000),

@@ -9,8 +9,11 @@ Numbers = dict[str, float]
 SENDERS = {
     "raw": "(b) raw asyncio + httptools",
     "bare": "(a) bare aiohttp, bodies prebuilt",
+    "rust_http1": "(h) pyreqwest, HTTP/1.1",
+    "rust_http2": "(h) pyreqwest, HTTP/2",
     "carillon": "(f) Carillon, from Launch to finished",
     "gathered": "(e) gather in batches, no ledger",
+    "h2": "(g) httpx, HTTP/2",
     "async_firebase_http1": "(d) async-firebase, HTTP/1.1",
     "async_firebase_http2": "(d) async-firebase, HTTP/2",
     "sdk_threads": "(c) firebase-admin send_each",

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+CONNECTIONS = 250  # of each process, as a worker of Carillon has
+WARM_UP = 2 * CONNECTIONS
+
 
 @dataclass
 class Tally:
