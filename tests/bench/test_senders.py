@@ -48,3 +48,10 @@ def test_the_cost_of_a_message_is_counted_over_what_the_emulator_accepted(
     # Kept connections: by two processes three each, or one for each request under way.
     connections = {each["connection"] for each in accepted}
     assert len(connections) <= 2 * (3 if row in OVER_HTTP2 else CONNECTIONS)
+
+
+def test_a_sender_s_memory_is_its_own_and_not_that_of_whoever_started_it(tmp_path: Path) -> None:
+    ours = b"x" * 300_000_000
+    with emulator(tmp_path, processes=1, latency_ms=1) as (_, env):
+        found = senders.measure("bench.senders.raw", "500", env=env, emulator_cpu=lambda: 0.0)
+    assert found["peak_mb"] < 200 < len(ours) / 2**20
