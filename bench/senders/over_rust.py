@@ -1,7 +1,8 @@
-"""(h) pyreqwest, a client written in Rust: as many connections as (a), bodies made beforehand.
+"""(h) pyreqwest, a client written in Rust: as many requests at once as (a), bodies made beforehand.
 
-Tokio drives its sockets in a thread of its own, rustls its TLS. HTTP/2 is its option; a client of
-it has one connection then, and FCM takes 100 requests at a time on each.
+Tokio drives its sockets in a thread of its own, rustls its TLS. Nothing limits its connections: a
+request takes one that falls free before its new one stands, and that one is kept as well. HTTP/2 is
+its option; a client has one connection then, and FCM takes 100 requests at a time on each.
 """
 
 from __future__ import annotations
