@@ -28,7 +28,7 @@ check: development
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
 	@$(PY) -m tests.advisories requirements-bench.txt requirements-dev.txt requirements.txt
 
-# Beside its peers, in three minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
+# Beside its peers, in five minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
 # it grows, an hour in all; BENCH="--only soak --minutes 5" for some of that.
 bench: peers
 	@$(PY) -m bench $(if $(SCALE),scale) $(if $(MESSAGES),--messages $(MESSAGES)) $(BENCH)

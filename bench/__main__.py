@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _compared(wanted: argparse.Namespace) -> dict[str, Any]:
-    with Stack(FOLDER) as stack:
+    with Stack(FOLDER, transport=rounds.TRANSPORTS[rounds.PRODUCT]) as stack:
         found = rounds.measure(stack, messages=wanted.messages or MESSAGES, rounds=wanted.rounds)
     return {
         "processes": stack.workers,
@@ -60,9 +60,9 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("what", nargs="?", choices=("table", "scale"), default="table")
     add("--messages", type=int, help=f"recipients of the product's run; default {MESSAGES}")
-    add("--rounds", type=int, default=rounds.ROUNDS, help="interleaved repetitions")
+    add("--rounds", type=int, default=rounds.ROUNDS, help="interleaved repetitions; of ceiling too")
     add("--only", nargs="+", choices=scale.PARTS, help="parts of the scale suite, which it implies")
-    add("--latency-ms", type=float, default=LATENCY_MS, help="of the emulator, in the law only")
+    add("--latency-ms", type=float, default=LATENCY_MS, help="of the answers, in law and ceiling")
     add(
         "--people",
         type=int,

@@ -16,8 +16,15 @@ GROUPS = ("workers", "postgresql", "valkey", "emulator")
 LOOK_EVERY = 0.5  # each look costs the web server 10 ms, in the column of the others
 
 
-def measure(stack: Stack, *, meanwhile: Callable[[], object] = lambda: None) -> dict[str, float]:
-    """One run to whoever is there. `meanwhile` is called at each look."""
+def measure(
+    stack: Stack,
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+    arrived: Callable[[Stack, int], list[float]] | None = None,
+) -> dict[str, float]:
+    """One run to whoever is there. `meanwhile` is called at each look; whoever plays FCM says
+    when each message `arrived`, the emulator unless told otherwise.
+    """
     campaign = people.campaign(stack)
     stack.emulator("/admin/reset", {})
     before = stack.cpu()
@@ -29,13 +36,14 @@ def measure(stack: Stack, *, meanwhile: Callable[[], object] = lambda: None) -> 
         run = stack.api("GET", f"runs/{run['id']}")
     used = stack.cpu() - before
     time.sleep(1)  # the witness writes each 100 ms
-    received = arrivals(stack, run["id"])
-    return {**_story(run, clicked, received), **_costs(used, run["totals"]["accepted"])} | {
+    received = (arrived or arrivals)(stack, run["id"])
+    return {**story(run, clicked, received), **_costs(used, run["totals"]["accepted"])} | {
         "peak_mb": largest_mb(stack.launcher.pid, "workers")
     }
 
 
-def _story(run: dict[str, Any], clicked: float, received: list[float]) -> dict[str, float]:
+def story(run: dict[str, Any], clicked: float, received: list[float]) -> dict[str, float]:
+    """What the rows say of a run, beside when its requests were received."""
     totals = run["totals"]
     if run["state"] != "finished":
         raise SystemExit(f"The run paused: {run}")
@@ -45,6 +53,7 @@ def _story(run: dict[str, Any], clicked: float, received: list[float]) -> dict[s
         "planned": totals["planned"],
         "accepted": totals["accepted"],
         "refused": totals["planned"] - totals["accepted"],
+        "received": len(received),
         "seconds": seconds,
         "first_request_seconds": received[0] - clicked,
         "overall_per_second": totals["accepted"] / seconds,

@@ -7,7 +7,10 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("aiohttp", "uvloop", "httptools", "firebase-admin", "async-firebase", "psycopg")
+PACKAGES = (
+    *("aiohttp", "uvloop", "httptools", "httpx", "pyreqwest"),
+    *("firebase-admin", "async-firebase", "psycopg"),
+)
 
 
 def described() -> dict[str, str]:

@@ -1,9 +1,14 @@
-"""Every sender in turn, three times over, so that a noisy minute disturbs all of them alike."""
+"""Every sender in turn, three times over, so that a noisy minute disturbs all of them alike.
+
+Each round takes them in the other order, so that it matters less who comes after whom.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 
 from bench import launch, people
 from bench.senders import senders
@@ -15,7 +20,10 @@ ROUNDS = 3
 ROWS: dict[str, tuple[tuple[str, ...], int]] = {
     "bare": (("bench.senders.peer",), 24_000),
     "raw": (("bench.senders.raw",), 40_000),
+    "rust_http1": (("bench.senders.over_rust", "http1"), 24_000),
+    "rust_http2": (("bench.senders.over_rust", "http2"), 8_000),
     "gathered": (("bench.senders.gathered",), 12_000),
+    "h2": (("bench.senders.over_h2",), 4_000),
     "sdk_threads": (("bench.senders.firebase", "send_each"), 2_000),
     "sdk_async_http2": (("bench.senders.firebase", "http2"), 1_000),
     "sdk_async_http1": (("bench.senders.firebase", "http1"), 1_000),
@@ -24,33 +32,53 @@ ROWS: dict[str, tuple[tuple[str, ...], int]] = {
 }
 LEAST = 500  # of each process: a batch of the SDKs
 PRODUCT = "carillon"
+# By row of the product, what its requests travel over.
+TRANSPORTS = {PRODUCT: "wire", "carillon_aiohttp": "aiohttp"}
 
 Numbers = dict[str, float]
+Run = Callable[[], Numbers]
 
 
 def measure(stack: Stack, *, messages: int, rounds: int = ROUNDS) -> dict[str, list[Numbers]]:
     """By row, what each round found. As many processes send in every row."""
-    people.fill(stack, messages)
-    runners = _runners(stack)
+    with ExitStack() as started:
+        stacks = {PRODUCT: stack}
+        for name in products(rounds)[1:]:
+            print(f"Starting {name} beside it…", flush=True)
+            stacks[name] = started.enter_context(stack.beside(TRANSPORTS[name]))
+        for each in stacks.values():
+            people.fill(each, messages)
+        return in_turn(_runners(stack, stacks), rounds)
+
+
+def products(rounds: int) -> list[str]:
+    """Transports are compared where senders are: a single round is a look at the product."""
+    return list(TRANSPORTS) if rounds > 1 else [PRODUCT]
+
+
+def in_turn(runners: dict[str, Run], rounds: int) -> dict[str, list[Numbers]]:
     found: dict[str, list[Numbers]] = {name: [] for name in runners}
+    turns = list(runners)
     for number in range(1, rounds + 1):
-        for name, run in runners.items():
+        for name in turns:
             print(f"Round {number} of {rounds}: {name}…", flush=True)
-            stack.emulator("/admin/reset", {})
-            found[name].append(run())
-            found[name][-1] |= _ratios(found, name)
+            found[name].append(runners[name]())
+        for each in found.values():
+            each[-1] |= _ratios(each[-1], found["bare"][-1])
+        turns.reverse()
     return found
 
 
-def _runners(stack: Stack) -> dict[str, Callable[[], Numbers]]:
-    runners: dict[str, Callable[[], Numbers]] = {
+def _runners(stack: Stack, stacks: dict[str, Stack]) -> dict[str, Run]:
+    runners: dict[str, Run] = {
         name: _sender(stack, row, messages) for name, (row, messages) in ROWS.items()
     }
-    return runners | {PRODUCT: lambda: launch.measure(stack)}
+    return runners | {name: partial(launch.measure, each) for name, each in stacks.items()}
 
 
-def _sender(stack: Stack, row: tuple[str, ...], messages: int) -> Callable[[], Numbers]:
+def _sender(stack: Stack, row: tuple[str, ...], messages: int) -> Run:
     def run() -> Numbers:
+        stack.emulator("/admin/reset", {})
         return senders.measure(
             *row,
             str(max(LEAST, messages // stack.workers)),
@@ -62,9 +90,8 @@ def _sender(stack: Stack, row: tuple[str, ...], messages: int) -> Callable[[], N
     return run
 
 
-def _ratios(found: dict[str, list[Numbers]], name: str) -> Numbers:
+def _ratios(this: Numbers, bare: Numbers) -> Numbers:
     """To the bare loop of the same round, which met the same neighbours on this machine."""
-    this, bare = found[name][-1], found["bare"][-1]
     return {
         "ratio": this["cpu_us"] / bare["cpu_us"],
         "share": this["per_second"] / bare["per_second"],

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 Environment = dict[str, str]
+Fcm = tuple[int, Environment]  # who plays it: its first process, and what a sender must know
 # What FCM takes to answer, as far as anybody published: a median and a long tail. Log-normal, so
 # that these two mean 60 ms with a standard deviation of 40.
 LATENCY_MS = 60
@@ -16,14 +17,11 @@ LATENCY_P99_MS = 200
 
 
 @contextmanager
-def emulator(
-    folder: Path, *, processes: int, latency_ms: float = LATENCY_MS
-) -> Iterator[tuple[int, Environment]]:
-    """An emulator of so many processes: the first one's pid, and what a sender must know."""
-    p99 = latency_ms * LATENCY_P99_MS / LATENCY_MS
+def emulator(folder: Path, *, processes: int, latency_ms: float = LATENCY_MS) -> Iterator[Fcm]:
+    """An emulator of so many processes."""
     arguments = ["--port", "0", "--processes", str(processes), "--latency-ms", str(latency_ms)]
-    arguments += ["--set", f"latency_p99_ms={p99}"]
-    with _serving("emulator", "--dir", str(folder), *arguments) as (pid, address):
+    arguments += ["--set", f"latency_p99_ms={p99_of(latency_ms)}"]
+    with serving("emulator", "--dir", str(folder), *arguments) as (pid, address):
         yield (
             pid,
             {
@@ -35,8 +33,12 @@ def emulator(
         )
 
 
+def p99_of(latency_ms: float) -> float:
+    return latency_ms * LATENCY_P99_MS / LATENCY_MS
+
+
 @contextmanager
-def _serving(module: str, *arguments: str) -> Iterator[tuple[int, str]]:
+def serving(module: str, *arguments: str) -> Iterator[tuple[int, str]]:
     server = subprocess.Popen(
         [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True
     )

@@ -17,13 +17,13 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.processes import cpu_seconds
-from bench.servers import LATENCY_MS, emulator
+from bench.servers import LATENCY_MS, Fcm, emulator
 from config.stack.secret_values import read_assignments
 from config.stack.servers import postgres
 
@@ -34,21 +34,33 @@ class Stack:
     """`make run` in a folder that starts empty."""
 
     def __init__(
-        self, folder: Path, *, workers: int | None = None, latency_ms: float = LATENCY_MS
+        self,
+        folder: Path,
+        *,
+        workers: int | None = None,
+        latency_ms: float = LATENCY_MS,
+        fcm: Fcm | None = None,
+        transport: str = "",
     ) -> None:
+        self.folder = folder
         self.state = folder / "state"
         self.workers = workers or 2 * (os.cpu_count() or 2)  # as `make run` has it
-        self._witness_folder = folder / "emulator"
         self._latency_ms = latency_ms
+        self._fcm = fcm  # None: an emulator of its own
+        self._transport = {"TRANSPORT": transport} if transport else {}
+
+    def beside(self, transport: str) -> Stack:
+        """Another one with as many workers, to which the same processes play FCM."""
+        return Stack(
+            self.folder / transport, workers=self.workers, fcm=self.fcm, transport=transport
+        )
 
     def __enter__(self) -> Stack:
-        for folder in (self.state, self._witness_folder):
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.state, ignore_errors=True)
         with ExitStack() as started:
-            self.emulator_pid, fcm = started.enter_context(
-                emulator(self._witness_folder, processes=EMULATORS, latency_ms=self._latency_ms)
-            )
-            self._launch({**fcm, "WORKERS": str(self.workers)})
+            self.fcm = self._fcm or started.enter_context(self._emulator())
+            self.emulator_pid, known = self.fcm
+            self._launch({**known, **self._transport, "WORKERS": str(self.workers)})
             started.callback(self._stop)
             self._wait_until_ready()
             self._started = started.pop_all()
@@ -63,6 +75,11 @@ class Stack:
 
     def __exit__(self, *_: object) -> None:
         self._started.close()
+
+    def _emulator(self) -> AbstractContextManager[Fcm]:
+        folder = self.folder / "emulator"
+        shutil.rmtree(folder, ignore_errors=True)
+        return emulator(folder, processes=EMULATORS, latency_ms=self._latency_ms)
 
     def _launch(self, env: dict[str, str]) -> None:
         names = ("PORT", "FEED_PORT", "FLOWER_PORT", "EMULATOR_PORT")
@@ -87,7 +104,7 @@ class Stack:
         return float(cpu_seconds(self.emulator_pid)["emulator"])
 
     def witness(self) -> Path:
-        return self._witness_folder / "witness.jsonl"
+        return Path(self.env["FCM_CA_FILE"]).with_name("witness.jsonl")
 
     def superusers_url(self) -> str:
         """For what the product itself may not do to PostgreSQL."""
@@ -137,7 +154,7 @@ class Stack:
                         return
             except OSError:
                 time.sleep(0.5)
-        raise SystemExit("The stack did not answer within two minutes; see var/bench/state/log.")
+        raise SystemExit(f"The stack did not answer within two minutes; see {self.state}/log.")
 
 
 def _free_ports(count: int) -> list[int]:

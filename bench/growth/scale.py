@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.growth import awake, law, people_figures, soak, statements
+from bench.growth import awake, ceiling, law, people_figures, soak, statements
 from bench.live import feed, receipts
 from bench.messages import cost, messages, seeds
 from bench.planning import planning, result
@@ -19,6 +19,12 @@ Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
     "law": lambda folder, wanted: law.measure(
         folder, wanted.messages or law.MESSAGES, latency_ms=wanted.latency_ms
+    ),
+    "ceiling": lambda folder, wanted: ceiling.measure(
+        folder,
+        wanted.messages or ceiling.MESSAGES,
+        rounds=wanted.rounds,
+        latency_ms=wanted.latency_ms,
     ),
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),

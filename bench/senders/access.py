@@ -21,9 +21,7 @@ def token() -> str:
     )
     assertion = credentials._make_authorization_grant_assertion().decode()
     form = urllib.parse.urlencode({"grant_type": GRANT_TYPE, "assertion": assertion}).encode()
-    with urllib.request.urlopen(
-        os.environ["FCM_ENDPOINT"] + "/token", form, context=tls()
-    ) as reply:
+    with urllib.request.urlopen(os.environ["FCM_TOKEN_URI"], form, context=tls()) as reply:
         return str(json.load(reply)["access_token"])
 
 

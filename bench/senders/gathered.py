@@ -14,8 +14,7 @@ import aiohttp
 import uvloop
 
 from bench.senders import access, message
-from bench.senders.measured import measured
-from bench.senders.peer import CONNECTIONS, WARM_UP
+from bench.senders.measured import CONNECTIONS, WARM_UP, measured
 
 BATCH = 1_000
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-import resource
+import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from bench.processes import peak_mb
+
+CONNECTIONS = 250  # of each process, as a worker of Carillon has
+WARM_UP = 2 * CONNECTIONS
 
 
 @dataclass
@@ -26,6 +31,6 @@ def measured() -> Iterator[Tally]:
     cpu, started = time.process_time(), time.monotonic()
     yield tally
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = {**vars(tally), "seconds": seconds, "cpu_seconds": cpu_seconds, "peak_mb": peak_mb}
+    told = {**vars(tally), "seconds": seconds, "cpu_seconds": cpu_seconds}
+    told["peak_mb"] = peak_mb(os.getpid())
     print(json.dumps(told), flush=True)

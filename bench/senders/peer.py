@@ -16,10 +16,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from bench.senders import access, message
-from bench.senders.measured import measured
-
-CONNECTIONS = 250  # of each process, as a worker of Carillon has
-WARM_UP = 2 * CONNECTIONS
+from bench.senders.measured import CONNECTIONS, WARM_UP, measured
 
 
 async def _send_all(messages: int) -> None:

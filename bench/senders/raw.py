@@ -17,8 +17,7 @@ import httptools
 import uvloop
 
 from bench.senders import access, message
-from bench.senders.measured import measured
-from bench.senders.peer import CONNECTIONS, WARM_UP
+from bench.senders.measured import CONNECTIONS, WARM_UP, measured
 
 
 class Crew:
