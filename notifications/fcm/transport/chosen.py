@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from django.conf import settings
 
 from notifications.fcm.fcm import FcmGateway
 from notifications.fcm.transport.over_aiohttp import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
+from notifications.proxy import Proxy, proxy_to
 
 GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": AiohttpGateway}
 
@@ -19,16 +18,20 @@ GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": Aiohttp
 class Chosen:
     name: str  # in GATEWAYS
     by_setting: bool
-    proxy: str  # host and port that this machine sends such requests through; empty: none
+    proxy: Proxy | None  # that such requests are to take
 
     @property
     def gateway(self) -> type[FcmGateway]:
         return GATEWAYS[self.name]
 
     @property
-    def passes_proxy_by(self) -> bool:
+    def through(self) -> Proxy | None:
         """Only aiohttp knows proxies."""
-        return bool(self.proxy) and self.name != "aiohttp"
+        return self.proxy if self.name == "aiohttp" else None
+
+    @property
+    def passes_proxy_by(self) -> bool:
+        return self.proxy is not self.through
 
     def __str__(self) -> str:
         """For the log."""
@@ -42,11 +45,3 @@ class Chosen:
 def chosen(endpoint: str) -> Chosen:
     proxy, asked = proxy_to(endpoint), settings.TRANSPORT
     return Chosen(asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy)
-
-
-def proxy_to(endpoint: str) -> str:
-    """As HTTPS_PROXY and NO_PROXY say, and without the password that may stand in it."""
-    address = urlsplit(endpoint)
-    if proxy_bypass(address.netloc):
-        return ""
-    return urlsplit(getproxies().get(address.scheme, "")).netloc.rpartition("@")[2]
