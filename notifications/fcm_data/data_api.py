@@ -84,12 +84,10 @@ def _get(project: Project, path: str, token: str) -> tuple[int, bytes]:
 
 
 def _connection(project: Project, proxy: Proxy | None) -> http.client.HTTPSConnection:
-    place, tls = (
-        urlsplit(project.figures_endpoint),
-        ssl.create_default_context(cafile=project.ca_file),
-    )
+    place = urlsplit(project.figures_endpoint)
     there = place.hostname or "", place.port or http.client.HTTPS_PORT
     first = (proxy.host, proxy.port) if proxy else there
+    tls = ssl.create_default_context(cafile=project.ca_file)
     connection = http.client.HTTPSConnection(*first, timeout=SECONDS, context=tls)
     if proxy:
         connection.set_tunnel(*there, headers=proxy.headers)

@@ -269,7 +269,7 @@ def test_whom_no_proxy_names_is_sent_to_directly(
 
 
 @pytest.mark.parametrize(
-    "said", ["", "apis.com", "fcm.googleapis.com:443", "oauth2.googleapis.com"]
+    "said", [",", ".", "apis.com", "fcm.googleapis.com:443", "oauth2.googleapis.com"]
 )
 def test_whom_no_proxy_does_not_name_is_not(
     project: Project, fcm: Fcm, proxy: Proxy, settings: LazySettings, google_is_here: int, said: str

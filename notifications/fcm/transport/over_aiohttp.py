@@ -37,7 +37,7 @@ class NoSocket(Exception):
         silent = "not within time" if isinstance(error, TimeoutError) else type(error).__name__
         said = str(error) or silent
         if isinstance(error, aiohttp.ClientHttpProxyError):
-            said = f"it answered {error.status} {error.message}"
+            said = f"it answered {error.status} {error.message[:100]}"
         super().__init__(on_the_way(said, proxy and proxy.authority))
 
 
@@ -71,7 +71,6 @@ class AiohttpGateway(FcmGateway):
     def __init__(self, to: Destination) -> None:
         super().__init__(to)
         self._url = URL(to.url)
-        self._to_proxy = to.proxy.headers if to.proxy else None
         self._headers: tuple[str, CIMultiDict[str]] = ("", CIMultiDict())
         self._to_proxy = to.proxy.headers if to.proxy else None
         self._lanes: set[asyncio.Task[None]] = set()
