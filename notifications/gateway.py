@@ -54,8 +54,8 @@ class Push:
     collapse_id: str = ""
     analytics_label: str = ""
     ttl_seconds: int = 86_400
-    # As FCM wants it, once `fcm/payload.py` has built it: what is checked is what is sent.
-    fcm: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    # As FCM wants it, once `fcm/payload.py` has encoded it: what is checked is what is sent.
+    encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make

@@ -157,20 +157,33 @@ COPY campaigns_delivery
 def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
     if not finals:
         return
-    run_id, attempt = claim.run.pk, claim.chunk.attempt
+    run_id, attempt, moment = claim.run.pk, claim.chunk.attempt, now.isoformat()
     # COPY is psycopg's own: without the wrapper its errors are not Django's, and nobody is patient.
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,
         cursor.copy(COPY) as copy,
     ):
-        for final in finals:
-            left = final.left
-            detail, name = _clean(final.detail), _clean(final.message_id)
-            copy.write_row(
-                (run_id, left.seq, left.device_id, final.status.value, str(final.reason), detail,
-                 name, attempt, final.resent, now)
-            )  # fmt: skip
+        copy.write("".join(_line(final, run_id, attempt, moment) for final in finals))
+
+
+def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
+    """In COPY's own text: ten values through psycopg took three times as long."""
+    left, resent = final.left, "t" if final.resent else "f"
+    status, reason = final.status.value, final.reason or ""
+    detail, name = _escaped(final.detail), _escaped(final.message_id)
+    return (
+        f"{run_id}\t{left.seq}\t{left.device_id}\t{status}\t{reason}\t{detail}\t{name}"
+        f"\t{attempt}\t{resent}\t{moment}\n"
+    )
+
+
+# What ends a value or a row there, or begins an escape.
+ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def _escaped(text: str) -> str:
+    return _clean(text).translate(ESCAPES) if text else ""
 
 
 def _clean(text: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import orjson
 from django.utils.translation import gettext
 from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
@@ -204,9 +206,11 @@ class Sheet(Words):
 
     def check(self, message: Push) -> None:
         """Raise Unrenderable for what FCM would refuse."""
-        fcm = payload.as_fcm(message)
-        judge = validation.problems_of_texts if self._in_order else validation.validate
-        if found := judge(fcm):
+        # What JSON cannot carry is not encoded, and the whole check finds the place.
+        with suppress(orjson.JSONEncodeError):
+            if validation.is_clear(payload.encode(message)) and self._in_order:
+                return
+        if found := validation.validate(payload.as_fcm(message)):
             raise _refusal(found[0])
         self._in_order = True
 

@@ -30,6 +30,7 @@ ANSWER_WITHIN = 15.0
 # It ends before that: a name that is never resolved must not look like a lost answer.
 CONNECT_WITHIN = 10.0
 ADDRESS_WITHIN = 5.0  # of the addresses that a name has, each
+NAMED_FOR = 30  # a name's addresses are taken for true
 IDLE_FOR = 60.0  # then a socket that nobody needs is closed
 MOST_HEAD = MOST_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands
 
@@ -114,6 +115,7 @@ class FcmGateway(ABC):
     def __init__(self, to: Destination) -> None:
         self._tokens = to.tokens
         self._closed_until = 0.0
+        self._is_closed = False
         self._batches: deque[Batch] = deque()
 
     async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
@@ -130,9 +132,16 @@ class FcmGateway(ABC):
     def _set_out(self) -> None:
         """There is something to send: have it travel, and each request answered."""
 
-    @abstractmethod
     async def close(self) -> None:
         """Start nothing more. What is under way stays unanswered."""
+        self._is_closed = True
+        while request := self._next():
+            request.batch.answer(not_started(request.message, 0.0))
+        await self._hang_up()
+
+    @abstractmethod
+    async def _hang_up(self) -> None:
+        """Let go of every socket."""
 
     async def _ready(self) -> None:
         """Raise BadCredentials before anything leaves. A token endpoint that does not answer is no
@@ -155,7 +164,7 @@ class FcmGateway(ABC):
         """None: it may leave now. Asked late: a token, or a socket, may take its time."""
         closed_for = self._closed_until - time.monotonic()
         if closed_for <= 0:
-            return None if permit.valid else 0.0
+            return None if permit.valid and not self._is_closed else 0.0
         return closed_for
 
     def _understood(self, request: Request, response: Response) -> Outcome | None:

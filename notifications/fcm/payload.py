@@ -1,6 +1,6 @@
 """From a Push to the JSON FCM wants: raw UTF-8, one deadline for three platforms.
 
-Built once for a message, when it is checked; what changes from attempt to attempt is put in last.
+Encoded once for a message, when it is checked. Each attempt of a message is a Push of its own.
 """
 
 from __future__ import annotations
@@ -22,23 +22,17 @@ Json = dict[str, Any]
 
 
 def encode(message: Push) -> bytes:
-    # Not ensure_ascii: an escaped emoji takes three times its bytes.
-    return orjson.dumps({"message": as_fcm(message)})
+    """Raises JSONEncodeError for letters that JSON cannot carry."""
+    if not message.encoded:
+        # Not ensure_ascii: an escaped emoji takes three times its bytes.
+        message.encoded = orjson.dumps({"message": as_fcm(message)})
+    return message.encoded
 
 
 def as_fcm(message: Push) -> Json:
-    """The message for this attempt: what is left of its deadline is counted from now.
-
-    Android and browsers are told what is left, and Apple the moment when it ends.
+    """What is left of its deadline is counted from now: Android and browsers are told what is left,
+    and Apple the moment when it ends.
     """
-    if message.fcm is None:
-        message.fcm = _built(message)
-    if apns := message.fcm.get("apns"):
-        apns["headers"]["apns-expiration"] = str(int(time.time()) + _seconds_left(message))
-    return message.fcm
-
-
-def _built(message: Push) -> Json:
     shown = {} if message.options.get("data_only") else _texts(message)
     fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
     if shown:
@@ -88,6 +82,7 @@ def _ios(message: Push, shown: Json) -> Json:
     aps: Json = {"sound": "default"} if shown else {"content-available": 1}
     apns: Json = {"headers": headers, "payload": {"aps": aps}}
     _place(apns, message)
+    apns["headers"]["apns-expiration"] = str(int(time.time()) + _seconds_left(message))
     if "image" in shown:
         # An image reaches iOS only through the app's notification service extension.
         aps["mutable-content"] = 1

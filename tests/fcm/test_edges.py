@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -293,19 +293,6 @@ def a_head_that_never_ends(talk: Talk) -> None:
     talk.say(b"HTTP/1.1 200 OK\r\n")
     for _ in range(5_000):
         talk.say(b"X-More: " + b"x" * 1_000 + b"\r\n")
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("authority"))
-
-
-@pytest.fixture
-def rude(request: pytest.FixtureRequest, authority: Authority) -> Iterator[Rude]:
-    server = Rude(authority.server("127.0.0.1"), getattr(request, "param", None))
-    yield server
-    server.stop()
-    assert not server.trouble
 
 
 def told(rude: Rude, authority: Authority, way: str, *turns: list[Push]) -> list[list[Outcome]]:

@@ -147,11 +147,18 @@ def test_a_later_attempt_tells_apple_a_later_moment_and_everything_else_again(
     first = json.loads(payload.encode(one))["message"]
     later = time.time() + 100
     monkeypatch.setattr(time, "time", lambda: later)
-    second = json.loads(payload.encode(one))["message"]
+    second = json.loads(payload.encode(replace(one)))["message"]
 
     moments = [int(each["apns"]["headers"].pop("apns-expiration")) for each in (first, second)]
     assert 99 <= moments[1] - moments[0] <= 101
     assert first == second
+
+
+def test_what_was_checked_is_what_is_sent() -> None:
+    one = message()
+    checked = payload.encode(one)
+    one.title = "Another title"
+    assert payload.encode(one) is checked
 
 
 def test_a_copy_with_another_address_goes_to_that_one() -> None:

@@ -70,7 +70,7 @@ async def send(
         return await gateway.send(messages, permit or Permit(60))
 
 
-def run(work: Coroutine[Any, Any, T], loop: type[uvloop.Loop] = uvloop.Loop) -> T:
+def run(work: Coroutine[Any, Any, T], loop: type[asyncio.AbstractEventLoop] = uvloop.Loop) -> T:
     with asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(work)
 

@@ -202,6 +202,19 @@ def test_words_of_fcms_that_postgresql_cannot_keep_cost_no_answer(
     assert (run.detail_code, run.detail_args) == ("quoted", {"words": "Teaonly"})
 
 
+def test_words_of_fcms_are_kept_letter_by_letter(project: Project, fcm: Fcm) -> None:
+    words = "one\ttwo\nthree\r\nback\\slash \\N \\. \\t \\\\ end \u2028 \x1e 안녕 🎉"
+    make_people(project, 1)
+    run = make_run(project)
+    body = {"error": {"code": 400, "message": words}}
+    fcm.script("answer", answer={"status": 400, "body": body}, times=1)
+
+    work(run)
+
+    (delivery,) = Delivery.objects.filter(run_id=run.pk)
+    assert (delivery.status, delivery.detail) == ("rejected", words)
+
+
 def test_sending_again_to_nobody_leaves_an_ended_run_as_it_is(project: Project, fcm: Fcm) -> None:
     make_people(project, 3)
     run = make_run(project)

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from notifications.fcm import fcm
 
-NAMED_FOR = 30.0  # seconds that a name's addresses are taken for true
-
 Dialled = TypeVar("Dialled", bound=asyncio.Protocol)
 
 
@@ -80,4 +78,4 @@ class Way:
         else:
             self._known = list(dict.fromkeys(str(address[0]) for *_, address in found))
             self._silent.clear()
-        self._known_until = time.monotonic() + NAMED_FOR
+        self._known_until = time.monotonic() + fcm.NAMED_FOR

@@ -76,7 +76,12 @@ class AiohttpGateway(FcmGateway):
         self._lanes: set[asyncio.Task[None]] = set()
         self._most_lanes = to.connections
         self._session = aiohttp.ClientSession(
-            connector=Sockets(limit=to.connections, ssl=to.tls(), keepalive_timeout=fcm.IDLE_FOR),
+            connector=Sockets(
+                limit=to.connections,
+                ssl=to.tls(),
+                keepalive_timeout=fcm.IDLE_FOR,
+                ttl_dns_cache=fcm.NAMED_FOR,
+            ),
             timeout=aiohttp.ClientTimeout(
                 total=fcm.ANSWER_WITHIN,
                 connect=fcm.CONNECT_WITHIN,
@@ -84,13 +89,14 @@ class AiohttpGateway(FcmGateway):
             ),
             max_line_size=fcm.MOST_HEAD,
             max_field_size=fcm.MOST_HEAD,
+            # Once, for all of them: `trust_env` would look anew for each, at twice the cost of it.
             proxy=f"http://{to.proxy}" if to.proxy else None,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
-    async def close(self) -> None:
+    async def _hang_up(self) -> None:
         await self._session.close()
 
     def _set_out(self) -> None:

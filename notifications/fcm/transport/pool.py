@@ -41,9 +41,7 @@ class WireGateway(FcmGateway):
         self._renewing: asyncio.Task[None] | None = None
         self._clock: asyncio.TimerHandle | None = None
 
-    async def close(self) -> None:
-        while request := self._next():
-            request.batch.answer(fcm.not_started(request.message, 0.0))
+    async def _hang_up(self) -> None:
         for socket in list(self._sockets):
             socket.give_up(ConnectionAbortedError("the gateway was closed"))
         tasks = [*self._dials, *filter(None, [self._renewing])]
