@@ -151,9 +151,10 @@ def test_a_worker_that_sends_says_it_once_and_a_proxy_that_is_passed_by_is_a_war
     said: tuple[int, str] | None,
 ) -> None:
     settings.FCM_ENDPOINT = settings.GOOGLE_FCM_ENDPOINT
-    settings.HTTPS_PROXY, settings.TRANSPORT = Proxy(COMPANYS), transport
+    settings.HTTPS_PROXY, settings.NO_PROXY = Proxy(COMPANYS), ""
+    settings.TRANSPORT = transport
     with Celery(set_as_current=False) as app:
-        app.amqp.queues.select(queue)
+        app.amqp.queues.select([queue])
         instance = SimpleNamespace(app=app)
         say_which_way_messages_take(instance=instance)
     assert [(each.levelno, each.getMessage()) for each in caplog.records] == [said] * bool(said)

@@ -36,6 +36,12 @@ PASSWORD = "open-sesame"
 LOGIN = f"carol:{PASSWORD}"
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_said(settings: LazySettings) -> None:
+    """Whatever the tests themselves were started with."""
+    settings.HTTPS_PROXY, settings.NO_PROXY, settings.TRANSPORT = None, "", ""
+
+
 @pytest.fixture
 def proxy(fcm: Fcm, project: Project, settings: LazySettings) -> Iterator[Proxy]:
     """The project sends to Google, which is the emulator, and is reached through this alone."""

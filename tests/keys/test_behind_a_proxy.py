@@ -21,7 +21,7 @@ PASSWORD = "open-sesame"
 @pytest.fixture
 def proxy(fcm: Fcm, settings: LazySettings) -> Iterator[Proxy]:
     proxy = Proxy(urlsplit(fcm.url).port or 0, login=f"carol:{PASSWORD}")
-    settings.HTTPS_PROXY = Named(proxy.url)
+    settings.HTTPS_PROXY, settings.NO_PROXY = Named(proxy.url), ""
     yield proxy
     proxy.stop()
 
