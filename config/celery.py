@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from typing import Any
 
 from celery import Celery, Task
-from celery.signals import beat_init, task_prerun, worker_init, worker_process_init
+from celery.signals import (
+    beat_init,
+    celeryd_after_setup,
+    task_prerun,
+    worker_init,
+    worker_process_init,
+)
 
 from config.workers import noted as noted
 from config.workers import rung as rung
@@ -19,6 +26,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # all pages and the API: a third of a worker's start, and a fifth of its memory.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
+SENDING = {"bulk", "urgent"}  # the queues whose workers send messages
+
+logger = logging.getLogger(__name__)
 app = Celery("carillon")
 app.config_from_object("config.workers.celery_settings")
 app.autodiscover_tasks(["campaigns", "notifications"])
@@ -36,6 +46,19 @@ def start_only_when_safe(**signal: Any) -> None:
         refuse_to_start_in_trouble()
     except Exception as error:  # Celery would log any but SystemExit, and go on
         raise SystemExit(f"carillon: the start cannot be checked: {error}") from error
+
+
+@celeryd_after_setup.connect
+def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
+    """Once for each worker, before its processes are there."""
+    from django.conf import settings  # what is asked here needs them
+
+    from notifications.fcm.transport.chosen import chosen
+
+    if SENDING & set(instance.app.amqp.queues.consume_from):
+        way = chosen(settings.FCM_ENDPOINT)
+        level = logging.WARNING if way.passes_proxy_by else logging.INFO
+        logger.log(level, "Messages go to FCM over %s.", way)
 
 
 @task_prerun.connect

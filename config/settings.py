@@ -26,6 +26,7 @@ from config.boot.environment import (
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
 from config.boot.outgoing import env_email, env_places
+from config.boot.proxy import env_no_proxy, env_proxy
 from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
@@ -166,6 +167,7 @@ CACHES = {"default": in_redis(REDIS_DATABASES["cache"])}
 WORKERS = env_int("WORKERS", 2 * (os.cpu_count() or 2), least=1)  # each waits half of its time
 CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
 TRANSPORT = env_choice("TRANSPORT", "", ("", "wire", "aiohttp"))  # empty: as a proxy requires
+HTTPS_PROXY, NO_PROXY = env_proxy("HTTPS_PROXY"), env_no_proxy("NO_PROXY")  # to Google
 # A worker that falls silent for so long loses its chunk to another. Short where nobody is harmed
 # by a false alarm; served, a machine may be slow for a while without costing a second copy.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)

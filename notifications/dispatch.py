@@ -100,6 +100,7 @@ async def _connect(project: Project, minter: Minter) -> FcmGateway:
             tokens=AccessTokens(minter),
             connections=settings.CONNECTIONS,
             ca_file=project.ca_file,
+            proxy=way.through,
         )
     )
 

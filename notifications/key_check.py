@@ -17,6 +17,7 @@ from django.utils.translation import gettext, gettext_lazy
 from notifications import dispatch
 from notifications.fcm import payload
 from notifications.fcm.fcm import Destination
+from notifications.fcm.transport.chosen import chosen
 from notifications.fcm.transport.over_aiohttp import BROKEN, AiohttpGateway, NoSocket
 from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys.credentials import ServiceAccount
@@ -100,6 +101,7 @@ async def _ask(project: Project, minter: Minter) -> Reply:
             tokens=AccessTokens(minter, shared=False),
             connections=1,
             ca_file=project.ca_file,
+            proxy=chosen(project.endpoint).through,
         )
     )
     try:

@@ -93,7 +93,8 @@ def env_bool(name: str, default: bool) -> bool:
 def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     text = env_text(name, default)
     if text not in choices:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+        known = ", ".join(filter(None, choices))  # empty is what nobody has said
+        raise ImproperlyConfigured(f"{name} must be one of {known}, not {text!r}.")
     return text
 
 

@@ -30,6 +30,7 @@ from config.health import health, metrics
 from config.workers import noted
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.page import actor
+from notifications.fcm.transport.chosen import Chosen, chosen
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
@@ -52,6 +53,7 @@ def urls() -> list[URLPattern]:
 def operations(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     keys = within(request, ApiKey.objects.filter(revoked_at=None))
+    projects = list(_projects())
     context = {
         **site.each_context(request),
         "title": _("Operations"),
@@ -59,7 +61,8 @@ def operations(request: HttpRequest) -> HttpResponse:
         "queues": _queues(),
         "repairs": repairs(within(request, Run.every.all()), now),
         "echo_differences": differences_lately(now),
-        "projects": Project.objects.select_related("service_account").order_by("name"),
+        "projects": [(project, _in_words(way)) for project, way in projects],
+        "passed_by": next((way.proxy for _, way in projects if way.passes_proxy_by), None),
         "keys": keys.select_related("project")[:SHOWN_KEYS],
         "key_count": keys.count(),
         "now": now,
@@ -74,6 +77,23 @@ def _health() -> Iterator[tuple[str, bool, str]]:
     for part, found in health.findings().items():
         said = (found.since or _("answers")) if found.well else found.explained
         yield names[part], found.well, said
+
+
+def _projects() -> Iterator[tuple[Project, Chosen]]:
+    """Each with the way that its messages take from here."""
+    for project in Project.objects.select_related("service_account").order_by("name"):
+        yield project, chosen(project.endpoint)
+
+
+def _in_words(way: Chosen) -> str:
+    if way.through:
+        said = _("This machine sends with aiohttp, through the proxy %(proxy)s.")
+        return said % {"proxy": way.through}
+    if way.name == "aiohttp":
+        return _("This machine sends with aiohttp, as TRANSPORT says.")
+    if way.by_setting:
+        return _("This machine sends over its own sockets, as TRANSPORT says.")
+    return _("This machine sends over its own sockets.")
 
 
 def _queues() -> dict[str, int] | None:

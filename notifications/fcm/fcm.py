@@ -23,6 +23,7 @@ from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.keys.minting import TokenUnavailable
 from notifications.keys.tokens import AccessTokens
+from notifications.proxy import Proxy
 
 # Google's own servers wait 10 s inside: a shorter wait would call slow answers lost.
 ANSWER_WITHIN = 15.0
@@ -98,6 +99,7 @@ class Destination:
     tokens: AccessTokens
     connections: int  # sockets at the most
     ca_file: str | None
+    proxy: Proxy | None = None  # for whichever way knows proxies
 
     @property
     def url(self) -> str:

@@ -1,7 +1,7 @@
 """FCM's Data API over HTTP: one page after the other, or why there is none.
 
-One call a day needs no client library. Nothing is followed, no proxy is asked: the token goes to
-Google, or to the stand-in, and to nobody else.
+One call a day needs no client library. Nothing is followed, and of a proxy only a tunnel is asked:
+the token goes to Google, or to the stand-in, and to nobody else.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from notifications.fcm_data.day import PERCENTS, Trouble
 from notifications.people.project import Project
+from notifications.proxy import Proxy, on_the_way, proxy_to
 
 SECONDS = 20.0
 PAGE, MOST_PAGES = 1_000, 20
@@ -69,19 +70,28 @@ def _page(project: Project, token: str, page_token: str) -> Json:
 
 
 def _get(project: Project, path: str, token: str) -> tuple[int, bytes]:
-    place = urlsplit(project.figures_endpoint)
-    tls = ssl.create_default_context(cafile=project.ca_file)
-    connection = http.client.HTTPSConnection(
-        place.hostname or "", place.port, timeout=SECONDS, context=tls
-    )
+    proxy = proxy_to(project.figures_endpoint)
+    connection = _connection(project, proxy)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         reply = connection.getresponse()
         return reply.status, reply.read(MOST_BYTES)
     except (OSError, http.client.HTTPException) as error:
-        raise Unavailable(Trouble.UNREACHABLE, str(error) or type(error).__name__) from error
+        said = on_the_way(str(error) or type(error).__name__, proxy)
+        raise Unavailable(Trouble.UNREACHABLE, said) from error
     finally:
         connection.close()
+
+
+def _connection(project: Project, proxy: Proxy | None) -> http.client.HTTPSConnection:
+    place = urlsplit(project.figures_endpoint)
+    there = place.hostname or "", place.port or http.client.HTTPS_PORT
+    first = (proxy.host, proxy.port) if proxy else there
+    tls = ssl.create_default_context(cafile=project.ca_file)
+    connection = http.client.HTTPSConnection(*first, timeout=SECONDS, context=tls)
+    if proxy:
+        connection.set_tunnel(*there, headers=proxy.headers)
+    return connection
 
 
 def _json(body: bytes) -> Json | None:

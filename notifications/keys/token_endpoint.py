@@ -17,6 +17,8 @@ from typing import Any
 
 from google.auth import exceptions, transport
 
+from notifications.proxy import Proxy, on_the_way, proxy_to
+
 TIMEOUT = 5.0
 
 
@@ -54,19 +56,25 @@ class TokenEndpoint(transport.Request):
     ) -> Answer:
         self.is_busy, self.clock_ahead = False, None
         request = urllib.request.Request(url, body, dict(headers or {}), method=method)
+        proxy = proxy_to(url)
         try:
-            answer = self._ask(request, timeout or TIMEOUT)
+            answer = self._ask(request, proxy, timeout or TIMEOUT)
         except (OSError, http.client.HTTPException) as error:
-            raise exceptions.TransportError(str(error) or type(error).__name__) from error
+            said = on_the_way(str(error) or type(error).__name__, proxy)
+            raise exceptions.TransportError(said) from error
         # Too many at once has been seen as a 403 that speaks of a rate limit.
         limited = answer.status == 403 and b"rate" in answer.data.lower()
         self.is_busy = answer.status in (408, 429) or answer.status >= 500 or limited
         self.clock_ahead = _clock_ahead(answer.headers)
         return answer
 
-    def _ask(self, request: urllib.request.Request, timeout: float) -> Answer:
+    def _ask(self, request: urllib.request.Request, proxy: Proxy | None, timeout: float) -> Answer:
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({"https": proxy.url} if proxy else {}),
+            urllib.request.HTTPSHandler(context=self._tls),
+        )
         try:
-            with urllib.request.urlopen(request, timeout=timeout, context=self._tls) as reply:
+            with opener.open(request, timeout=timeout) as reply:
                 return Answer(reply.status, _lowercase(reply.headers), reply.read())
         except urllib.error.HTTPError as error:
             with error:

@@ -37,23 +37,41 @@ def test_what_is_missing_is_named_all_at_once() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.django_db(transaction=True)
-def test_four_values_are_enough(tmp_path: Path) -> None:
+def started(tmp_path: Path, *arguments: str, **environment: str) -> str:
+    """The log of a worker that became ready and was told to go."""
     log = tmp_path / "log"
     worker = subprocess.Popen(
-        [sys.executable, "manage.py", "worker", "--processes", "1"],
+        [sys.executable, "manage.py", "worker", *arguments],
         cwd=ROOT,
-        env={**bare(NEEDED), "DATABASE_URL": database_of_the_tests()},
+        env={**bare(NEEDED), "DATABASE_URL": database_of_the_tests(), **environment},
         stdout=log.open("ab"),
         stderr=subprocess.STDOUT,
     )
     try:
         eventually("the worker is ready", lambda: " ready." in log.read_text(), seconds=60)
-        assert "bulk@" in log.read_text()
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(30) == 0
     finally:
         worker.kill()
+    return log.read_text()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_four_values_are_enough(tmp_path: Path) -> None:
+    log = started(tmp_path, "--processes", "1")
+    assert "bulk@" in log
+    assert log.count("INFO config.celery Messages go to FCM over wire.\n") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_behind_a_proxy_it_says_once_which_way_messages_take_and_no_password(
+    tmp_path: Path,
+) -> None:
+    proxy = "http://carol:open-sesame@proxy.example:3128"
+    log = started(tmp_path, "urgent", "--processes", "2", HTTPS_PROXY=proxy)
+    said = "Messages go to FCM over aiohttp, through the proxy proxy.example:3128."
+    assert log.count(said) == 1
+    assert "sesame" not in log
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
             "CARILLON_ENV must be one of development, demo, test, staging, production",
         ),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of text, json"),
+        ({"TRANSPORT": "http2"}, "TRANSPORT must be one of wire, aiohttp, not 'http2'"),
+        ({"HTTPS_PROXY": "socks5://proxy.example:1080"}, "HTTPS_PROXY must be http://host:port"),
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
             "OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://",

@@ -16,6 +16,7 @@ from notifications.fcm.transport.chosen import GATEWAYS
 from notifications.gateway import Outcome, Permit, Push
 from notifications.keys.minting import AccountKey, Minted, Minter
 from notifications.keys.tokens import AccessTokens
+from notifications.proxy import Proxy
 from tests.servers.fcm import Fcm
 
 T = TypeVar("T")
@@ -43,7 +44,12 @@ def push(number: int, **values: Any) -> Push:
 
 
 def gateway_to(
-    endpoint: str, way: str, *, ca_file: Path | None, connections: int = 1
+    endpoint: str,
+    way: str,
+    *,
+    ca_file: Path | None,
+    connections: int = 1,
+    proxy: Proxy | None = None,
 ) -> FcmGateway:
     return GATEWAYS[way](
         Destination(
@@ -52,6 +58,7 @@ def gateway_to(
             tokens=AccessTokens(Mint(), shared=False),
             connections=connections,
             ca_file=str(ca_file) if ca_file else None,
+            proxy=proxy,
         )
     )
 

@@ -49,6 +49,21 @@ def test_all_processes_together_are_said_apart_from_those_of_one_worker(
     assert service["environment"]["WORKERS"] == "${WORKERS:-${PROCESSES:-4}}"
 
 
+def test_the_way_to_google_is_told_to_who_has_keys_and_to_nobody_else(
+    compose: dict[str, Any],
+) -> None:
+    """A proxy's password may stand in it."""
+    services = compose["services"].items()
+    told = {name for name, each in services if "HTTPS_PROXY" in each.get("environment", {})}
+    assert told == {name for name, each in services if "credentials_key" in each["secrets"]}
+    web = compose["services"]["web"]["environment"]
+    assert {name: web[name] for name in ("HTTPS_PROXY", "NO_PROXY", "TRANSPORT")} == {
+        "HTTPS_PROXY": "${HTTPS_PROXY:-}",
+        "NO_PROXY": "${NO_PROXY:-}",
+        "TRANSPORT": "${TRANSPORT:-}",
+    }
+
+
 def test_the_image_copies_every_package_the_settings_name() -> None:
     copied = set(re.findall(r"^COPY (\w+) ", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE))
     packages = {

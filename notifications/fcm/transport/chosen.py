@@ -9,7 +9,7 @@ from django.conf import settings
 from notifications.fcm.fcm import FcmGateway
 from notifications.fcm.transport.over_aiohttp import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
-from notifications.fcm.transport.proxies import proxy_to, shown
+from notifications.proxy import Proxy, proxy_to
 
 GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": AiohttpGateway}
 
@@ -18,16 +18,20 @@ GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": Aiohttp
 class Chosen:
     name: str  # in GATEWAYS
     by_setting: bool
-    proxy: str  # host and port that this machine sends such requests through; empty: none
+    proxy: Proxy | None  # that such requests are to take
 
     @property
     def gateway(self) -> type[FcmGateway]:
         return GATEWAYS[self.name]
 
     @property
-    def passes_proxy_by(self) -> bool:
+    def through(self) -> Proxy | None:
         """Only aiohttp knows proxies."""
-        return bool(self.proxy) and self.name != "aiohttp"
+        return self.proxy if self.name == "aiohttp" else None
+
+    @property
+    def passes_proxy_by(self) -> bool:
+        return self.proxy is not self.through
 
     def __str__(self) -> str:
         """For the log."""
@@ -39,5 +43,5 @@ class Chosen:
 
 
 def chosen(endpoint: str) -> Chosen:
-    proxy, asked = shown(proxy_to(endpoint)), settings.TRANSPORT
+    proxy, asked = proxy_to(endpoint), settings.TRANSPORT
     return Chosen(asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy)

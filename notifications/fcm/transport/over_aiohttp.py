@@ -12,15 +12,16 @@ from typing import Any, cast
 
 import aiohttp
 import orjson
+from aiohttp.client_reqrep import ClientRequest
 from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
 from notifications.fcm import fcm, payload
 from notifications.fcm.fcm import Destination, FcmGateway, Request, Response
-from notifications.fcm.transport.proxies import proxy_to
 from notifications.gateway import BadCredentials, Outcome, Permit
 from notifications.keys.minting import TokenUnavailable
+from notifications.proxy import on_the_way
 
 PERMIT: ContextVar[Permit] = ContextVar("permit")  # of the request that asks for a socket
 
@@ -31,6 +32,13 @@ class TooLate(Exception):
 
 class NoSocket(Exception):
     """Name, TCP, a proxy or TLS failed: nothing of the request has left."""
+
+    def __init__(self, error: Exception, proxy: URL | None) -> None:
+        silent = "not within time" if isinstance(error, TimeoutError) else type(error).__name__
+        said = str(error) or silent
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            said = f"it answered {error.status} {error.message[:100]}"
+        super().__init__(on_the_way(said, proxy and proxy.authority))
 
 
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
@@ -43,14 +51,14 @@ KEPT_HERE = (
 class Sockets(aiohttp.TCPConnector):
     """Asks for the permit once the socket is there: a new one takes a name, TCP and TLS first."""
 
-    async def connect(self, *args: Any, **more: Any) -> Connection:
+    async def connect(self, req: ClientRequest, *args: Any, **more: Any) -> Connection:
         try:
-            socket = await super().connect(*args, **more)
+            socket = await super().connect(req, *args, **more)
             while socket.protocol and socket.protocol.should_close:
                 socket.close()  # it spoke unasked: the next to ask would take that for an answer
-                socket = await super().connect(*args, **more)
+                socket = await super().connect(req, *args, **more)
         except BROKEN as error:
-            raise NoSocket(str(error) or type(error).__name__) from error
+            raise NoSocket(error, req.proxy) from error
         if not PERMIT.get().valid:
             socket.release()
             raise TooLate
@@ -64,6 +72,7 @@ class AiohttpGateway(FcmGateway):
         super().__init__(to)
         self._url = URL(to.url)
         self._headers: tuple[str, CIMultiDict[str]] = ("", CIMultiDict())
+        self._to_proxy = to.proxy.headers if to.proxy else None
         self._lanes: set[asyncio.Task[None]] = set()
         self._most_lanes = to.connections
         self._session = aiohttp.ClientSession(
@@ -81,7 +90,7 @@ class AiohttpGateway(FcmGateway):
             max_line_size=fcm.MOST_HEAD,
             max_field_size=fcm.MOST_HEAD,
             # Once, for all of them: `trust_env` would look anew for each, at twice the cost of it.
-            proxy=proxy_to(to.url) or None,
+            proxy=f"http://{to.proxy}" if to.proxy else None,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
@@ -130,9 +139,13 @@ class AiohttpGateway(FcmGateway):
     async def _post(self, body: bytes, token: str, permit: Permit) -> Response:
         PERMIT.set(permit)
         began = time.monotonic()
-        # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
         reply = await self._session.post(
-            self._url, data=body, headers=self._headers_with(token), allow_redirects=False
+            self._url,
+            data=body,
+            headers=self._headers_with(token),
+            proxy_headers=self._to_proxy,
+            # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
+            allow_redirects=False,
         )
         body = await _body(reply)
         seconds = time.monotonic() - began
