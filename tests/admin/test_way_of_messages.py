@@ -46,6 +46,7 @@ def test_a_proxy_that_is_passed_by_is_warned_of(desk: Desk, settings: LazySettin
     settings.HTTPS_PROXY, settings.TRANSPORT = PROXY, "wire"
     page = desk.open("operations")
     assert page.count(f"{PASSED_BY} If messages have to go through it, none gets out:") == 1
+    assert "This machine sends over its own sockets, as TRANSPORT says." in page
     assert "sesame" not in page
 
 
