@@ -69,6 +69,9 @@ class SendTestDialog(Dialog):
                 "hx-trigger": "input changed delay:250ms",
                 "hx-target": "#test-people",
                 "hx-swap": "innerHTML",
+                # Not what the dialog around it has: the whole form, and a part of the answer.
+                "hx-select": "unset",
+                "hx-include": "this",
             }
 
     @cached_property
@@ -83,12 +86,17 @@ class SendTestDialog(Dialog):
     def demo_is_on(self) -> bool:
         return self.has_demo_phones and whom.with_demo_phones(self.project).exists()
 
+    @property
+    def _asks_for_demo(self) -> bool:
+        """Where there are testers, only who chose them is told how to switch one on."""
+        return self.has_demo_phones and (not self.testers or self["to"].value() == DEMO)
+
     def context(self) -> dict[str, Any]:
         role = role_of(self.request.user)
         return {
             "testers": self.testers,
             "languages": self.languages,
-            "demo_is_off": self.has_demo_phones and not self.demo_is_on,
+            "demo_is_off": self._asks_for_demo and not self.demo_is_on,
             "may_open_demo": role is not None and role.covers(Role.SENDER),
         }
 
