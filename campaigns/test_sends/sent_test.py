@@ -19,7 +19,7 @@ class SentTest(OfProject):
     category = models.CharField(max_length=50, blank=True)
     ttl_seconds = models.PositiveIntegerField()
     locale = models.CharField(max_length=35, blank=True)  # empty: whoever's values it has
-    # No foreign keys, as with recipients: a release before this one erases people, too.
+    # No foreign keys, as with recipients: people and devices may go before it does.
     reads_as = models.BigIntegerField(null=True)  # null: each reads their own values
     by = models.CharField(max_length=200)
     at = models.DateTimeField(db_default=Now())
