@@ -271,27 +271,23 @@ def _ring_tests(now: datetime) -> None:
             send_test.delay(test_id=test_id)
 
 
-def _publish_test(test_id: int, *, after: float = 0.0) -> None:
+def _publish_test(test_id: int) -> None:
     try:
         with ringing():
-            send_test.apply_async(kwargs={"test_id": test_id}, countdown=after)
+            send_test.delay(test_id=test_id)
     except NotRung as error:
         log.warning("test=%s could not be rung, the sweep will: %s", test_id, error)
 
 
 @shared_task
 def send_test(test_id: int) -> None:
-    """Send what waits of a test. It waits at no gate: it rings itself again. Never raises: what is
-    left is in the rows."""
+    """Send what may leave of a test. Never raises: what is left is in the rows."""
     try:
-        after = test_sends.work(test_id, patiently(clock.now))
+        test_sends.work(test_id, patiently(clock.now))
     except DATABASE_TROUBLE as error:  # the sweep rings again
         log.warning("test=%s not sent: %s", test_id, error)
     except Exception:
         log.exception("test=%s cannot be sent", test_id)
-    else:
-        if after is not None:
-            _publish_test(test_id, after=after)
 
 
 def ring_list(audience_id: int) -> None:

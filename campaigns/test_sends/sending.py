@@ -36,33 +36,30 @@ START_SECONDS = 20.0
 ANSWER_SECONDS = 45.0  # of a batch: what FCM itself may take, and a fresh token
 WORTH_WAITING = timedelta(minutes=2)  # then it is told that nothing was let through
 MOST_REST = 1.0  # seconds: a cold gate opens within them, and then others need this worker
-RING_AGAIN = 5.0  # at the latest: the gate may open sooner than it said
+RUNG_AFTER = timedelta(seconds=5)  # by then the first doorbell was heard, or lost
 LONGEST_RAW = 4_000
 
 
-def work(test_id: int, now: datetime) -> float | None:
-    """Send what may leave now. In how many seconds to ring again; None: nothing waits."""
+def work(test_id: int, now: datetime) -> None:
+    """Send what may leave now. What must wait is rung for by the sweep."""
     test = SentTest.objects.select_related("project").filter(pk=test_id).first()
     waiting = DeviceTest.objects.filter(test=test_id, status=Status.WAITING)
     if test is None or not waiting.exists():
-        return None
+        return
     try:
         gateway = gateway_of(test.project)
     except BadCredentials as error:
         ends = {"status": Status.REJECTED, "reason": "bad_credentials", "detail": str(error)[:500]}
         waiting.update(**ends, at=now)
-        return None
-    shut_for = _send_all(test, gateway, waiting, now)
-    if shut_for and test.at < now - WORTH_WAITING:
+        return
+    if not _send_all(test, gateway, waiting, now) and test.at < now - WORTH_WAITING:
         waiting.update(status=Status.SKIPPED, reason=Reason.THROTTLED, at=now)
-        return None
-    return min(shut_for, RING_AGAIN) if shut_for else None
 
 
 def _send_all(
     test: SentTest, gateway: Gateway, waiting: QuerySet[DeviceTest], now: datetime
-) -> float:
-    """At the project's pace. 0, or for how long the gate is shut to those who still wait."""
+) -> bool:
+    """At the project's pace. False: the gate is shut to those who still wait."""
     pace, heard = gate.Gate(test.project, reference=test.reference, lane="urgent"), Heard()
     rested = 0.0
     while count := waiting.count():
@@ -71,12 +68,12 @@ def _send_all(
         if grant.granted:
             heard = heard_in(_send(test, gateway, grant.granted, now))
         elif rested + grant.wait > MOST_REST:
-            return grant.wait
+            return False
         else:
             time.sleep(grant.wait)
             rested += grant.wait
     pace.take(0, heard)  # news to everybody else who sends
-    return 0.0
+    return True
 
 
 def _send(test: SentTest, gateway: Gateway, most: int, now: datetime) -> list[Outcome]:
@@ -177,10 +174,10 @@ def _reader(test: SentTest, row: Asked, values: Contact | None) -> Reader:
 
 
 def _write(row: Asked, outcome: Outcome) -> None:
-    if outcome.verdict is Verdict.UNSENT:  # FCM told the whole project to wait: so does the test
-        DeviceTest.objects.filter(pk=row.pk).update(status=Status.WAITING)
-        return
     ours = DeviceTest.objects.filter(pk=row.pk, status=Status.SENDING)
+    if outcome.verdict is Verdict.UNSENT:  # FCM told the whole project to wait: so does the test
+        ours.update(status=Status.WAITING)
+        return
     ours.update(
         status=_status_of(outcome),
         reason=outcome.reason[:50],
@@ -210,9 +207,13 @@ def _kept(text: str, most: int) -> str:
 
 
 def look_after(now: datetime) -> list[int]:
-    """Call unknown what a worker that died left on its way. The tests of which something waits,
-    for a doorbell that was lost."""
+    """Call unknown what a worker that died left on its way. The tests of which something waits: for
+    a doorbell that was lost, or for the gate."""
     lost = Q(status=Status.SENDING, at__lt=now - LOST_AFTER)
     DeviceTest.objects.filter(lost).update(status=Status.UNKNOWN, reason=Reason.INTERRUPTED)
     waiting = DeviceTest.objects.filter(status=Status.WAITING)
-    return sorted(set(waiting.values_list("test", flat=True)[:1_000]))
+    # Nobody expects it any more: a phone must not ring when the workers are back tomorrow.
+    late = waiting.filter(test__at__lt=now - 2 * WORTH_WAITING)
+    late.update(status=Status.SKIPPED, reason=Reason.EXPIRED, at=now)
+    due = waiting.filter(test__at__lt=now - RUNG_AFTER)
+    return sorted(set(due.values_list("test", flat=True)[:1_000]))

@@ -30,6 +30,10 @@ OWN: dict[str, tuple[Any, Any]] = {
         _("FCM, or our own pace, let nothing through"),
         _("Wait a minute, then send the test again."),
     ),
+    Reason.EXPIRED: (
+        _("No worker sent it within four minutes"),
+        _("See under Operations whether workers run, then send the test again."),
+    ),
     Reason.REFUSED_MESSAGE: (
         _("FCM refused the message itself"),
         _("Correct the text: FCM would refuse it for everybody. Its answer names the field."),

@@ -262,7 +262,8 @@ def test_every_example_can_be_sent_as_it_stands(
             if "to" in value and "via" in value:  # no name is resolved in a test
                 value |= {"to": "https://93.184.216.34/hooks"}
             method, _, path = name.partition(" ")
-            row = run if path.startswith("runs/") else make_audience(ours, kind="list", rules={})
+            row: Any = make_audience(ours, kind="list", rules={})
+            row = run if path.startswith("runs/") else row
             row = make_template(ours) if path.startswith("templates/{id}") else row
             row = make_campaign(ours) if path.startswith("campaigns/{id}") else row
             path = path.replace("{id}", str(row.pk))

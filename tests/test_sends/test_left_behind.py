@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.test_sends import clearing, sending
-from campaigns.test_sends.sending import LOST_AFTER, WORTH_WAITING
+from campaigns.test_sends.sending import WORTH_WAITING
+from campaigns.test_sends.telling import LOST_AFTER
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
 from notifications.pace import gate
 from notifications.pace.heard import Heard
@@ -35,9 +36,20 @@ def asked(project: Project) -> SentTest:
 
 
 def test_the_sweep_finds_a_test_whose_doorbell_was_lost(asked: SentTest) -> None:
-    assert sending.look_after(timezone.now()) == [asked.pk]
+    assert sending.look_after(timezone.now()) == []  # it was asked for just now
+    assert sending.look_after(timezone.now() + timedelta(seconds=6)) == [asked.pk]
     DeviceTest.objects.update(status="accepted")
-    assert sending.look_after(timezone.now()) == []
+    assert sending.look_after(timezone.now() + timedelta(seconds=6)) == []
+
+
+def test_no_phone_rings_when_workers_are_back_much_later(asked: SentTest, fcm: Fcm) -> None:
+    assert sending.look_after(timezone.now() + timedelta(minutes=5)) == []
+    row = DeviceTest.objects.get()
+    assert (row.status, row.reason) == ("skipped", "expired")
+    tasks.send_test(asked.pk)
+    assert fcm.witness() == []
+    page = Desk(logged_in(Role.EDITOR)).open("test_shown", asked.pk)
+    assert "No worker sent it within four minutes" in page
 
 
 def test_who_was_on_their_way_when_a_worker_died_is_unknown_and_not_sent_to_again(
@@ -65,10 +77,9 @@ def test_it_waits_where_fcm_told_the_project_to_and_says_so_in_the_end(
     project: Project, asked: SentTest, fcm: Fcm
 ) -> None:
     shut(project)
-    assert sending.work(asked.pk, timezone.now())  # to be rung again in so many seconds
+    sending.work(asked.pk, timezone.now())
     assert DeviceTest.objects.get().status == "waiting"
-    later = timezone.now() + WORTH_WAITING + timedelta(seconds=1)
-    assert sending.work(asked.pk, later) is None
+    sending.work(asked.pk, timezone.now() + WORTH_WAITING + timedelta(seconds=1))
     row = DeviceTest.objects.get()
     assert (row.status, row.reason) == ("skipped", "throttled")
     assert fcm.witness() == []

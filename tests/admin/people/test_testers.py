@@ -39,6 +39,7 @@ def test_one_is_marked_on_their_page(project: Project, desk: Desk) -> None:
     person = make_contact(project, external_id="mina")
     desk.save("notifications_contact_change", person.pk, **form_of(person, tester="on"))
     assert testers() == {"mina"}
+    assert "mina Tester" in desk.open("notifications_contact_change", person.pk)
     entry = AuditEntry.objects.get(action="changed")
     assert "tester" in entry.changes
     desk.save("notifications_contact_change", person.pk, **form_of(person))
