@@ -10,7 +10,6 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.results.next_step import NEXT_STEP
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
@@ -36,7 +35,15 @@ OWN: dict[str, tuple[Any, Any]] = {
     ),
     Reason.REFUSED_MESSAGE: (
         _("FCM refused the message itself"),
-        _("Correct the text: FCM would refuse it for everybody. Its answer names the field."),
+        _("Correct the text: FCM's answer names the field."),
+    ),
+    Reason.INVALID_MESSAGE: (
+        _("This message breaks one of FCM's rules"),
+        _("Correct the text, or the value in it: the field is named above."),
+    ),
+    Reason.TEMPLATE_ERROR: (
+        _("The text could not be rendered for this person"),
+        _("Correct the text: the place in it is named above."),
     ),
     Reason.UNREACHABLE: (
         _("FCM could not be reached"),
@@ -61,12 +68,23 @@ OWN: dict[str, tuple[Any, Any]] = {
     ),
 }  # fmt: skip
 # What would pause a run says nothing about the device.
-CAUSES = {
-    "bad_credentials": Cause.BAD_CREDENTIALS,
-    "unauthorised": Cause.UNAUTHORISED,
-    "forbidden": Cause.UNAUTHORISED,
-    "wrong_project": Cause.WRONG_PROJECT,
-}
+GIVE_THE_ROLE = _(
+    "Give the service account the role “Firebase Cloud Messaging API Admin” in the Google Cloud "
+    "console, then send the test again."
+)
+OF_THE_PROJECT: dict[str, tuple[Any, Any]] = {
+    "bad_credentials": (
+        Cause.BAD_CREDENTIALS.label,
+        _("Open the project and set a working service account, then send the test again."),
+    ),
+    "unauthorised": (Cause.UNAUTHORISED.label, GIVE_THE_ROLE),
+    "forbidden": (Cause.UNAUTHORISED.label, GIVE_THE_ROLE),
+    "wrong_project": (
+        Cause.WRONG_PROJECT.label,
+        _("Compare the Firebase project ID of the project with the Firebase console, correct it, "
+          "then send the test again."),
+    ),
+}  # fmt: skip
 TAKEN = _("FCM took it. Whether the phone shows it is for the phone to say: look at it.")
 
 
@@ -116,11 +134,8 @@ class Told:
 def _meaning(row: DeviceTest) -> tuple[Any, Any]:
     if row.status == Status.ACCEPTED:
         return TAKEN, ""
-    if row.reason in OWN:
-        return OWN[row.reason]
-    if row.reason in CAUSES:
-        cause = CAUSES[row.reason]
-        return cause.label, NEXT_STEP[cause]
+    if said := OWN.get(row.reason) or OF_THE_PROJECT.get(row.reason):
+        return said
     if row.reason in Reason.values:
         return Reason(row.reason).label, STEPS.get(row.reason, "")
     return row.reason, ""

@@ -11,8 +11,8 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.test_sends import clearing, sending
 from campaigns.test_sends.sending import WORTH_WAITING
-from campaigns.test_sends.telling import LOST_AFTER
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends.telling import LOST_AFTER
 from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.people.asked.known import everything

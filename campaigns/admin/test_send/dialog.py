@@ -32,7 +32,7 @@ class FoundPerson(forms.CharField):
     """An external id, with those suggested that begin so."""
 
     def __init__(self, **options: Any) -> None:
-        widget = LineInput(autocomplete="off", list="test-people", data_suggests="people")
+        widget = LineInput(autocomplete="off", list="test-people")
         super().__init__(required=False, max_length=LONGEST_ID, widget=widget, **options)
 
 

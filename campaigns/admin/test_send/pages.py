@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model
@@ -24,6 +25,7 @@ from notifications.admin.furniture.dialogs import DRAWN, Dialog, gone
 from notifications.admin.furniture.page import Page, actor
 from notifications.people.contact import LONGEST_ID, Contact
 from notifications.people.project import Project
+from notifications.postgres import budget
 from notifications.staff.subjects import Subject
 
 SUGGESTED = 10
@@ -94,5 +96,8 @@ def people_view(request: HttpRequest) -> HttpResponse:
     typed = request.GET.get("test-person") or request.GET.get("test-values_of") or ""
     start = typed.strip()[:LONGEST_ID].replace("\x00", "")
     people = within(request, Contact.objects.all()).filter(external_id__istartswith=start)
-    ids = people.order_by("-pk").values_list("external_id")[:SUGGESTED] if start else ()
+    ids: list[tuple[str]] = []
+    with suppress(budget.TooSlow), budget.within(seconds=0.5):
+        if start:
+            ids = list(people.order_by("-pk").values_list("external_id")[:SUGGESTED])
     return HttpResponse(format_html_join("", '<option value="{}">', ids))
