@@ -72,6 +72,18 @@ def test_more_devices_than_a_few_are_refused_whole(
     assert not SentTest.objects.exists()
 
 
+def test_more_testers_than_a_few_are_refused_whole(
+    project: Project, editor: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "MOST_DEVICES", 2)
+    for _ in range(4):
+        make_tester(project)
+    page = editor.open("campaigns_template_test", project=project.pk)
+    assert "The testers of this project: 4 people One person" in page
+    assert "more than 2 devices" in text_of(ask(editor, make_template(project)))
+    assert not SentTest.objects.exists()
+
+
 def test_an_editor_may_and_the_trail_says_so(project: Project, editor: Desk) -> None:
     make_tester(project)
     campaign = make_campaign(project, name="Spring")

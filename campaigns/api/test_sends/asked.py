@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError as Invalid
 from rest_framework import serializers
 
 from campaigns.test_sends import whom
+from campaigns.test_sends.asking import MOST_DEVICES
 from campaigns.test_sends.demo_phones import can_ring
 from notifications.api.ground.fields import StrictSerializer
 from notifications.api.named import ExternalId
@@ -80,13 +81,13 @@ def found(project: Project, given: dict[str, Any]) -> Asked:
 
 def _people(project: Project, given: dict[str, Any]) -> list[Contact]:
     if given["to"] == ONE:
-        people, field, nobody = whom.person(project, given["contact"]), "contact", NOBODY
+        people, field, nobody = list(whom.person(project, given["contact"])), "contact", NOBODY
     elif given["to"] == TESTERS:
-        people, field = whom.testers(project), "to"
+        people, field = whom.some_testers(project, MOST_DEVICES), "to"
         nobody = 'Nobody is a tester yet: PATCH contacts/{external_id} with {"tester": true}.'
     else:
-        people = whom.with_demo_phones(project) if can_ring(project) else Contact.objects.none()
+        people = list(whom.with_demo_phones(project)) if can_ring(project) else []
         field, nobody = "to", "No demo phone is on: open the page /demo/phone of `make run`."
     if not people:
         raise serializers.ValidationError({field: nobody})
-    return list(people)
+    return people
