@@ -28,10 +28,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def asked(project: Project) -> SentTest:
+def editor(project: Project) -> Desk:
+    return Desk(logged_in(Role.EDITOR))
+
+
+@pytest.fixture
+def asked(project: Project, editor: Desk) -> SentTest:
     """Asked for, and heard by no worker."""
     make_tester(project, external_id="mina")
-    ask(Desk(logged_in(Role.EDITOR)), make_template(project))
+    ask(editor, make_template(project))
     return SentTest.objects.get()
 
 
@@ -42,13 +47,15 @@ def test_the_sweep_finds_a_test_whose_doorbell_was_lost(asked: SentTest) -> None
     assert sending.look_after(timezone.now() + timedelta(seconds=6)) == []
 
 
-def test_no_phone_rings_when_workers_are_back_much_later(asked: SentTest, fcm: Fcm) -> None:
+def test_no_phone_rings_when_workers_are_back_much_later(
+    asked: SentTest, editor: Desk, fcm: Fcm
+) -> None:
     assert sending.look_after(timezone.now() + timedelta(minutes=5)) == []
     row = DeviceTest.objects.get()
     assert (row.status, row.reason) == ("skipped", "expired")
     tasks.send_test(asked.pk)
     assert fcm.witness() == []
-    page = Desk(logged_in(Role.EDITOR)).open("test_shown", asked.pk)
+    page = editor.open("test_shown", asked.pk)
     assert "No worker sent it within four minutes" in page
 
 
@@ -115,10 +122,10 @@ def test_an_export_has_the_tests_and_an_erasure_removes_them(
     assert ends_of(asked) == {}
 
 
-def test_whose_values_were_read_take_the_test_with_them(project: Project) -> None:
+def test_whose_values_were_read_take_the_test_with_them(project: Project, editor: Desk) -> None:
     make_tester(project)
     sora = make_contact(project, external_id="sora")
-    ask(Desk(logged_in(Role.EDITOR)), make_template(project), values_of="sora")
+    ask(editor, make_template(project), values_of="sora")
     assert SentTest.objects.get().reads_as == sora.pk
     sora.delete()
     assert not SentTest.objects.exists()
