@@ -207,6 +207,19 @@ def test_a_campaigns_category_decides_whom_a_no_keeps_from_it(
     assert DeviceTest.objects.get().status == "accepted"
 
 
+def test_who_declined_the_campaigns_own_category_is_skipped(
+    project: Project, desk: Desk, fcm: Fcm
+) -> None:
+    device = make_tester(project)
+    offers = Category.objects.create(project=project, name="Offers", slug="offers")
+    decline(device.contact, "offers")
+    campaign = make_campaign(project, category=offers)
+    desk.post("campaigns_campaign_test", campaign.pk, **answered())
+    tasks.send_test(DeviceTest.objects.get().test_id)
+    assert DeviceTest.objects.get().reason == "unsubscribed"
+    assert fcm.witness() == []
+
+
 def test_who_lacks_a_value_is_skipped_as_in_a_campaign(
     project: Project, desk: Desk, fcm: Fcm
 ) -> None:
