@@ -24,6 +24,7 @@ class CampaignsConfig(AppConfig):
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
         from campaigns.sending import settling
+        from campaigns.test_sends.clearing import forget as forget_tests
         from campaigns.triggers import going
         from notifications import imports
         from notifications import tasks as doorbells
@@ -37,7 +38,7 @@ class CampaignsConfig(AppConfig):
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.extend([forget, forget_answers])
+        ERASED.extend([forget, forget_answers, forget_tests])
         writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
         run.LISTENERS.append(telling.of_move)

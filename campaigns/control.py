@@ -5,10 +5,12 @@ The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
@@ -22,9 +24,14 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
+from campaigns.test_sends import asking
+from campaigns.test_sends.asking import Tried
+from campaigns.test_sends.sent_test import SentTest
 from campaigns.triggers.automation import Automation
 from notifications.people import device
+from notifications.people.contact import Contact
 from notifications.staff import audit
+from notifications.staff.subjects import Subject
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
@@ -99,6 +106,17 @@ def _nothing_repeats(campaign: Campaign) -> str:
         return gettext("“%(campaign)s” does not repeat.") % {"campaign": campaign}
     said = gettext("“%(campaign)s” does not repeat; cancel run %(number)d instead.")
     return said % {"campaign": campaign, "number": run.pk}
+
+
+def send_test(
+    tried: Tried, to: Sequence[Contact], *, about: Model | Subject, by: str, **asked: Any
+) -> SentTest:
+    """Raises Refused; then nothing was written."""
+    with transaction.atomic():
+        test = asking.ask(tried, to, by=by, **asked)
+        detail: dict[str, Any] = {"test": test.pk, "devices": test.devices.count()}
+        audit.record(by, gettext_noop("sent a test of"), about, project=tried.project, **detail)
+    return test
 
 
 def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:

@@ -25,6 +25,8 @@ from campaigns.runs.run import Run as Run
 from campaigns.runs.sums import Breakdown as Breakdown
 from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.wave import Wave as Wave
+from campaigns.test_sends.sent_test import DeviceTest as DeviceTest
+from campaigns.test_sends.sent_test import SentTest as SentTest
 from campaigns.texts.revision import TemplateRevision as TemplateRevision
 from campaigns.texts.template import Template as Template
 from campaigns.triggers.automation import Automation as Automation

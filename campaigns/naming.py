@@ -80,5 +80,6 @@ ROWS = {
     "automation": (_("automation"), _("automations")),
     "campaign": (_("campaign"), _("campaigns")),
     "run": (_("run"), _("runs")),
+    "senttest": (_("test send"), _("test sends")),
     "template": (_("template"), _("templates")),
 }

@@ -32,6 +32,8 @@ from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
+from campaigns.test_sends import clearing as old_tests
+from campaigns.test_sends import sending as test_sends
 from campaigns.triggers import arriving, deciding
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
@@ -111,6 +113,7 @@ def sweep() -> None:
     if if_free(messages.many_wait):
         with ringing():
             send_to_many.delay()
+    _ring_tests(now)
     for seconds in if_free(deciding.due_soon) or ():
         with ringing():
             decide_triggers.apply_async(countdown=seconds)
@@ -257,6 +260,36 @@ def decide_triggers() -> None:
         log.exception("triggers cannot be decided")
 
 
+def ring_test(test_id: int) -> None:
+    """Have the test sent as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish_test(test_id))
+
+
+def _ring_tests(now: datetime) -> None:
+    for test_id in if_free(lambda: test_sends.look_after(now)) or ():
+        with ringing():
+            send_test.delay(test_id=test_id)
+
+
+def _publish_test(test_id: int) -> None:
+    try:
+        with ringing():
+            send_test.delay(test_id=test_id)
+    except NotRung as error:
+        log.warning("test=%s could not be rung, the sweep will: %s", test_id, error)
+
+
+@shared_task
+def send_test(test_id: int) -> None:
+    """Send what may leave of a test. Never raises: what is left is in the rows."""
+    try:
+        test_sends.work(test_id, patiently(clock.now))
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("test=%s not sent: %s", test_id, error)
+    except Exception:
+        log.exception("test=%s cannot be sent", test_id)
+
+
 def ring_list(audience_id: int) -> None:
     """Have the list filled as soon as this transaction commits."""
     transaction.on_commit(lambda: _publish_list(audience_id))
@@ -297,6 +330,7 @@ def tidy() -> None:
                 tidy.delay()
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
         patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
+        patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
         ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():

@@ -68,6 +68,7 @@ PAGES: dict[str, Door] = {
         "campaigns_campaign",
         VIEWER,
         EDITOR,
+        test=EDITOR,
         launch=SENDER,
         stop=SENDER,
         duplicate=EDITOR,
@@ -76,7 +77,7 @@ PAGES: dict[str, Door] = {
         bring_back=EDITOR,
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
-    **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
+    **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR, test=EDITOR),
     **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
@@ -106,6 +107,10 @@ PAGES: dict[str, Door] = {
     ),
     "campaign_who": LOOK,
     "campaign_what": LOOK,
+    "campaign_text_test": Door(EDITOR, EDITOR),
+    # Who may write a text may try it: on a few, and no more often than asking.py says.
+    "test_shown": Door(EDITOR, EDITOR),
+    "test_people": Door(EDITOR, EDITOR),
     "campaign_when": LOOK,
     "campaign_review": LOOK,
     "campaigns_calendar": LOOK,
@@ -229,6 +234,10 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
     "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
+    # They ring somebody's phone, and so they are messages.
+    "templates/<int:pk>/test": {"POST": Scope.MESSAGES},
+    "campaigns/<int:pk>/test": {"POST": Scope.MESSAGES},
+    "tests/<int:pk>": {"GET": Scope.MESSAGES},
     "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},

@@ -295,6 +295,8 @@ SPECTACULAR_SETTINGS = {
         "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
         "Verdict": "notifications.gateway.Verdict",
+        "TestGoesTo": "campaigns.api.test_sends.asked.TO",
+        "TestStatus": "campaigns.test_sends.sent_test.DeviceTest.Status",
         "WhyEnding": "campaigns.results.why.why.Ending",
     },
 }

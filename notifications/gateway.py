@@ -40,6 +40,7 @@ class Push:
     """One rendered push to one address."""
 
     reference: str
+    is_test: bool = False  # a test send: its data says so, and nothing else does
     receipt: str = ""  # what the app reports by; empty: it is asked for no receipts
     kind: str
     address: str
@@ -72,6 +73,7 @@ class Outcome:
     http: int = 0  # its status; 0: no answer came
     code: str = ""  # what the answer calls itself, in its own words
     seconds: float | None = None  # from the request to FCM's answer
+    raw: bytes = b""  # the answer's body, as it came
 
 
 class BadCredentials(Exception):

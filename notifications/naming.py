@@ -109,6 +109,7 @@ FIELDS = {
     "subscribed at": pgettext_lazy("field", "subscribed at"),
     "subscribed from": pgettext_lazy("field", "subscribed from"),
     "target": pgettext_lazy("field", "target"),
+    "tester": pgettext_lazy("field", "tester"),
     "time zone": pgettext_lazy("field", "time zone"),
     "type": pgettext_lazy("field", "type"),
     "updated at": pgettext_lazy("field", "updated at"),

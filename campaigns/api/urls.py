@@ -20,6 +20,7 @@ from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel
+from campaigns.api.test_sends import test_sends
 from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
@@ -50,10 +51,13 @@ urlpatterns = [
     path("templates", templates.Templates.as_view()),
     path("templates/<int:pk>", templates.TemplateById.as_view(), name="api-template"),
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
+    path("templates/<int:pk>/test", test_sends.TemplateTest.as_view()),
+    path("tests/<int:pk>", test_sends.TestById.as_view(), name="api-test"),
     path("campaigns", campaigns.Campaigns.as_view()),
     path("campaigns/<int:pk>", campaigns.CampaignById.as_view(), name="api-campaign"),
     path("campaigns/<int:pk>/check", check.CampaignCheck.as_view()),
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
+    path("campaigns/<int:pk>/test", test_sends.CampaignTest.as_view()),
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("messages", messages.Messages.as_view()),
     path("messages/bulk", messages.MessagesBulk.as_view()),

@@ -16,15 +16,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.demo.phones import (
     LONGEST,
-    PHONES,
     QUIET_SECONDS,
     ROOM,
-    Phone,
-    can_ring,
     token_for,
     write,
 )
 from campaigns.demo.rings import Silent, rung
+from campaigns.test_sends.demo_phones import PHONES, Phone, can_ring
 from notifications.admin.furniture.chosen import chosen
 from notifications.gateway import WrongKey
 from notifications.people.project import Project

@@ -1,21 +1,17 @@
-"""Two phones to try messages with: whose they are, and what the backend of their app does.
-
-They exist only beside a stand-in for FCM: where real phones ring, there is nothing to play.
-"""
+"""What the backend of the demo phones' app does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.messages.many import accept_many
 from campaigns.runs.run import Run
+from campaigns.test_sends.demo_phones import PHONES, Phone
 from campaigns.texts.template import Template
 from notifications.keys import inbox_secret, inbox_token
 from notifications.people.contact import Contact
@@ -29,32 +25,11 @@ LASTING = timedelta(hours=12)
 TTL_SECONDS = 3_600
 
 
-@dataclass(frozen=True)
-class Phone:
-    name: str  # in addresses
-    owner: str
-
-    @property
-    def external_id(self) -> str:
-        return f"demo-phone-{self.name}"
-
-    @property
-    def address(self) -> str:
-        """A live one to the stand-in, whose answers follow from the address."""
-        return f"demo-phone-{self.name}"
-
-
-PHONES = {phone.name: phone for phone in (Phone("mina", "Mina"), Phone("leo", "Leo"))}
 SAYS = Template(
     title="{{ sender }}{% if unseen > 1 %} ({{ unseen }} new){% endif %}",
     body="{{ words }}",
     data={"room": ROOM, "sender": "{{ sender }}"},
 )
-
-
-def can_ring(project: Project | None) -> bool:
-    stands_in = settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT
-    return project is not None and project.uses_emulator and stands_in
 
 
 def token_for(project: Project, phone: Phone) -> str:

@@ -9,8 +9,9 @@ import ssl
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from campaigns.demo.phones import Phone, owner_of
+from campaigns.demo.phones import owner_of
 from campaigns.runs.messages.message import Message
+from campaigns.test_sends.demo_phones import Phone
 from notifications.inbox.item import InboxItem
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -373,7 +373,7 @@ class Campaign(OfProject):
             campaign=self,
             occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
-            content=self._content,
+            content=self.content,
             corrects=self.corrects,
             rules=self.audience.frozen_rules(),
             **self.policy,
@@ -382,7 +382,8 @@ class Campaign(OfProject):
         )
 
     @property
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """What a launch at this moment would freeze of what it says."""
         content = self.template.frozen()
         return in_place_of(self.corrects.content, content) if self.corrects else content
 

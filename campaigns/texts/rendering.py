@@ -92,6 +92,7 @@ class Renderer:
         analytics_label: str = "",
         asks_receipts: bool = False,
         counts_links: str = "",
+        is_test: bool = False,
     ) -> None:
         self._content, self._asks_receipts = content, asks_receipts
         self._counts_links = counts_links
@@ -99,6 +100,8 @@ class Renderer:
             "collapse_id": collapse_id,
             "analytics_label": analytics_label,
         }
+        if is_test:
+            self._common["is_test"] = True
         self._sheets: dict[tuple[str, str], Sheet] = {}
         self._words: dict[str, Words] = {}
 

@@ -23,6 +23,7 @@ from campaigns.alerts.alert import Alert
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.test_sends.sent_test import SentTest
 from config.middleware.security import policy
 from notifications.admin.furniture import chosen, onward
 from notifications.admin.furniture.keyset import row_id
@@ -40,9 +41,11 @@ ABOUT: dict[str, type[Model]] = {
     "run_id": Run,
     "contact_id": Contact,
     "import_id": Import,
+    "test_id": SentTest,
 }
 OWN_PAGES = {
     "campaign_review": Campaign,
+    "campaigns_campaign_test": Campaign,
     "audience_size": Audience,
     "audience_refill": Audience,
 }

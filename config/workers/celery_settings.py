@@ -72,6 +72,7 @@ task_default_priority = 6
 task_routes = {
     "campaigns.tasks.send_chunk": {"queue": "bulk"},
     "campaigns.tasks.send_messages": {"queue": "urgent"},
+    "campaigns.tasks.send_test": {"queue": "urgent"},  # somebody looks at their phone
     # What goes to thousands takes its turn with campaigns.
     "campaigns.tasks.unfold_messages": {"queue": "bulk"},
     "campaigns.tasks.send_to_many": {"queue": "bulk"},

@@ -12,12 +12,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
+from notifications.admin import testers
 from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
 from notifications.admin.furniture.chosen import chosen, within
@@ -59,7 +60,7 @@ class ContactForm(ModelForm):
 
     class Meta:
         model = Contact
-        fields = ["project", "external_id", "locale", "timezone", "attributes"]
+        fields = ["project", "external_id", "locale", "timezone", "tester", "attributes"]
         error_messages = {
             NON_FIELD_ERRORS: {"unique_together": _("This external id is taken already.")}
         }
@@ -87,10 +88,25 @@ class SubscribedFilter(admin.SimpleListFilter):
         return queryset
 
 
+class TesterFilter(admin.SimpleListFilter):
+    """They are few, and have an index of their own."""
+
+    title = _("tester")
+    parameter_name = "tester"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", gettext("Testers"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(tester=True) if self.value() == "yes" else queryset
+
+
 @admin.register(Contact)
 class ContactPage(Page):
     form = ContactForm
-    list_filter = [SubscribedFilter]
+    list_filter = [SubscribedFilter, TesterFilter]
+    actions = ("mark_testers", "unmark_testers")  # type: ignore[assignment]
+    list_disable_select_all = True  # a million people are no choice anybody made
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
     search_help_text = _("External id, the end of an address, or a searchable attribute")
@@ -207,6 +223,13 @@ class ContactPage(Page):
         said = gettext("Saved.") if changed else gettext("Nothing was changed.")
         return done(request, said, to=page_url(form.contact))
 
+    mark_testers, unmark_testers = testers.mark, testers.unmark
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Not Django's “delete selected”."""
+        found = super().get_actions(request)
+        return {name: found[name] for name in self.actions or () if name in found}
+
     # --- What outlives a person ----------------------------------------------------------------
 
     def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
@@ -231,9 +254,12 @@ class ContactPage(Page):
         parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in told)
         text = " · ".join(parts) or "–"
         known = format_html('<span class="c-clip" title="{}">{}</span>', text, text)
-        if not obj.suppressed:
-            return known
-        return format_html('<span class="c-state">{}</span> {}', gettext("Suppressed"), known)
+        states = [
+            *([gettext("Suppressed")] if obj.suppressed else []),
+            *([gettext("Tester")] if obj.tester else []),
+        ]
+        shown_states = format_html_join("", '<span class="c-state">{}</span> ', zip(states))
+        return shown_states + known
 
     @display(description=_("devices"))
     def devices(self, obj: Contact) -> str:

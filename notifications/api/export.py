@@ -26,6 +26,7 @@ EXAMPLE = OpenApiExample(
             "attributes": {"plan": "gold"},
             "locale": "en",
             "timezone": "Asia/Seoul",
+            "tester": False,
             "created_at": "2026-05-31T09:30:00Z",
             "updated_at": "2026-05-31T09:30:00Z",
         },
@@ -48,6 +49,7 @@ EXAMPLE = OpenApiExample(
         "receipts": [],
         "goals": [],
         "reports": [],
+        "tests": [],
     },
     response_only=True,
 )

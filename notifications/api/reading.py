@@ -147,6 +147,12 @@ def _timezone(value: Any) -> str:
     return name
 
 
+def _tester(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Invalid("Must be true or false.")
+    return value
+
+
 def _devices(value: Any) -> list[Address]:
     if not isinstance(value, list) or len(value) > MAX_DEVICES:
         raise Invalid(f"Must be a list of at most {MAX_DEVICES} devices.")
@@ -229,6 +235,7 @@ PERSON: dict[str, Reader] = {
     "attributes": _attributes,
     "locale": _locale,
     "timezone": _timezone,
+    "tester": _tester,
     "devices": _devices,
     **words.READERS,
 }

@@ -90,6 +90,11 @@ class PersonSerializer(serializers.Serializer[Contact]):
     timezone = serializers.CharField(
         max_length=64, required=False, allow_blank=True, help_text="An IANA name."
     )
+    tester = serializers.BooleanField(
+        required=False,
+        help_text="True: test sends to the project's testers go to them. Unchanged if left out, in "
+        "a PUT too.",
+    )
     devices = serializers.ListField(
         child=DeviceSerializer(), required=False, max_length=MAX_DEVICES
     )
@@ -128,6 +133,7 @@ class ContactSerializer(PersonSerializer):
             "attributes": contact.attributes,
             "locale": contact.locale,
             "timezone": contact.timezone,
+            "tester": contact.tester,
             "devices": [DeviceSerializer().to_representation(device) for device in devices],
             "subscribed": contact.subscribed,
             "subscribed_at": contact.subscribed_at,

@@ -181,7 +181,7 @@ class FcmGateway(ABC):
             self._close_for(wait)
         outcome = outcome_of(request.message, ruling, detail=answer.words, retry_after=wait)
         outcome.http, outcome.code = response.status, str(answer.name)
-        outcome.seconds = response.seconds
+        outcome.seconds, outcome.raw = response.seconds, response.body
         return outcome
 
     def _close_for(self, seconds: float) -> None:
@@ -216,7 +216,9 @@ def _accepted(message: Push, response: Response) -> Outcome:
         name = str(orjson.loads(response.body)["name"])
     except (ValueError, KeyError, TypeError):
         name = ""
-    return outcome_of(message, verdicts.ACCEPTED, message_id=name, seconds=response.seconds)
+    outcome = outcome_of(message, verdicts.ACCEPTED, message_id=name, seconds=response.seconds)
+    outcome.raw = response.body
+    return outcome
 
 
 def outcome_of(

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from notifications.fcm.options import PLATFORMS as OPTIONS
-from notifications.fcm.options import RECEIPT_KEY, REFERENCE_KEY
+from notifications.fcm.options import RECEIPT_KEY, REFERENCE_KEY, TEST_KEY
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Push
 
@@ -57,6 +57,8 @@ def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
     ours = _present(
         **{LINK_KEY: message.link, REFERENCE_KEY: message.reference, RECEIPT_KEY: message.receipt}
     )
+    if message.is_test:
+        ours[TEST_KEY] = "1"
     return {**texts, **own, **ours}
 
 

@@ -138,6 +138,9 @@ class Contact(OfProject):
     )
     # {"offers": {"wanted": false, "at": "2026-11-22T20:00:00.000000Z", "from": "api"}}
     preferences = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
+    tester = models.BooleanField(
+        default=False, db_default=False, help_text=_("Test sends to the testers go to them.")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -161,6 +164,7 @@ class Contact(OfProject):
             models.Index(
                 fields=["project"], condition=~Q(preferences={}), name="contact_with_choices"
             ),
+            models.Index(fields=["project"], condition=Q(tester=True), name="contact_testers"),
             GinIndex(
                 OpClass(models.F("attributes"), name="jsonb_path_ops"), name="contact_attributes"
             ),

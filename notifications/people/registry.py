@@ -60,11 +60,12 @@ class Person:
     attributes: dict[str, Any] | None = None
     locale: str | None = None
     timezone: str | None = None
+    tester: bool | None = None
     devices: Sequence[Address] | None = None
     said: Sequence[Word] = ()  # of what they want to hear; what is not told stays as it is
 
 
-TOLD = ("attributes", "locale", "timezone")
+TOLD = ("attributes", "locale", "timezone", "tester")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,11 @@ def _merged(people: Sequence[Person]) -> list[Person]:
 
 CREATE = """
 INSERT INTO notifications_contact
-    (project_id, external_id, attributes, locale, timezone, created_at, updated_at)
+    (project_id, external_id, attributes, locale, timezone, tester, created_at, updated_at)
 SELECT %(project)s, external_id, COALESCE(attributes, '{}'), COALESCE(locale, ''),
-    COALESCE(timezone, ''), %(now)s, %(now)s
-FROM unnest(%(ids)s::text[], %(attributes)s::jsonb[], %(locales)s::text[], %(zones)s::text[])
-    AS given (external_id, attributes, locale, timezone)
+    COALESCE(timezone, ''), COALESCE(tester, FALSE), %(now)s, %(now)s
+FROM unnest(%(ids)s::text[], %(attributes)s::jsonb[], %(locales)s::text[], %(zones)s::text[],
+    %(testers)s::bool[]) AS given (external_id, attributes, locale, timezone, tester)
 ORDER BY external_id
 ON CONFLICT (project_id, external_id) DO NOTHING
 RETURNING external_id, id
@@ -150,8 +151,8 @@ RETURNING external_id, id
 UPDATE = """
 WITH known AS (
     SELECT c.id, given.*
-    FROM unnest(%(ids)s::text[], %(attributes)s::jsonb[], %(locales)s::text[], %(zones)s::text[])
-        AS given (external_id, attributes, locale, timezone)
+    FROM unnest(%(ids)s::text[], %(attributes)s::jsonb[], %(locales)s::text[], %(zones)s::text[],
+        %(testers)s::bool[]) AS given (external_id, attributes, locale, timezone, tester)
     JOIN notifications_contact c
         ON c.project_id = %(project)s AND c.external_id = given.external_id
     ORDER BY c.external_id FOR NO KEY UPDATE OF c
@@ -160,6 +161,7 @@ UPDATE notifications_contact c SET
     attributes = COALESCE(known.attributes, c.attributes),
     locale = COALESCE(known.locale, c.locale),
     timezone = COALESCE(known.timezone, c.timezone),
+    tester = COALESCE(known.tester, c.tester),
     updated_at = %(now)s
 FROM known WHERE c.id = known.id
 RETURNING c.external_id, c.id
@@ -192,6 +194,7 @@ def _columns(project: Project, people: list[Person], now: datetime) -> dict[str,
         ],
         "locales": [person.locale for person in people],
         "zones": [person.timezone for person in people],
+        "testers": [person.tester for person in people],
     }
 
 

@@ -48,8 +48,8 @@ class Scope(models.TextChoices):
     MESSAGES = (
         "messages",
         _(
-            "One person: sends messages to single people, reads and cancels these messages, and "
-            "reads what is in an inbox."
+            "One person: sends messages to single people, and test sends to a few; reads and "
+            "cancels these messages, and reads what is in an inbox."
         ),
     )
     REPORTS = (

@@ -26,6 +26,7 @@ ACTIONS = (
     *(gettext_noop("wrote"), gettext_noop("retired"), gettext_noop("restored")),
     *(gettext_noop("set credentials"), gettext_noop("revoked"), gettext_noop("gave a role")),
     *(gettext_noop("re-encrypted"), gettext_noop("suppressed"), gettext_noop("took off")),
+    *(gettext_noop("marked as testers"), gettext_noop("took off the testers")),
     *(gettext_noop("tested"), gettext_noop("replayed"), gettext_noop("replaced the secret of")),
     *(gettext_noop("disabled"), gettext_noop("enabled")),
     *(gettext_noop("set a password"), gettext_noop("reset the second factor")),

@@ -21,7 +21,7 @@ from notifications.people.project import Project
 from tests.api import promised
 from tests.api.caller import Caller
 from tests.api.own_app import app_of
-from tests.given.builders import make_audience, make_contact, make_template
+from tests.given.builders import make_audience, make_campaign, make_contact, make_template
 from tests.given.runs import opened_by_some
 
 Schema = dict[str, Any]
@@ -236,7 +236,7 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
-        "ScheduleKind", "KeptOut", "Verdict", "WhyEnding",
+        "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "Verdict", "WhyEnding",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
@@ -249,7 +249,8 @@ def test_every_example_can_be_sent_as_it_stands(
 ) -> None:
     sent = 0
     run = opened_by_some(ours)
-    make_contact(ours, external_id="ada")
+    make_contact(ours, external_id="ada", tester=True)
+    make_contact(ours, external_id="sora")
     for name, operation in operations(schema):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         for example in body.get("examples", {}).values():
@@ -261,7 +262,10 @@ def test_every_example_can_be_sent_as_it_stands(
             if "to" in value and "via" in value:  # no name is resolved in a test
                 value |= {"to": "https://93.184.216.34/hooks"}
             method, _, path = name.partition(" ")
-            row = run if path.startswith("runs/") else make_audience(ours, kind="list", rules={})
+            row: Any = make_audience(ours, kind="list", rules={})
+            row = run if path.startswith("runs/") else row
+            row = make_template(ours) if path.startswith("templates/{id}") else row
+            row = make_campaign(ours) if path.startswith("campaigns/{id}") else row
             path = path.replace("{id}", str(row.pk))
             path = path.replace("{external_id}", "ada")
             if path.startswith("me/"):
@@ -273,6 +277,7 @@ def test_every_example_can_be_sent_as_it_stands(
     others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
     others |= {"one to many", "one to somebody new", "an automation"}
     others |= {"a list of a run", "a correction", "an endpoint"}
+    others |= {"a test to testers", "a test to one", "a test of a campaign"}
     marks = {"all seen", "all read", "all archived"}
     own = {"one's own device", "one's own preferences"}
     assert sent == len(WRITTEN) + len(others) + len(own) + len(marks)

@@ -14,19 +14,21 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import control
+from campaigns import control, tasks
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.test_sends.sent_test import SentTest
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
 from tests.given.alerts import make_alert
-from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.builders import make_campaign, make_people, make_run, make_template
 from tests.roles.people import logged_in, somebody
 from tests.roles.test_matrix import address, pages, rows
+from tests.test_sends.trying import make_tester
 
 pytestmark = pytest.mark.django_db(transaction=True)
 rows = rows  # a fixture, used here too
@@ -179,6 +181,24 @@ def test_a_run_in_trouble_and_a_result_can_too(
     page.goto(runs[0])
     page.get_by_text("Pause", exact=True).first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
+    assert complaints(page) == []
+
+
+def test_the_dialog_of_a_test_send_can_too(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    make_tester(project, "dead-1:APA91b")
+    make_tester(project)
+    template = make_template(project)
+    log_in(page, live_server, logged_in(Role.EDITOR))
+    page.goto(reverse("admin:campaigns_template_change", args=[template.pk]))
+    page.get_by_role("button", name="Send a test …").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert complaints(page) == []
+    page.get_by_role("button", name="Send the test").click()
+    expect(page.locator("#test-sent")).to_contain_text("On its way.")
+    tasks.send_test(SentTest.objects.get().pk)
+    expect(page.locator("#test-sent")).to_contain_text("Every device has its answer.")
     assert complaints(page) == []
 
 

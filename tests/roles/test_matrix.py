@@ -17,6 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from campaigns.runs.messages.many import accept_many
+from campaigns.test_sends.sent_test import SentTest
 from campaigns.texts.template import Template
 from config import doors
 from config.entry import may
@@ -121,6 +122,12 @@ def make_message(project: Project, contact_id: int) -> str:
     return accept_many(project.pk, one, [contact_id]).id
 
 
+def make_test(project: Project) -> SentTest:
+    return SentTest.objects.create(
+        project=project, name="Hello", content={}, ttl_seconds=60, by="user:ada"
+    )
+
+
 @pytest.fixture
 def rows(project: Project) -> Mapping[str, int | str]:
     """One row of every kind, so that a page that may be seen is really drawn."""
@@ -155,6 +162,7 @@ def rows(project: Project) -> Mapping[str, int | str]:
         "notifications_auditentry": audit.AuditEntry.objects.latest("pk").pk,
         "notifications_import": ready.pk,
         "import_": ready.pk,
+        "test_shown": make_test(project).pk,
         "auth_user": somebody(Role.VIEWER, "bob").pk,
     }
 

@@ -140,6 +140,7 @@ class CampaignPage(Page):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         keep_as_stored(context)
         form, campaign = context["adminform"].form, context.get("original")
+        context["may_test"] = self.opens(request, "test")
         context |= composing.around(request, form, campaign)
         return super().render_change_form(request, context, *args, **kw)
 

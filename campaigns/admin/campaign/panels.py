@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
+from campaigns.admin.test_send import pages as test_sends
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
@@ -26,10 +28,12 @@ from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.dialogs import gone
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import Page
@@ -38,6 +42,7 @@ from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
+from notifications.staff.subjects import Subject
 
 SHOWN_PEOPLE = 10
 FOLDER = "admin/campaigns/campaign"
@@ -54,6 +59,12 @@ class Panels:
         return [
             path("who/", guarded(require_POST(self.who_view)), name="campaign_who"),
             path("what/", guarded(require_POST(self.what_view)), name="campaign_what"),
+            *self.page.guarded_paths(
+                [
+                    ("what/test/", self.text_test_view, "campaign_text_test"),
+                    ("<int:pk>/test/", self.test_view, "campaigns_campaign_test"),
+                ]
+            ),
             path("when/", guarded(require_POST(self.when_view)), name="campaign_when"),
             path(
                 "<int:pk>/review/",
@@ -90,6 +101,42 @@ class Panels:
             context = {"problems": error.messages}
         return render(request, f"{FOLDER}/what.html", context)
 
+    def text_test_view(self, request: HttpRequest) -> HttpResponse:
+        """The text as it stands in the form, sent to a few."""
+
+        def tried() -> Tried:
+            project, template = _text_in(request)
+            chosen = _category(request, project)
+            found = of_template(template)
+            name = found.name or request.POST.get("name", "").strip()
+            return replace(found, name=name, category_kind=chosen.kind, category=chosen.slug)
+
+        mine = self.page.get_queryset(request)
+        campaign = mine.filter(pk=row_id(request.GET.get("campaign")) or 0).first()
+        about = campaign or Subject("campaign", None, request.POST.get("name", "").strip()[:100])
+        return test_sends.dialog(
+            request,
+            named(request),
+            tried,
+            about=about,
+            languages=sorted(campaign.template.locales) if campaign else [],
+            includes="#campaign_form",
+        )
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """As a launch at this moment would send it."""
+        related = Campaign.objects.select_related("template", "project", "category", "corrects")
+        campaign = related.filter(pk=pk).first()
+        if campaign is None or self.page.get_object(request, str(pk)) is None:
+            return gone(request)
+        return test_sends.dialog(
+            request,
+            campaign.project,
+            lambda: of_campaign(campaign),
+            about=campaign,
+            languages=sorted(campaign.template.locales),
+        )
+
     def when_view(self, request: HttpRequest) -> HttpResponse:
         """The times as they stand in the form: the days it goes out, and how long it takes."""
         mine = self.page.get_queryset(request).select_related("audience", "project")
@@ -117,6 +164,7 @@ class Panels:
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.page.opens(request, "launch"),
+            "may_test": self.page.opens(request, "test"),
             "may_change": self.page.has_change_permission(request),
             "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
         }
@@ -150,11 +198,15 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
 
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
     """What the category that is chosen asks of people's consent."""
+    chosen = _category(request, project)
+    return standing.asked_of(chosen.kind, chosen.slug)
+
+
+def _category(request: HttpRequest, project: Project) -> Category:
     categories = Category.objects.filter(
         project=project, pk=row_id(request.POST.get("category")) or 0
     )
-    chosen = categories.first() or Category(kind="", slug="")
-    return standing.asked_of(chosen.kind, chosen.slug)
+    return categories.first() or Category(kind="", slug="")
 
 
 def _who_is_out(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -20,6 +21,8 @@ from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
 from campaigns.admin.template.list import LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.revisions import Revisions, history
+from campaigns.admin.test_send import pages as test_sends
+from campaigns.test_sends.asking import Tried, of_template
 from campaigns.texts import preview, revision
 from campaigns.texts.comparison import changes
 from campaigns.texts.template import Template
@@ -35,6 +38,7 @@ from notifications.fcm.options import PLATFORMS
 from notifications.people import images
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.subjects import Subject
 
 MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
 
@@ -59,10 +63,13 @@ class TemplatePage(Page):
     def get_urls(self) -> list[Any]:
         shown = self.guarded(require_POST(self.preview_view))
         known = self.guarded(require_POST(self.variables_view))
+        tests = [("test/", self.test_view, "campaigns_template_test")]
         return [
             path("preview/", shown, name="template_preview"),
             path("variables/", known, name="template_variables"),
             path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
+            *self.guarded_paths(tests),
+            *test_sends.urls(self),
             *Revisions(self).urls(),
             *super().get_urls(),
         ]
@@ -126,6 +133,7 @@ class TemplatePage(Page):
             (label, PLATFORMS[name].items()) for name, label in Device.Platform.choices
         ]
         template = context.get("original")
+        context["may_test"] = self.opens(request, "test")
         if template is not None:
             context |= history(template)
             mine = template.revisions.filter(by=actor(request)).first()
@@ -171,6 +179,21 @@ class TemplatePage(Page):
         context = {"refused": refused}
         return render(request, "admin/campaigns/template/hosts.html", context)
 
+    def test_view(self, request: HttpRequest) -> HttpResponse:
+        """The form's texts, sent to a few; nothing is saved."""
+        project = named(request)
+        mine = self.get_queryset(request)
+        saved = mine.filter(pk=row_id(request.GET.get("template")) or 0).first()
+        name = request.POST.get("name", "").strip()[:100]
+        return test_sends.dialog(
+            request,
+            project,
+            lambda: _as_it_stands(request.POST, project, name),
+            about=saved or Subject("template", None, name),
+            languages=sorted(saved.locales) if saved else [],
+            includes="#template_form, #preview-card",
+        )
+
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
         content = template.frozen()
@@ -199,3 +222,11 @@ class TemplatePage(Page):
             "project": project,
             "project_name": project.name,
         }
+
+
+def _as_it_stands(posted: Any, project: Any, name: str) -> Tried:
+    template, problems = unsaved(posted, project)
+    if problems:
+        raise ValidationError([error for found in problems.values() for error in found])
+    template.name = name
+    return of_template(template)

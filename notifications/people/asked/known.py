@@ -63,6 +63,7 @@ def _themselves(contact: Contact) -> dict[str, Any]:
         "attributes": contact.attributes,
         "locale": contact.locale,
         "timezone": contact.timezone,
+        "tester": contact.tester,
         "created_at": contact.created_at,
         "updated_at": contact.updated_at,
     }

@@ -1,0 +1,1 @@
+"""The dialog of a test send, and what came of it. The pages of templates and campaigns enter."""

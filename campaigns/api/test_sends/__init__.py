@@ -1,0 +1,1 @@
+"""Test sends through the API. The API's addresses enter."""

@@ -1,0 +1,31 @@
+"""Tests are of the moment: they go after a week, and a person's with the person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from notifications.people.asked.known import section
+from notifications.people.contact import Contact
+
+KEPT_FOR = timedelta(days=7)
+
+
+def remove_old(now: datetime) -> None:
+    SentTest.objects.filter(at__lt=now - KEPT_FOR).delete()
+
+
+def forget(contact_ids: Sequence[int]) -> None:
+    """With who is erased."""
+    SentTest.objects.filter(reads_as__in=contact_ids).delete()
+    DeviceTest.objects.filter(contact_id__in=contact_ids).delete()
+
+
+@section("tests")
+def tests_of(contact: Contact) -> Iterator[dict[str, Any]]:
+    """The test sends to a person's devices, newest first."""
+    theirs = DeviceTest.objects.filter(contact_id=contact.pk).select_related("test")
+    for row in theirs.order_by("-pk").iterator():
+        yield {"at": row.test.at, "content": row.test.content, "status": row.status}

@@ -1,0 +1,176 @@
+"""What is told of a test: each device's answer, what it means, and what to do next."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.results.reason_steps import STEPS, detail_in_words
+from campaigns.runs.reasons import Cause, Reason
+from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+
+Status = DeviceTest.Status
+NO_DEVICE = "no_device"
+LOST_AFTER = timedelta(seconds=60)  # well over the time that FCM's answer may take
+# What is said otherwise of a test: nothing is retired for it, and nobody is sent to again.
+OWN: dict[str, tuple[Any, Any]] = {
+    NO_DEVICE: (
+        _("This person has no active device"),
+        _("Open the app on their phone: it registers its address by itself."),
+    ),
+    Reason.THROTTLED: (
+        _("FCM, or our own pace, let nothing through"),
+        _("Wait a minute, then send the test again."),
+    ),
+    Reason.EXPIRED: (
+        _("No worker sent it within four minutes"),
+        _("See under Operations whether workers run, then send the test again."),
+    ),
+    Reason.REFUSED_MESSAGE: (
+        _("FCM refused the message itself"),
+        _("Correct the text: FCM's answer names the field."),
+    ),
+    Reason.INVALID_MESSAGE: (
+        _("This message breaks one of FCM's rules"),
+        _("Correct the text, or the value in it: the field is named above."),
+    ),
+    Reason.TEMPLATE_ERROR: (
+        _("The text could not be rendered for this person"),
+        _("Correct the text: the place in it is named above."),
+    ),
+    Reason.UNREACHABLE: (
+        _("FCM could not be reached"),
+        _("Check the workers' internet connection, then send the test again."),
+    ),
+    Reason.UNSUBSCRIBED: (
+        _("This person does not want such messages"),
+        _("A campaign would skip them, too. Their page shows what they declined."),
+    ),
+    Reason.INTERRUPTED: (
+        _("A worker died while the request was on its way"),
+        _("Look at the phone, or send the test again."),
+    ),
+    Reason.MISSING_VALUE: (
+        _("A value the text needs is missing for this person"),
+        _("Give the variable a fallback, such as “default: 'friend'”, or test with the values of "
+          "somebody who has it."),
+    ),
+    Reason.DEVICE_GONE: (
+        _("The device went to somebody else, or was retired, just now"),
+        _("Send the test again."),
+    ),
+}  # fmt: skip
+# What would pause a run says nothing about the device.
+GIVE_THE_ROLE = _(
+    "Give the service account the role “Firebase Cloud Messaging API Admin” in the Google Cloud "
+    "console, then send the test again."
+)
+OF_THE_PROJECT: dict[str, tuple[Any, Any]] = {
+    "bad_credentials": (
+        Cause.BAD_CREDENTIALS.label,
+        _("Open the project and set a working service account, then send the test again."),
+    ),
+    "unauthorised": (Cause.UNAUTHORISED.label, GIVE_THE_ROLE),
+    "forbidden": (Cause.UNAUTHORISED.label, GIVE_THE_ROLE),
+    "wrong_project": (
+        Cause.WRONG_PROJECT.label,
+        _("Compare the Firebase project ID of the project with the Firebase console, correct it, "
+          "then send the test again."),
+    ),
+}  # fmt: skip
+TAKEN = _("FCM took it. Whether the phone shows it is for the phone to say: look at it.")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One device, ready for a page or the API."""
+
+    row: DeviceTest
+    contact: str
+    address: str  # its end
+
+    @property
+    def status(self) -> str:
+        return self.row.status
+
+    @property
+    def status_label(self) -> str:
+        return str(Status(self.row.status).label)
+
+    @property
+    def platform_label(self) -> str:
+        known = self.row.platform in Device.Platform.values
+        return str(Device.Platform(self.row.platform).label) if known else ""
+
+    @property
+    def meaning(self) -> str:
+        return str(_meaning(self.row)[0])
+
+    @property
+    def next_step(self) -> str:
+        return str(_meaning(self.row)[1])
+
+    @property
+    def detail(self) -> str:
+        """Not what the answer below says in full."""
+        return "" if self.row.raw else detail_in_words(self.row.reason, self.row.detail)
+
+    @property
+    def raw(self) -> str:
+        """The answer as it came, laid out where it is JSON."""
+        try:
+            return json.dumps(json.loads(self.row.raw), indent=2, ensure_ascii=False)
+        except ValueError:
+            return self.row.raw
+
+
+def _meaning(row: DeviceTest) -> tuple[Any, Any]:
+    if row.status == Status.ACCEPTED:
+        return TAKEN, ""
+    if said := OWN.get(row.reason) or OF_THE_PROJECT.get(row.reason):
+        return said
+    if row.reason in Reason.values:
+        return Reason(row.reason).label, STEPS.get(row.reason, "")
+    return row.reason, ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A test as it stands."""
+
+    test: SentTest
+    devices: list[Told]
+
+    @property
+    def finished(self) -> bool:
+        return not any(one.status in (Status.WAITING, Status.SENDING) for one in self.devices)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found = Counter(one.status for one in self.devices)
+        return {status: found[status] for status in Status.values}
+
+
+def picture(test: SentTest) -> Picture:
+    rows = list(test.devices.all())
+    people = Contact.objects.in_bulk({row.contact_id for row in rows})
+    devices = Device.objects.in_bulk({row.device_id for row in rows if row.device_id})
+    return Picture(
+        test,
+        [
+            Told(
+                row,
+                people[row.contact_id].external_id,
+                devices[row.device_id].short_address if row.device_id in devices else "",
+            )
+            for row in rows
+            if row.contact_id in people
+        ],
+    )
