@@ -77,6 +77,7 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR),
+    **_page("campaigns_snippet", VIEWER, EDITOR),
     **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
@@ -131,6 +132,9 @@ PAGES: dict[str, Door] = {
     "audience_size": LOOK,  # keeps what it counted, beside the time
     "automation_events": LOOK,
     "automation_review": LOOK,
+    "snippet_preview": LOOK,
+    "snippet_revision": Door(VIEWER, EDITOR),  # a POST brings it back
+    "snippet_revisions": LOOK,
     "template_hosts": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
@@ -226,6 +230,9 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "lists": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "lists/<int:pk>": dict.fromkeys(("GET", "DELETE"), Scope.AUDIENCES),
     "lists/<int:pk>/members": dict.fromkeys(("POST", "DELETE"), Scope.AUDIENCES),
+    "snippets": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
+    "snippets/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
+    "snippets/<int:pk>/used-by": {"GET": Scope.TEMPLATES},
     "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
     "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},

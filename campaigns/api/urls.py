@@ -9,6 +9,7 @@ from campaigns.api import (
     deliveries,
     lists,
     runs,
+    snippets,
     steering,
     templates,
 )
@@ -47,6 +48,9 @@ urlpatterns = [
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
     path("lists/<int:pk>/members", lists.ListMembers.as_view()),
+    path("snippets", snippets.Snippets.as_view()),
+    path("snippets/<int:pk>", snippets.SnippetById.as_view(), name="api-snippet"),
+    path("snippets/<int:pk>/used-by", snippets.SnippetUsers.as_view()),
     path("templates", templates.Templates.as_view()),
     path("templates/<int:pk>", templates.TemplateById.as_view(), name="api-template"),
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),

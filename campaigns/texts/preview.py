@@ -17,7 +17,7 @@ from liquid.exceptions import LiquidError
 
 from campaigns.audiences import vocabulary
 from campaigns.texts import liquid
-from campaigns.texts.content import Content, on_platform
+from campaigns.texts.content import Content, languages_of, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
@@ -169,7 +169,7 @@ def single_braces(content: Content) -> list[str]:
 
 
 def _sources(content: Content) -> set[str]:
-    languages = ["", *content["locales"]]
+    languages = ["", *languages_of(content)]
     written = [on_platform(content, language, name) for language in languages for name in PLATFORMS]
     return {text for whole in written for text in _texts(whole)}
 

@@ -207,6 +207,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "ExplainedRules": {*inner, "seen"},
         "List": {"people"},
         "Language": {"title", "body", "image", "link", "data"},
+        "SnippetLanguage": {"text"},
         "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
         "Rules": inner,
@@ -272,7 +273,7 @@ def test_every_example_can_be_sent_as_it_stands(
             sent += 1
     others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
     others |= {"one to many", "one to somebody new", "an automation"}
-    others |= {"a list of a run", "a correction", "an endpoint"}
+    others |= {"a list of a run", "a correction", "an endpoint", "a snippet"}
     marks = {"all seen", "all read", "all archived"}
     own = {"one's own device", "one's own preferences"}
     assert sent == len(WRITTEN) + len(others) + len(own) + len(marks)
@@ -307,7 +308,12 @@ def test_what_refuses_unknown_fields_says_so(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     strict = {name for name in shapes if shapes[name].get("additionalProperties") is False}
     bodies = {name for name in shapes if name.endswith("Request") and name not in strict}
-    assert bodies - {"BrokenRequest", "LanguageRequest", "RulesRequest"} == {
+    assert bodies - {
+        "BrokenRequest",
+        "LanguageRequest",
+        "RulesRequest",
+        "SnippetLanguageRequest",
+    } == {
         *("ContactRequest", "DeviceRequest", "RegistrationRequest"),
         *("PatchedPersonRequest", "PersonRequest", "PatchedPersonsAnswersGivenRequest"),
     }

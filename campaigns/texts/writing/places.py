@@ -15,6 +15,7 @@ from notifications.people.device import Device
 
 WORDS = {
     "name": gettext_lazy("Name"),
+    "text": gettext_lazy("Text"),
     "title": gettext_lazy("Title"),
     "body": gettext_lazy("Body"),
     "image": gettext_lazy("Image"),
