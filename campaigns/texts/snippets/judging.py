@@ -47,12 +47,16 @@ def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
 
 def unknown(name: str, known: Collection[str]) -> str:
     said = gettext("there is no snippet “%(name)s” in this project.") % {"name": name}
+    return f"{said} {_instead(name, known)}"
+
+
+def _instead(name: str, known: Collection[str]) -> str:
     if near := get_close_matches(name.lower(), known, n=1):
-        return f"{said} {gettext('Did you mean “%(nearest)s”?') % {'nearest': near[0]}}"
+        return gettext("Did you mean “%(nearest)s”?") % {"nearest": near[0]}
     if not known:
-        return f"{said} {gettext('There are none yet; write it under Snippets first.')}"
+        return gettext("There are none yet; write it under Snippets first.")
     names = ", ".join(sorted(known)[:MOST_NAMED])
-    return f"{said} {gettext('Use one of %(known)s.') % {'known': names}}"
+    return gettext("Use one of %(known)s.") % {"known": names}
 
 
 def out_of_place(source: str) -> list[Problem]:
