@@ -135,11 +135,15 @@ PAGES: dict[str, Door] = {
     "snippet_preview": LOOK,
     "snippet_revision": Door(VIEWER, EDITOR),  # a POST brings it back
     "snippet_revisions": LOOK,
+    "template_csv": LOOK,
     "template_hosts": LOOK,
+    "template_languages": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
     "template_revisions": LOOK,
+    "template_translations": Door(EDITOR, EDITOR),
     "template_variables": LOOK,
+    "template_xliff": LOOK,
     # Reach.
     **_page("notifications_contact", VIEWER, EDITOR, change_consent=EDITOR),
     "person_export": Door(EDITOR, EDITOR),  # a copy of all that is known leaves the house
@@ -236,6 +240,9 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
     "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
+    "templates/<int:pk>/texts.csv": {"GET": Scope.TEMPLATES},
+    "templates/<int:pk>/texts.xliff": {"GET": Scope.TEMPLATES},
+    "templates/<int:pk>/translations": {"POST": Scope.TEMPLATES},
     "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},

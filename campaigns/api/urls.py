@@ -21,6 +21,7 @@ from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel
+from campaigns.api.translations import translations
 from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
@@ -54,6 +55,9 @@ urlpatterns = [
     path("templates", templates.Templates.as_view()),
     path("templates/<int:pk>", templates.TemplateById.as_view(), name="api-template"),
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
+    path("templates/<int:pk>/texts.csv", translations.TemplateCsv.as_view()),
+    path("templates/<int:pk>/texts.xliff", translations.TemplateXliff.as_view()),
+    path("templates/<int:pk>/translations", translations.TemplateTranslations.as_view()),
     path("campaigns", campaigns.Campaigns.as_view()),
     path("campaigns/<int:pk>", campaigns.CampaignById.as_view(), name="api-campaign"),
     path("campaigns/<int:pk>/check", check.CampaignCheck.as_view()),

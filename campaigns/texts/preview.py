@@ -144,7 +144,7 @@ def variables(content: Content, project: Project) -> list[Variable]:
     except LiquidError:
         return []
     of, lacking = missing(names, project) if names else (0, [])
-    needed = {path[0] for source in sources for path in _needed_by(source)}
+    needed = {path[0] for source in sources for path in needed_by_text(source)}
     found = [
         Variable(name, count, of, name in needed)
         for name, count in zip(names, lacking, strict=True)
@@ -196,17 +196,17 @@ def needed_by(content: Content, locale: str, platform: str) -> Set[liquid.Path]:
 def depends(content: Content) -> bool:
     """Whether a condition of the text decides what it needs, which differs from person to person
     then: {% if vip %}{{ city }}{% endif %}."""
-    return any("{%" in source and _needed_by(source) for source in _sources(content))
+    return any("{%" in source and needed_by_text(source) for source in _sources(content))
 
 
 def _needed(sources: Set[str]) -> Set[liquid.Path]:
     try:
-        return set().union(*map(_needed_by, sources))
+        return set().union(*map(needed_by_text, sources))
     except LiquidError:
         return set()
 
 
-def _needed_by(source: str) -> set[liquid.Path]:
+def needed_by_text(source: str) -> set[liquid.Path]:
     """Whose absence keeps this text from people, and does not make it say something else."""
     asked = liquid.paths(source)
     if not asked or not _renders(source):

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
+from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
 from campaigns.texts import preview, revision
@@ -61,6 +62,7 @@ class TemplatePage(TextPage):
             path("preview/", shown, name="template_preview"),
             path("variables/", known, name="template_variables"),
             path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
+            *Translations(self).urls(),
             *super().get_urls(),
         ]
 

@@ -59,6 +59,11 @@ def place(path: Path) -> str:
     return " · ".join([_word(first), *rest])
 
 
+def word_of(id: str) -> str:
+    """Of a text as files for translators name it: “data.screen”."""
+    return place(tuple(id.split(".", 1)))
+
+
 def _word(name: str) -> str:
     return str(WORDS.get(name, name))
 
