@@ -108,7 +108,7 @@ class Translations:
         with transaction.atomic():
             revision.open_for_change(Template, template.pk)
             template.refresh_from_db()
-            if posted.get("seen") != str(revision.newest_number(template)):
+            if not _is_newest(posted.get("seen", ""), template):
                 said = _("Somebody saved this template in the meantime. Look at the file again.")
                 messages.error(request, said)
                 return None
@@ -149,6 +149,11 @@ class Translations:
             "form_url": page_url(template),
         }
         return render(request, "admin/campaigns/template/translations.html", {**around, **context})
+
+
+def _is_newest(seen: str, template: Template) -> bool:
+    """Who looked before there was a first revision saw what the first one keeps."""
+    return seen.isdecimal() and max(int(seen), 1) == max(revision.newest_number(template), 1)
 
 
 def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:

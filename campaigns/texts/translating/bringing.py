@@ -102,7 +102,7 @@ def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
         return
     if twice:
         yield _("This text stands twice in the file. Keep one of the two.")
-    if cell.source is not None and not _same(cell.source, unit.source):
+    if cell.source and not _same(cell.source, unit.source):
         yield _("The main text has changed since the file was made. Make the file anew.")
     yield from (problem.said for problem in liquid.problems(cell.text))
     yield from _variables_lost(unit.source, cell.text)
