@@ -292,6 +292,7 @@ SPECTACULAR_SETTINGS = {
         "ReportVia": "notifications.outgoing.endpoint.Endpoint.Via",
         "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
+        "TextsFormat": "campaigns.texts.translating.bringing.FORMATS",
         "Verdict": "notifications.gateway.Verdict",
         "WhyEnding": "campaigns.results.why.why.Ending",
     },

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from campaigns.texts import revision
@@ -94,10 +94,11 @@ class Translations:
                 return reply
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "POST" and form.is_valid():
-            file = form.cleaned_data["file"]
-            kind = "csv" if file.name.lower().endswith((".csv", ".tsv", ".txt")) else "xliff"
+            # At most one byte more than is allowed: more need not be read to be refused.
+            file = form.cleaned_data["file"].read(MOST_BYTES + 1)
+            kind = "xliff" if file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else "csv"
             try:
-                context |= _looked_at(template, kind, file.read(MOST_BYTES + 1))
+                context |= _looked_at(template, kind, file)
             except Unreadable as error:
                 form.add_error("file", str(error))
         return self._drawn(request, template, context)
@@ -123,7 +124,10 @@ class Translations:
             template.save()
             revision.keep(template, by=actor(request))
             self.page.record(
-                request, "brought translations into", template, texts=len(proposal.changes)
+                request,
+                gettext_noop("brought translations into"),
+                template,
+                texts=len(proposal.changes),
             )
         count = len(proposal.changes)
         said = ngettext("%(n)s text was saved.", "%(n)s texts were saved.", count)

@@ -43,7 +43,7 @@ EXAMPLE = OpenApiExample(
 class TranslationsSerializer(StrictSerializer):
     """A file that came back from the translators."""
 
-    format = serializers.ChoiceField(choices=list(bringing.READERS))
+    format = serializers.ChoiceField(choices=bringing.FORMATS)
     text = serializers.CharField(
         max_length=MOST_BYTES, trim_whitespace=False, help_text="The file's content."
     )

@@ -105,8 +105,11 @@ class Snippet(OfProject):
     def _look_at_templates(self, problems: dict[str, Any]) -> None:
         """Whether a template that could be sent could not be with these words."""
         uses = self.uses.select_related("template").order_by("-template_id")[:CHECKED]
+        others = Snippet.objects.filter(project=self.project_id)
+        now = {one.name: one.says() for one in others}
+        then = {**now, self.name: self.says()}
         for template in (use.template for use in uses):
-            if (words := _trouble(template, self)) and not _trouble(template):
+            if (words := _trouble(template, then)) and not _trouble(template, now):
                 said = gettext("“%(template)s” could not be sent with it: %(problem)s")
                 problems.setdefault("text", []).append(
                     said % {"template": template, "problem": words}
@@ -130,13 +133,9 @@ class SnippetRevision(Revision):
         return f"revision {self.number} of {self.snippet}"
 
 
-def _trouble(template: Any, changed: Snippet | None = None) -> str:
-    """Why this template cannot be sent, with one of its snippets as it is about to be."""
-    others = Snippet.objects.filter(project=template.project_id)
-    known = {one.name: one.says() for one in others}
-    if changed is not None:
-        known[changed.name] = changed.says()
-    template.snippets_known = known
+def _trouble(template: Any, snippets: dict[str, dict[str, Any]]) -> str:
+    """Why this template could not be sent while snippets say this."""
+    template.snippets_known = snippets
     try:
         template.clean()
     except ValidationError as error:

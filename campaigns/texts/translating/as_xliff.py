@@ -67,12 +67,11 @@ def _escaped(text: str) -> str:
 def read(text: str) -> list[Cell]:
     """What its targets say; one that is empty says nothing. Raises Unreadable."""
     reading = _Reading()
-    parser = expat.ParserCreate(namespace_separator=" ")
+    parser = expat.ParserCreate("utf-8", " ")  # whatever it says of itself, it was decoded
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
     parser.EntityDeclHandler = _refuse
     parser.ExternalEntityRefHandler = _refuse
-    parser.ProcessingInstructionHandler = None
     parser.StartElementHandler = reading.start
     parser.EndElementHandler = reading.end
     parser.CharacterDataHandler = reading.words

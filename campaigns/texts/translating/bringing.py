@@ -28,6 +28,7 @@ from notifications.values.languages import canonical, validate_locale
 from notifications.values.text import unstorable
 
 READERS: dict[str, Callable[[str], list[Cell]]] = {"csv": as_csv.read, "xliff": as_xliff.read}
+FORMATS = [*READERS]
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,13 @@ class Proposal:
 
 def read(kind: str, file: bytes | str) -> list[Cell]:
     """Raises Unreadable. Its size is looked at before anything in it."""
-    size = len(file)
-    if size > MOST_BYTES:
-        said = _("The file has %(size)s bytes; at most %(most)s are read.")
-        raise Unreadable(said % {"size": f"{size:,}", "most": f"{MOST_BYTES:,}"})
+    if len(file) > MOST_BYTES:
+        said = _("The file is too large: at most %(most)s bytes are read.")
+        raise Unreadable(said % {"most": f"{MOST_BYTES:,}"})
     try:
         text = file if isinstance(file, str) else file.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(_("The file is not UTF-8. Save it as “CSV UTF-8”.")) from error
+        raise Unreadable(_("The file is not UTF-8. Save it again, as UTF-8.")) from error
     if problem := unstorable(text):
         raise Unreadable(f"{problem}.")
     return READERS[kind](text.removeprefix("\ufeff"))
