@@ -194,7 +194,9 @@ def languages(project_id: int) -> tuple[list[Language], bool]:
     )
     whole = bool(rows) and bool(rows[0][3])
     everybody = rows[0][2] if whole else _people(project_id) if rows else 0
-    times = everybody / rows[0][2] if rows and rows[0][2] else 0
+    if not everybody:
+        return [], False
+    times = everybody / rows[0][2]
     return [Language(tag, round(count * times)) for tag, count, *_ in rows], whole
 
 

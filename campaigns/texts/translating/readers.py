@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from campaigns.audiences import vocabulary
 from campaigns.texts.content import Content
+from notifications.people.contact import Contact
 from notifications.values.languages import canonical, fallbacks
 
 
@@ -37,8 +38,15 @@ class Chain:
 
 @dataclass(frozen=True)
 class Readers:
+    """Everybody, by language."""
+
     chains: list[Chain]
     exact: bool
+    anybody: bool  # there are people, whether or not they could be counted in time
+
+    @property
+    def counted(self) -> bool:
+        return any(one.people for one in self.chains)
 
     @property
     def missing(self) -> list[Chain]:
@@ -60,7 +68,8 @@ def of(content: Content, project_id: int) -> Readers:
         people[tag] = people.get(tag, 0) + one.people
     chains = [chain(tag, own, count) for tag, count in people.items()]
     read = {one.read for one in chains}
-    return Readers([*chains, *(chain(tag, own, 0) for tag in sorted(own - read))], exact)
+    chains += [chain(tag, own) for tag in sorted(own - read)]
+    return Readers(chains, exact, Contact.objects.filter(project=project_id).exists())
 
 
 def chain(tag: str, own: set[str], people: int = 0) -> Chain:

@@ -20,6 +20,8 @@ from tests.given.builders import (
     make_automation,
     make_campaign,
     make_contact,
+    make_people,
+    make_run,
     make_snippet,
     make_template,
 )
@@ -100,6 +102,17 @@ def test_its_page_names_who_says_it_and_it_is_not_deleted_meanwhile(
     template.save()
     desk.post("campaigns_snippet_delete", snippet.pk, post="yes")
     assert not Snippet.objects.exists()
+
+
+def test_a_run_names_the_revisions_that_it_says(desk: Desk, project: Project) -> None:
+    snippet = make_snippet(project, "footer", "Shop")
+    desk.save("campaigns_snippet_change", snippet.pk, **form(snippet, text="Shop Ltd"))
+    make_people(project, 1)
+    run = make_run(project, template=SAYS)
+    desk.save("campaigns_snippet_change", snippet.pk, **form(snippet, text="Something else"))
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "Snippet “footer” as of revision 2" in page
+    assert "Come by. Shop Ltd" in page and "Something else" not in page
 
 
 def test_a_template_offers_snippets_and_previews_what_they_say(
