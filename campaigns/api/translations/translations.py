@@ -21,7 +21,7 @@ from campaigns.texts.translating import as_csv, as_xliff, bringing
 from campaigns.texts.translating.bringing import Proposal
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
 from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.patience import patient
+from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView, save
@@ -113,7 +113,7 @@ class TemplateXliff(ApiView):
 class TemplateTranslations(ApiView):
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(request=TranslationsSerializer, responses=BroughtSerializer, examples=[EXAMPLE])
-    @patient
+    @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """What a translated file would change, or, with `save`, changes. A text whose variables
         are not those of the main text is refused with its row; all others are taken. What is not
