@@ -91,10 +91,10 @@ def test_a_file_is_looked_at_first_and_saved_when_asked(call: Caller, template: 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("body,,,세일", "{{ city }} is missing."),
+        ("body,,,세일", "Missing: {{ city }}."),
         ("body,,,{{ city }} {{ plan }}", "The main text does not say {{ plan }}."),
-        ("body,,,{{ ciudad }}", "{{ city }} is missing."),
-        ("title,,,{{ first_name }}님", "has no fallback here"),
+        ("body,,,{{ ciudad }}", "Missing: {{ city }}."),
+        ("title,,,{{ first_name }}님", "Without its fallback: {{ first_name }}."),
         ("body,,,{{ city", "never closed"),
         ("body,,Something else,{{ city }}", "The main text has changed"),
         ("subtitle,,,x", "There is no text “subtitle”"),
@@ -119,7 +119,7 @@ def test_a_mention_of_a_snippet_survives_as_a_variable_does(call: Caller, projec
     template = make_template(project, title="A", body="Come. {{ snippet.footer }}")
     text = HEAD + "body,,,오세요\r\n"
     (refused,) = bring(call, template, text)["refused"]
-    assert "{{ snippet.footer }} is missing." in refused["message"]
+    assert "Missing: {{ snippet.footer }}." in refused["message"]
 
 
 DOCTYPE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><xliff version="1.2">&a;</xliff>'

@@ -32,10 +32,10 @@ class FileForm(forms.Form):
     """A file that came back from the translators."""
 
     file = forms.FileField(
-        label=gettext_lazy("File from the translators"),
+        label=gettext_lazy("CSV or XLIFF file"),
         # Unfold's own: its script looks for this widget's parts beside every file input.
         widget=UnfoldAdminFileFieldWidget({"accept": ".csv,.tsv,.xlf,.xliff,.xml"}),
-        help_text=gettext_lazy("CSV or XLIFF 1.2, at most 1 MB. Nothing is saved before you look."),
+        help_text=gettext_lazy("XLIFF 1.2; at most 1 MB. Nothing is saved before you look."),
     )
 
 

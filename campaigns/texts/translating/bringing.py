@@ -115,14 +115,14 @@ def _variables_lost(source: str, text: str) -> Iterator[str]:
     except LiquidError:
         return
     if gone := asked - said:
-        words = _("%(names)s is missing. Put it where it belongs in the sentence.")
+        words = _("Missing: %(names)s. Put it where it belongs in the sentence.")
         yield words % {"names": _names(gone)}
     if new := said - asked:
         words = _("The main text does not say %(names)s. Write the names as they are there.")
         yield words % {"names": _names(new)}
     if bare := preview.needed_by_text(text) - preview.needed_by_text(source):
         words = _(
-            "%(names)s has no fallback here, so people without it would get nothing. Keep "
+            "Without its fallback: %(names)s. People without it would get nothing; keep "
             "“| default: …”."
         )
         yield words % {"names": _names(bare)}

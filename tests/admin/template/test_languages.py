@@ -128,7 +128,7 @@ def test_texts_that_lost_a_variable_are_listed_and_the_others_saved(
     looked = look(desk, template, text)
     page = text_of(looked)
     assert "1 text is not taken" in page
-    assert "2 Title ko {{ first_name }} is missing." in page
+    assert "2 Title ko Missing: {{ first_name }}." in page
     save(desk, template, looked, text)
     template.refresh_from_db()
     assert template.locales == {**KO, "de": {"title": "Hallo {{ first_name }}"}}
