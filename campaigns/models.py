@@ -27,8 +27,11 @@ from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.wave import Wave as Wave
 from campaigns.test_sends.sent_test import DeviceTest as DeviceTest
 from campaigns.test_sends.sent_test import SentTest as SentTest
-from campaigns.texts.revision import TemplateRevision as TemplateRevision
+from campaigns.texts.snippets.snippet import Snippet as Snippet
+from campaigns.texts.snippets.snippet import SnippetRevision as SnippetRevision
+from campaigns.texts.snippets.using import SnippetUse as SnippetUse
 from campaigns.texts.template import Template as Template
+from campaigns.texts.template import TemplateRevision as TemplateRevision
 from campaigns.triggers.automation import Automation as Automation
 from campaigns.triggers.trigger import LastSent as LastSent
 from campaigns.triggers.trigger import Trigger as Trigger

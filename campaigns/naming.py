@@ -60,6 +60,7 @@ FIELDS = {
     "seen since": pgettext_lazy("field", "seen since"),
     "series stopped at": pgettext_lazy("field", "series stopped at"),
     "size": pgettext_lazy("field", "size"),
+    "snippet": _("snippet"),
     "skipped": pgettext_lazy("field", "skipped"),
     "started at": pgettext_lazy("field", "started at"),
     "state": pgettext_lazy("field", "state"),
@@ -67,6 +68,7 @@ FIELDS = {
     "tags": pgettext_lazy("field", "tags"),
     "taken at": pgettext_lazy("field", "taken at"),
     "template": _("template"),
+    "text": pgettext_lazy("field", "text"),
     "title": pgettext_lazy("field", "title"),
     "unfrozen": pgettext_lazy("field", "unfrozen"),
     "unknown": pgettext_lazy("field", "unknown"),
@@ -81,5 +83,6 @@ ROWS = {
     "campaign": (_("campaign"), _("campaigns")),
     "run": (_("run"), _("runs")),
     "senttest": (_("test send"), _("test sends")),
+    "snippet": (_("snippet"), _("snippets")),
     "template": (_("template"), _("templates")),
 }

@@ -78,6 +78,7 @@ PAGES: dict[str, Door] = {
     ),
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR, test=EDITOR),
+    **_page("campaigns_snippet", VIEWER, EDITOR),
     **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
@@ -136,11 +137,18 @@ PAGES: dict[str, Door] = {
     "audience_size": LOOK,  # keeps what it counted, beside the time
     "automation_events": LOOK,
     "automation_review": LOOK,
+    "snippet_preview": LOOK,
+    "snippet_revision": Door(VIEWER, EDITOR),  # a POST brings it back
+    "snippet_revisions": LOOK,
+    "template_csv": LOOK,
     "template_hosts": LOOK,
+    "template_languages": LOOK,
     "template_preview": LOOK,
     "template_revision": Door(VIEWER, EDITOR),  # a POST brings it back
     "template_revisions": LOOK,
+    "template_translations": Door(EDITOR, EDITOR),
     "template_variables": LOOK,
+    "template_xliff": LOOK,
     # Reach.
     **_page("notifications_contact", VIEWER, EDITOR, change_consent=EDITOR),
     "person_export": Door(EDITOR, EDITOR),  # a copy of all that is known leaves the house
@@ -231,6 +239,9 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "lists": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "lists/<int:pk>": dict.fromkeys(("GET", "DELETE"), Scope.AUDIENCES),
     "lists/<int:pk>/members": dict.fromkeys(("POST", "DELETE"), Scope.AUDIENCES),
+    "snippets": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
+    "snippets/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
+    "snippets/<int:pk>/used-by": {"GET": Scope.TEMPLATES},
     "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
     "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
@@ -238,6 +249,9 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "templates/<int:pk>/test": {"POST": Scope.MESSAGES},
     "campaigns/<int:pk>/test": {"POST": Scope.MESSAGES},
     "tests/<int:pk>": {"GET": Scope.MESSAGES},
+    "templates/<int:pk>/texts.csv": {"GET": Scope.TEMPLATES},
+    "templates/<int:pk>/texts.xliff": {"GET": Scope.TEMPLATES},
+    "templates/<int:pk>/translations": {"POST": Scope.TEMPLATES},
     "campaigns": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "campaigns/<int:pk>": dict.fromkeys(_ONE, Scope.RUNS),
     "campaigns/<int:pk>/check": {"GET": Scope.RUNS},

@@ -294,6 +294,7 @@ SPECTACULAR_SETTINGS = {
         "ReportVia": "notifications.outgoing.endpoint.Endpoint.Via",
         "RunState": "campaigns.runs.run.Run.State",
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
+        "TextsFormat": "campaigns.texts.translating.bringing.FORMATS",
         "Verdict": "notifications.gateway.Verdict",
         "TestGoesTo": "campaigns.api.test_sends.asked.TO",
         "TestStatus": "campaigns.test_sends.sent_test.DeviceTest.Status",

@@ -69,7 +69,7 @@
 
     show(tag) {
       this.shown = tag in this.value ? tag : "";
-      document.getElementById("template_form").classList.toggle("t-translating", this.shown !== "");
+      this.area.form.classList.toggle("t-translating", this.shown !== "");
       this.$nextTick(() => document.dispatchEvent(new CustomEvent("template:language")));
     },
 
@@ -119,7 +119,7 @@
       }
       this.adding = "";
       this.show(tag);
-      this.$nextTick(() => document.getElementById("t-in-title").focus());
+      this.$nextTick(() => document.querySelector("#t-panel [data-counted]").focus());
     },
 
     remove() {

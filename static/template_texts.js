@@ -114,10 +114,17 @@
     show();
   }
 
+  /** Title and body hold snippets; an address does not, and neither does a snippet. */
+  function offer() {
+    const holds = /[-_](title|body)$/.test(writing.id);
+    for (const one of document.querySelectorAll("#t-insert label[data-snippet]")) one.hidden = !holds;
+  }
+
   const chosen = () => document.querySelector("#t-insert [name=variable]:checked");
 
   function written() {
     // Liquid knows no way to write a quote inside quotes: take the other kind.
+    if (chosen().dataset.snippet) return `{{ ${chosen().value} }}`;
     const fallback = byId("t-insert-fallback").value;
     const quote = fallback.includes("'") ? '"' : "'";
     const safe = quote === '"' ? fallback.replaceAll('"', "”") : fallback;
@@ -128,11 +135,13 @@
 
   function show() {
     const one = chosen();
-    const { skipped, everyone, filled } = byId("t-insert-fate").dataset;
+    const { skipped, everyone, filled, snippet } = byId("t-insert-fate").dataset;
+    byId("t-insert-else").hidden = Boolean(one?.dataset.snippet);
     byId("t-insert-do").disabled = !one;
     byId("t-insert-shown").textContent = one ? written() : "";
     const fate = one?.dataset.percent === "100" ? everyone : skipped;
-    byId("t-insert-fate").textContent = !one ? "" : byId("t-insert-fallback").value ? filled : fate;
+    const said = one?.dataset.snippet ? snippet : byId("t-insert-fallback").value ? filled : fate;
+    byId("t-insert-fate").textContent = one ? said : "";
   }
 
   function insert() {
@@ -159,6 +168,7 @@
     document.addEventListener("htmx:afterSettle", (event) => {
       if (event.detail.target?.id === "t-insert-known") {
         dialog.querySelector("[name=variable]")?.focus();
+        offer();
         show();
       }
     });

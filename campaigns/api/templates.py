@@ -151,7 +151,7 @@ class TemplateById(WritableRowView[Template]):
     otherwise = {"image": "", "link": "", "data": {}, "options": {}, "locales": {}}
 
     def write(self, row: Template, given: dict[str, Any]) -> None:
-        revision.open_for_change(row.pk)
+        revision.open_for_change(Template, row.pk)
         for name, value in given.items():
             setattr(row, name, value)
         save(row)

@@ -9,6 +9,7 @@ from campaigns.api import (
     deliveries,
     lists,
     runs,
+    snippets,
     steering,
     templates,
 )
@@ -21,6 +22,7 @@ from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel
 from campaigns.api.test_sends import test_sends
+from campaigns.api.translations import translations
 from campaigns.api.why import why
 from campaigns.verbs import VERBS
 
@@ -48,11 +50,17 @@ urlpatterns = [
     path("lists", lists.Lists.as_view()),
     path("lists/<int:pk>", lists.ListById.as_view(), name="api-list"),
     path("lists/<int:pk>/members", lists.ListMembers.as_view()),
+    path("snippets", snippets.Snippets.as_view()),
+    path("snippets/<int:pk>", snippets.SnippetById.as_view(), name="api-snippet"),
+    path("snippets/<int:pk>/used-by", snippets.SnippetUsers.as_view()),
     path("templates", templates.Templates.as_view()),
     path("templates/<int:pk>", templates.TemplateById.as_view(), name="api-template"),
     path("templates/<int:pk>/preview", templates.TemplatePreview.as_view()),
     path("templates/<int:pk>/test", test_sends.TemplateTest.as_view()),
     path("tests/<int:pk>", test_sends.TestById.as_view(), name="api-test"),
+    path("templates/<int:pk>/texts.csv", translations.TemplateCsv.as_view()),
+    path("templates/<int:pk>/texts.xliff", translations.TemplateXliff.as_view()),
+    path("templates/<int:pk>/translations", translations.TemplateTranslations.as_view()),
     path("campaigns", campaigns.Campaigns.as_view()),
     path("campaigns/<int:pk>", campaigns.CampaignById.as_view(), name="api-campaign"),
     path("campaigns/<int:pk>/check", check.CampaignCheck.as_view()),

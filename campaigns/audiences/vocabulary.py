@@ -172,6 +172,41 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
     return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
 
 
+@dataclass(frozen=True)
+class Language:
+    """A tag that people have, and how many of them: estimated where there are very many people."""
+
+    tag: str
+    people: int
+
+
+MOST_LANGUAGES = 100
+
+
+def languages(project_id: int) -> tuple[list[Language], bool]:
+    """The most frequent first, and whether they are exact; none if reading them takes too long."""
+    rows = _looked_up(
+        f"WITH sample AS MATERIALIZED {_sample(project_id)}"
+        " SELECT locale, count(*) FILTER (WHERE spread),"
+        " (SELECT count(*) FROM sample WHERE spread), (SELECT bool_and(spread) FROM sample)"
+        " FROM sample GROUP BY locale ORDER BY 2 DESC, locale LIMIT %s",
+        [MOST_LANGUAGES],
+    )
+    whole = bool(rows) and bool(rows[0][3])
+    everybody = rows[0][2] if whole else _people(project_id) if rows else 0
+    if not everybody:
+        return [], False
+    times = everybody / rows[0][2]
+    return [Language(tag, round(count * times)) for tag, count, *_ in rows], whole
+
+
+def _people(project_id: int) -> int:
+    rows = _looked_up(
+        "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
+    )
+    return rows[0][0] if rows else 0
+
+
 def _sample(project_id: int, table: str = "notifications_contact") -> str:
     """A FROM item: rows of the table, and whether they are `spread` over all of the project."""
     each = max(1, PEOPLE_READ // STRETCHES)

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from campaigns.texts.revision import CONTENT_FIELDS
+from campaigns.texts.content import TEXTS
 
 Path = tuple[str, ...]
+# As the forms show them.
+IN_ORDER = ("name", "text", *TEXTS, "data", "options", "locales")
 Leaves = dict[Path, Any]
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -82,7 +84,7 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
     return Merged({**_empty(mine), **_rebuilt(result)}, taken, disputed)
 
 
-def leaves(content: Mapping[str, Any], names: Iterable[str] = CONTENT_FIELDS) -> Leaves:
+def leaves(content: Mapping[str, Any], names: Iterable[str] = IN_ORDER) -> Leaves:
     """Every value that is no object, by where it stands; an empty object is a value too."""
     found: Leaves = {}
     for name in names:
@@ -101,7 +103,7 @@ def _collect(found: Leaves, path: Path, value: Any) -> None:
         found[path] = value
 
 
-def _in_order(*sides: Leaves, names: Iterable[str] = CONTENT_FIELDS) -> list[Path]:
+def _in_order(*sides: Leaves, names: Iterable[str] = IN_ORDER) -> list[Path]:
     """As the form shows them, each language's texts too."""
     places = {name: f"{number:02}" for number, name in enumerate(names)}
     paths = {path for side in sides for path in side}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from campaigns.texts.snippets import mentions
 from notifications.values import languages
 
 TEXTS = ("title", "body", "image", "link")
@@ -12,10 +14,28 @@ Content = Mapping[str, Any]
 
 
 def in_language(content: Content, locale: str) -> dict[str, Any]:
-    """The texts for pt-BR: those of pt-BR, else of pt; what is empty is the template's own."""
+    """The texts for pt-BR: those of pt-BR, else of pt; what is empty is the template's own. So it
+    is with each snippet in them, by itself."""
     best = _best(content["locales"], locale)
     texts = {name: best.get(name) or content[name] for name in TEXTS}
-    return {**texts, "data": {**content["data"], **best.get("data", {})}}
+    written = {**texts, "data": {**content["data"], **best.get("data", {})}}
+    snippets = content.get("snippets")
+    return mentions.put_in(written, partial(_snippet, snippets, locale)) if snippets else written
+
+
+def _snippet(snippets: Mapping[str, Any], locale: str, name: str) -> str | None:
+    if name not in snippets:
+        return None
+    said: str = _best(snippets[name]["locales"], locale).get("text") or snippets[name]["text"]
+    return said
+
+
+def languages_of(content: Content) -> list[str]:
+    """Every tag in which it may read differently: its own, and those of the snippets in it."""
+    snippets = content.get("snippets", {}).values()
+    own = {languages.canonical(tag) for tag in content["locales"]}
+    others = {tag for one in snippets for tag in one["locales"] if tag not in own}
+    return [*content["locales"], *sorted(others)]
 
 
 def _best(locales: Mapping[str, Any], locale: str) -> Mapping[str, Any]:
@@ -66,8 +86,11 @@ def text_for(content: Content, locale: str) -> str:
 
 
 def sources(content: Content) -> Iterator[str]:
-    """Every text of it, in every language."""
-    for texts in (content, *content["locales"].values()):
+    """Every text of it, in every language, with the snippets that stand in it."""
+    whole: list[Mapping[str, Any]] = [content, *content["locales"].values()]
+    if "snippets" in content:
+        whole = [in_language(content, tag) for tag in ("", *languages_of(content))]
+    for texts in whole:
         yield from (texts[name] for name in TEXTS if texts.get(name))
         yield from texts.get("data", {}).values()
 

@@ -10,7 +10,7 @@ from typing import Any
 from liquid.exceptions import OutputStreamLimitError
 
 from campaigns.texts import liquid
-from campaigns.texts.content import Content, is_personal, on_platform
+from campaigns.texts.content import Content, is_personal, languages_of, on_platform
 from campaigns.texts.options import without_variables
 from campaigns.texts.recent import Recent
 from notifications.fcm import options, payload, validation
@@ -22,7 +22,7 @@ from notifications.gateway import Push
 def problems_of(content: Content) -> dict[str, list[str]]:
     """By the template's field. Its parts must have been found in order one by one."""
     found: dict[str, list[str]] = {}
-    for language in ("", *content["locales"]):
+    for language in ("", *languages_of(content)):
         for problem in _problems_in(content, language):
             said = found.setdefault(_field_of(problem), [])
             words = _words(problem)

@@ -110,7 +110,7 @@ class _Read:
 
     template: BoundTemplate | None
     error: LiquidError | None
-    paths: frozenset[Path] = frozenset()
+    asked: tuple[tuple[Path, int], ...] = ()  # each time a value is asked for, and where
     filters: tuple[tuple[str, int], ...] = ()  # each with where it stands first
 
 
@@ -124,8 +124,9 @@ def _read(source: str) -> _Read:
     except RecursionError:
         return _Read(None, caps.TooMuch(caps.DEEP, caps.MAX_DEPTH, caps.MAX_DEPTH))
     filters = tuple((name, spans[0].index) for name, spans in found.filters.items())
-    asked = (variable for each in found.globals.values() for variable in each)
-    return _Read(template, None, frozenset(_path(one.segments) for one in asked), filters)
+    every = (variable for each in found.globals.values() for variable in each)
+    places = tuple((_path(one.segments), one.span.index) for one in every)
+    return _Read(template, None, places, filters)
 
 
 def _path(segments: Sequence[Any]) -> Path:
@@ -165,8 +166,8 @@ class Problem:
         """With the place in the text, for who knows which text it is."""
         if not self.line:
             return self.words
-        place = gettext("line %(line)s, column %(column)s")
-        return f"{place % {'line': self.line, 'column': self.column}}: {self.words}"
+        where = gettext("line %(line)s, column %(column)s")
+        return f"{where % {'line': self.line, 'column': self.column}}: {self.words}"
 
     def __str__(self) -> str:
         return f"{self.locale}.{self.field}: {self.said}" if self.locale else self.said
@@ -183,7 +184,7 @@ def problems(source: str) -> list[Problem]:
         return [_in_plain_words(read.error, source)]
     said = gettext("there is no filter “%(name)s”.")
     return [
-        Problem(f"{said % {'name': name}} {_instead(name)}", *_place(source, index))
+        Problem(f"{said % {'name': name}} {_instead(name)}", *place(source, index))
         for name, index in read.filters
         if name not in FILTERS
     ]
@@ -202,8 +203,13 @@ def variables(source: str) -> frozenset[str]:
 
 def paths(source: str) -> frozenset[Path]:
     """What exactly it asks for of these attributes."""
+    return frozenset(path for path, _ in asked(source))
+
+
+def asked(source: str) -> tuple[tuple[Path, int], ...]:
+    """The same, each time it is asked for, with where that stands."""
     parse(source)
-    return _known(source).paths
+    return _known(source).asked
 
 
 def written(path: Path) -> str:
@@ -302,10 +308,10 @@ def _in_plain_words(error: LiquidError, source: str) -> Problem:
             break
     index = error.token.start_index if error.token is not None else -1
     # An unclosed {% if %} has no place of its own: point at the end of the text.
-    return Problem(f"{message}.", *_place(source, index if index >= 0 else len(source)))
+    return Problem(f"{message}.", *place(source, index if index >= 0 else len(source)))
 
 
-def _place(source: str, index: int) -> tuple[int, int]:
-    """(line, column)"""
+def place(source: str, index: int) -> tuple[int, int]:
+    """(line, column), from 1."""
     before = source[:index]
     return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 
 from campaigns.texts import liquid
 from campaigns.texts.content import is_personal
+from campaigns.texts.snippets import judging
 from notifications.fcm.options import PLATFORMS, Unreadable, read
 
 EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
@@ -59,7 +60,8 @@ def without_variables(value: Any) -> Any:
 def _liquid_problems(value: Any, place: str) -> list[str]:
     """Of every text inside, with its place."""
     if isinstance(value, str):
-        return [f"{place}: {words}" for words in liquid.problems(value)]
+        found = liquid.problems(value) or judging.out_of_place(value)
+        return [f"{place}: {words}" for words in found]
     if isinstance(value, dict):
         return [
             w for key, inner in value.items() for w in _liquid_problems(inner, f"{place}.{key}")

@@ -17,7 +17,7 @@ from liquid.exceptions import LiquidError
 
 from campaigns.audiences import vocabulary
 from campaigns.texts import liquid
-from campaigns.texts.content import Content, on_platform
+from campaigns.texts.content import Content, languages_of, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
@@ -144,7 +144,7 @@ def variables(content: Content, project: Project) -> list[Variable]:
     except LiquidError:
         return []
     of, lacking = missing(names, project) if names else (0, [])
-    needed = {path[0] for source in sources for path in _needed_by(source)}
+    needed = {path[0] for source in sources for path in needed_by_text(source)}
     found = [
         Variable(name, count, of, name in needed)
         for name, count in zip(names, lacking, strict=True)
@@ -169,7 +169,7 @@ def single_braces(content: Content) -> list[str]:
 
 
 def _sources(content: Content) -> set[str]:
-    languages = ["", *content["locales"]]
+    languages = ["", *languages_of(content)]
     written = [on_platform(content, language, name) for language in languages for name in PLATFORMS]
     return {text for whole in written for text in _texts(whole)}
 
@@ -196,17 +196,17 @@ def needed_by(content: Content, locale: str, platform: str) -> Set[liquid.Path]:
 def depends(content: Content) -> bool:
     """Whether a condition of the text decides what it needs, which differs from person to person
     then: {% if vip %}{{ city }}{% endif %}."""
-    return any("{%" in source and _needed_by(source) for source in _sources(content))
+    return any("{%" in source and needed_by_text(source) for source in _sources(content))
 
 
 def _needed(sources: Set[str]) -> Set[liquid.Path]:
     try:
-        return set().union(*map(_needed_by, sources))
+        return set().union(*map(needed_by_text, sources))
     except LiquidError:
         return set()
 
 
-def _needed_by(source: str) -> set[liquid.Path]:
+def needed_by_text(source: str) -> set[liquid.Path]:
     """Whose absence keeps this text from people, and does not make it say something else."""
     asked = liquid.paths(source)
     if not asked or not _renders(source):

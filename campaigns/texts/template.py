@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -12,8 +12,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.texts import caps, fcm_check, liquid, options
-from campaigns.texts.content import TEXTS
+from campaigns.texts.content import TEXTS, in_language, languages_of
 from campaigns.texts.liquid import Problem
+from campaigns.texts.revision import Revision
+from campaigns.texts.snippets import judging, using
+from campaigns.texts.snippets.mentions import HOLDERS
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
@@ -32,6 +35,10 @@ def validate_said_once(locales: Any) -> None:
 
 class Template(OfProject):
     """Text"""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("name", *TEXTS, "data", "options", "locales")
+    # What its project's snippets say, by name, for who asks many templates, or one without a row.
+    snippets_known: using.Snippets | None = None
 
     name = models.CharField(max_length=100)
     title = models.CharField(max_length=500, help_text=_("Variables: {{ first_name }}"))
@@ -71,19 +78,33 @@ class Template(OfProject):
         return self.name
 
     def clean(self) -> None:
-        if too_much := caps.problems({**self.frozen(), "template": ""}):
+        if too_much := caps.problems({**self.written(), "template": ""}):
             raise ValidationError(too_much)
+        known = self._names_known()
         problems: dict[str, Any] = {}
         for name in TEXTS:
-            _collect(problems, name, _text_problems(name, getattr(self, name)))
-        _collect(problems, "data", _data_problems(self.data))
+            _collect(problems, name, _text_problems(name, getattr(self, name), known))
+        _collect(problems, "data", _data_problems(self.data, known))
         _collect(problems, "options", options.problems(self.options))
-        _collect(problems, "locales", _locales_problems(self.locales))
+        _collect(problems, "locales", _locales_problems(self.locales, known))
         if "locales" not in problems:
             self.locales = _in_one_form(self.locales)
-        # Each part is in order; FCM judges the whole.
-        if problems := problems or fcm_check.problems_of(self.frozen()):
+        # Each part is in order; what becomes of it with its snippets, then FCM judges the whole.
+        if not problems:
+            content = self.frozen()
+            problems = _filled_problems(content) or fcm_check.problems_of(content)
+        if problems:
             raise ValidationError(problems)
+
+    def _names_known(self) -> Collection[str]:
+        if self.snippets_known is not None:
+            return self.snippets_known.keys()
+        return using.names(self.project_id) if using.mentioned(self.written()) else ()
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            super().save(*args, **kwargs)
+            using.tie(self)
 
     def duplicate(self) -> Template:
         with transaction.atomic():
@@ -95,11 +116,42 @@ class Template(OfProject):
             copy.save()
         return copy
 
-    def frozen(self) -> dict[str, Any]:
-        """The content as a run keeps it; edits after the launch do not reach it."""
+    def written(self) -> dict[str, Any]:
+        """The content as somebody wrote it."""
         texts = {name: getattr(self, name) for name in TEXTS}
         per_language = {"data": self.data, "locales": self.locales}
         return {**texts, **per_language, "options": self.options, "template": self.pk}
+
+    def frozen(self) -> dict[str, Any]:
+        """The content as a run keeps it, with what its snippets say at this moment; edits after
+        the launch do not reach it."""
+        written = self.written()
+        names = sorted(using.mentioned(written))
+        if not names:
+            return written
+        known = self.snippets_known
+        if known is None:
+            known = using.said(self.project_id, names)
+        return {**written, "snippets": {name: known[name] for name in names if name in known}}
+
+    def kept(self) -> dict[str, Any]:
+        """The content as its revision keeps it, and the name, which a run does not need."""
+        return {**self.written(), "name": self.name}
+
+
+class TemplateRevision(Revision):
+    """What did this template say after that change?"""
+
+    template = models.ForeignKey(Template, on_delete=models.CASCADE, related_name="revisions")
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["template", "number"], name="one_revision_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.number} of {self.template}"
 
 
 def _collect(problems: dict[str, Any], name: str, found: Iterable[Problem | str]) -> None:
@@ -112,11 +164,15 @@ def _error(problem: Problem | str) -> ValidationError:
     return ValidationError("%(problem)s", params={"problem": problem})
 
 
-def _text_problems(name: str, source: Any) -> list[Problem]:
+def _text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
     if not isinstance(source, str):
         return [Problem(gettext("must be a text."), field=name)]
+    found = liquid.problems(source)
+    if not found:
+        holds = name in HOLDERS
+        found = judging.of_mentions(source, snippets) if holds else judging.out_of_place(source)
     return [
-        *(replace(problem, field=name) for problem in liquid.problems(source)),
+        *(replace(problem, field=name) for problem in found),
         *(Problem(words, field=name) for words in _address_problems(name, source)),
     ]
 
@@ -132,7 +188,7 @@ def _address_problems(name: str, source: str) -> Iterator[str]:
         yield from filter(None, [rules.no_user(source)])
 
 
-def _data_problems(data: Any) -> list[str]:
+def _data_problems(data: Any, snippets: Collection[str]) -> list[str]:
     if not isinstance(data, dict):
         return [gettext('must be an object of texts, e.g. {"screen": "offers"}.')]
     problems = []
@@ -143,7 +199,8 @@ def _data_problems(data: Any) -> list[str]:
         elif problem := data_key(key):
             problems.append(problem)
         else:
-            problems += [f"{key}: {problem}" for problem in liquid.problems(value)]
+            found = liquid.problems(value) or judging.of_mentions(value, snippets)
+            problems += [f"{key}: {problem}" for problem in found]
     return problems
 
 
@@ -153,7 +210,7 @@ def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
     return known if len(known) == len(locales) else locales
 
 
-def _locales_problems(locales: Any) -> list[Problem | str]:
+def _locales_problems(locales: Any, snippets: Collection[str]) -> list[Problem | str]:
     if not isinstance(locales, dict):
         said = gettext("must be an object, e.g. %(example)s.")
         return [said % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
@@ -172,7 +229,25 @@ def _locales_problems(locales: Any) -> list[Problem | str]:
             continue
         for name, source in texts.items():
             if name == "data":
-                problems += [f"{locale}.data: {words}" for words in _data_problems(source)]
+                problems += [
+                    f"{locale}.data: {words}" for words in _data_problems(source, snippets)
+                ]
             else:
-                problems += [replace(p, locale=locale) for p in _text_problems(name, source)]
+                found = _text_problems(name, source, snippets)
+                problems += [replace(problem, locale=locale) for problem in found]
     return problems
+
+
+def _filled_problems(content: dict[str, Any]) -> dict[str, Any]:
+    """What is too much only with the snippets in their places, by the field that mentions them."""
+    problems: dict[str, Any] = {}
+    for tag in ("", *languages_of(content)) if "snippets" in content else ():
+        filled = in_language(content, tag)
+        texts = [(name, filled[name]) for name in HOLDERS]
+        for field, source in [*texts, *(("data", one) for one in filled["data"].values())]:
+            for problem in liquid.problems(source):
+                said = gettext("with its snippets in: %(problem)s") % {"problem": problem.words}
+                words = f"{tag}: {said}" if tag else said
+                if words not in problems.setdefault(field, []):
+                    problems[field].append(words)
+    return {field: words for field, words in problems.items() if words}

@@ -222,8 +222,13 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
     by_project: dict[int, list[Due]] = defaultdict(list)
     for one in due:
         by_project[automations[one.automation_id].project_id].append(one)
+    # Once each: a text may have to look its snippets up.
+    content = {pk: automations[pk].template.frozen() for pk in {one.automation_id for one in due}}
     for project_id, theirs in sorted(by_project.items()):
-        asked = [_asked(automations[one.automation_id], one) for one in theirs]
+        asked = [
+            _asked(automations[one.automation_id], content[one.automation_id], one)
+            for one in theirs
+        ]
         for one, answer in zip(theirs, accept_ours(project_id, asked), strict=True):
             answers[one.id] = (
                 NotSent.PERSON_GONE if isinstance(answer, Nobody) else _read(answer.id)
@@ -231,11 +236,11 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
     return answers
 
 
-def _asked(automation: Automation, one: Due) -> dict[str, Any]:
+def _asked(automation: Automation, content: dict[str, Any], one: Due) -> dict[str, Any]:
     """As a program would ask for it: the event's properties win over the person's attributes."""
     return {
         "to": {"contact": one.contact},
-        "content": automation.template.frozen(),
+        "content": content,
         "variables": exact.loads(one.properties),
         "category": automation.category,
         "on_unknown": Run.OnUnknown.RESEND,

@@ -101,6 +101,7 @@ def _send() -> list[dict[str, Any]]:
         _model(_("Automations"), "bolt", "campaigns_automation", "automation_"),
         _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
         _model(_("Templates"), "article", "campaigns_template", "template_"),
+        _model(_("Snippets"), "short_text", "campaigns_snippet", "snippet_"),
     ]
 
 

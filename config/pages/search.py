@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import Automation
 from config.pages.navigation import navigation
@@ -69,6 +70,7 @@ def kinds(request: HttpRequest, term: str) -> Iterator[Kind]:
         _named(request, term, Automation, _("Automations")),
         _named(request, term, Audience, _("Audiences")),
         _named(request, term, Template, _("Templates")),
+        _named(request, term, Snippet, _("Snippets")),
         _people(request, term),
         _devices(request, term),
         _pages(request, term),

@@ -30,7 +30,10 @@ class Scope(models.TextChoices):
         "audiences",
         _("Audiences: reads and writes audiences and lists, counts them, and explains who is in."),
     )
-    TEMPLATES = "templates", _("Templates: reads and writes templates, and previews a message.")
+    TEMPLATES = (
+        "templates",
+        _("Templates: reads and writes templates and snippets, and previews a message."),
+    )
     RUNS = (
         "runs",
         _(

@@ -207,6 +207,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "ExplainedRules": {*inner, "seen"},
         "List": {"people"},
         "Language": {"title", "body", "image", "link", "data"},
+        "SnippetLanguage": {"text"},
         "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
         "Rules": inner,
@@ -222,7 +223,7 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
         told += [answer for answer in operation["responses"].values() if "content" in answer]
         for content in (part["content"] for part in told):
             for kind, body in content.items():
-                if kind not in ("text/csv", "text/event-stream"):
+                if kind not in ("text/csv", "application/x-xliff+xml", "text/event-stream"):
                     assert shapes[body["schema"]["$ref"].rpartition("/")[2]]["properties"], name
 
 
@@ -236,7 +237,8 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
-        "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "Verdict", "WhyEnding",
+        "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextsFormat", "Verdict",
+        "WhyEnding",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}
@@ -276,7 +278,7 @@ def test_every_example_can_be_sent_as_it_stands(
             sent += 1
     others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
     others |= {"one to many", "one to somebody new", "an automation"}
-    others |= {"a list of a run", "a correction", "an endpoint"}
+    others |= {"a list of a run", "a correction", "an endpoint", "a snippet", "translations"}
     others |= {"a test to testers", "a test to one", "a test of a campaign"}
     marks = {"all seen", "all read", "all archived"}
     own = {"one's own device", "one's own preferences"}
@@ -312,7 +314,12 @@ def test_what_refuses_unknown_fields_says_so(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     strict = {name for name in shapes if shapes[name].get("additionalProperties") is False}
     bodies = {name for name in shapes if name.endswith("Request") and name not in strict}
-    assert bodies - {"BrokenRequest", "LanguageRequest", "RulesRequest"} == {
+    assert bodies - {
+        "BrokenRequest",
+        "LanguageRequest",
+        "RulesRequest",
+        "SnippetLanguageRequest",
+    } == {
         *("ContactRequest", "DeviceRequest", "RegistrationRequest"),
         *("PatchedPersonRequest", "PersonRequest", "PatchedPersonsAnswersGivenRequest"),
     }

@@ -13,6 +13,8 @@ from campaigns.audiences.audience import Audience
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.texts import revision
+from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import Automation
 from notifications.people.contact import Contact
@@ -93,6 +95,16 @@ def make_template(project: Project, **values: Any) -> Template:
         "body": "See you",
     }
     return Template.objects.create(project=project, **{**defaults, **values})
+
+
+def make_snippet(project: Project, name: str, text: str, **other: str) -> Snippet:
+    """The other languages by their tags, with “_” for “-”."""
+    locales = {tag.replace("_", "-"): {"text": said} for tag, said in other.items()}
+    snippet = Snippet(project=project, name=name, text=text, locales=locales)
+    snippet.full_clean()
+    snippet.save()
+    revision.keep(snippet, by="user:alice")
+    return snippet
 
 
 def make_campaign(project: Project, *, template: Any = None, **values: Any) -> Campaign:

@@ -33,7 +33,7 @@ from notifications.staff.access import ApiKey
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 from tests.api.caller import Caller
 from tests.given.alerts import make_alert
-from tests.given.builders import make_automation, make_people, make_run
+from tests.given.builders import make_automation, make_people, make_run, make_snippet
 from tests.given.importing import upload
 from tests.roles.people import logged_in, somebody
 
@@ -133,6 +133,7 @@ def rows(project: Project) -> Mapping[str, int | str]:
     """One row of every kind, so that a page that may be seen is really drawn."""
     [device] = make_people(project, 1)
     run = make_run(project, advanced=False)
+    said = make_snippet(project, "footer", "Shop Ltd.", ko="샵")
     key, _ = ApiKey.issue(project, "shop")
     offers = Category.objects.create(project=project, name="Offers", slug="offers")
     now, no = timezone.now(), Word(device.contact.external_id, "offers", False)
@@ -145,7 +146,11 @@ def rows(project: Project) -> Mapping[str, int | str]:
         "campaigns_alert_": make_alert(project, run=run).pk,
         "campaigns_campaign": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
+        "campaigns_snippet": said.pk,
+        "snippet_": said.pk,
         "campaigns_template": run.campaign.template_id,
+        "template_languages": run.campaign.template_id,
+        "template_translations": run.campaign.template_id,
         "campaigns_automation": make_automation(project, on=False).pk,
         "campaigns_message_": make_message(project, device.contact_id),
         "campaigns_run": run.pk,

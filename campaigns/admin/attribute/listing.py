@@ -17,6 +17,7 @@ from campaigns.audiences.bounds import leaves
 from campaigns.audiences.vocabulary import Described
 from campaigns.texts import liquid, preview
 from campaigns.texts.content import sources
+from campaigns.texts.snippets import using
 from campaigns.texts.template import Template
 from notifications.people.attributes import Attribute
 from notifications.people.project import Project
@@ -106,7 +107,9 @@ def _users(project: Project) -> dict[str, list[str]]:
 
 
 def _in_templates(project: Project) -> Iterator[str]:
+    snippets = using.said(project.pk)
     for template in Template.objects.filter(project=project)[:MOST_USERS]:
+        template.snippets_known = snippets
         names: set[str] = set()
         for source in sources(template.frozen()):
             with suppress(LiquidError):

@@ -30,7 +30,7 @@ from campaigns.planning.launch_check import freshness, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
-from campaigns.texts.content import TEXTS
+from campaigns.texts.content import TEXTS, languages_of
 from campaigns.texts.template import Template
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import gone
@@ -236,14 +236,14 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
     asked = request.POST.get("preview_person", "").strip()
     person = preview.somebody(project, asked) if asked else _somebody(request, project)
     wanted = request.POST.get("preview_locale", "")
-    locale = wanted if wanted in content["locales"] else ""
+    locale = wanted if wanted in languages_of(content) else ""
     return {
         "cards": preview.cards(content, person, locale=locale),
         "variables": preview.variables(content, project),
         "person": person,
         "unknown_person": asked if asked and person is None else "",
         "locale": locale,
-        "locales": sorted(content["locales"]),
+        "locales": sorted(languages_of(content)),
         "project": project,
         "template": template,
         "dark": request.POST.get("preview_dark") == "on",

@@ -160,7 +160,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         run = context["original"]
         context |= {**self._everything(request, run), **of_run(request, run)}
-        context |= {"readings": as_sent.readings(run)}
+        context |= {"readings": as_sent.readings(run), "snippets": as_sent.snippets(run)}
         return super().render_change_form(request, context, *args, **kw)
 
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
@@ -174,6 +174,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         else:
             context = {**self._everything(request, run), "state_changed": True}
             context["readings"] = as_sent.readings(run)
+            context["snippets"] = as_sent.snippets(run)
         context["spoken"] = had != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 

@@ -33,8 +33,44 @@ class Seen(forms.IntegerField):
         return False
 
 
-class TemplateForm(ModelForm):
+class TextForm(ModelForm):
+    """One that brings in what somebody else saved while one was writing."""
+
     seen = Seen(label="", required=False)
+
+    class Media:
+        css = {"all": ["draft.css"]}
+        js = ["template_json.js", "template_texts.js", "draft.js"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.meanwhile: TextMeanwhile | None = None
+        if self.instance.pk:
+            self.initial["seen"] = revision.newest_number(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.instance.pk:
+            self._meet(cleaned)
+        return cleaned
+
+    def _meet(self, cleaned: dict[str, Any]) -> None:
+        """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""
+        found = meanwhile.look(self.instance, cleaned.get("seen"), cleaned)
+        if found is None:
+            return
+        self.meanwhile, merged = found
+        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        shown["seen"] = str(self.meanwhile.last.number)
+        for name in {change.path[0] for change in self.meanwhile.taken}:
+            shown[name] = self.fields[name].prepare_value(merged.content[name])
+        self.data = shown
+        self.add_error(
+            None, gettext("Nothing is saved yet. See above what was saved in the meantime.")
+        )
+
+
+class TemplateForm(TextForm):
     data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
         label=_("Data for the app"),
         required=False,
@@ -71,21 +107,9 @@ class TemplateForm(ModelForm):
             NON_FIELD_ERRORS: {"unique_together": _("Another template has this name already.")}
         }
 
-    class Media:
-        css = {"all": ["draft.css"]}
-        js = ["template_json.js", "template_texts.js", "draft.js"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.meanwhile: TextMeanwhile | None = None
-        if self.instance.pk:
-            self.initial["seen"] = revision.newest_number(self.instance)
-
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
+        cleaned = super().clean()
         self._look_at_images(cleaned)
-        if self.instance.pk:
-            self._meet(cleaned)
         return cleaned
 
     def _look_at_images(self, cleaned: dict[str, Any]) -> None:
@@ -93,21 +117,6 @@ class TemplateForm(ModelForm):
         if project is not None:
             for name, said in pictures.problems(cleaned, project, self.instance).items():
                 self.add_error(name, said)
-
-    def _meet(self, cleaned: dict[str, Any]) -> None:
-        """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""
-        found = meanwhile.look(self.instance, cleaned.get("seen"), cleaned)
-        if found is None:
-            return
-        self.meanwhile, merged = found
-        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # Form.data, see above
-        shown["seen"] = str(self.meanwhile.last.number)
-        for name in {change.path[0] for change in self.meanwhile.taken}:
-            shown[name] = self.fields[name].prepare_value(merged.content[name])
-        self.data = shown
-        self.add_error(
-            None, gettext("Nothing is saved yet. See above what was saved in the meantime.")
-        )
 
 
 def as_posted(template: Template) -> dict[str, str]:

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin import two_writers
 from campaigns.texts.comparison import Merged, changes
-from campaigns.texts.revision import CONTENT_FIELDS, TemplateRevision
-from campaigns.texts.template import Template
+from campaigns.texts.revision import Revised, Revision
 from notifications.staff import actors
 
 
@@ -19,7 +18,7 @@ from notifications.staff import actors
 class TextMeanwhile(two_writers.Meanwhile):
     """What they saved is kept as a revision, whatever one saves over it."""
 
-    last: TemplateRevision
+    last: Revision
 
 
 def who(actor: str) -> str:
@@ -27,7 +26,7 @@ def who(actor: str) -> str:
 
 
 def look(
-    template: Template, seen: int | None, mine: Mapping[str, Any]
+    row: Revised, seen: int | None, mine: Mapping[str, Any]
 ) -> tuple[TextMeanwhile, Merged] | None:
     """None while nobody else changed the text since `seen`, or wrote just the same.
 
@@ -36,13 +35,13 @@ def look(
     if seen is None:
         return None
     seen = max(seen, 1)  # a page from before the first revision showed what the first one keeps
-    saved = list(TemplateRevision.objects.filter(template=template, number__gt=seen))
+    saved = list(row.revisions.filter(number__gt=seen))
     if not saved:
         return None
-    seen_by_me = TemplateRevision.objects.filter(template=template, number=seen).first()
+    seen_by_me = row.revisions.filter(number=seen).first()
     base, theirs = seen_by_me.content if seen_by_me else {}, saved[0].content
     unread = [change for change in changes(base, theirs) if change.path[0] not in mine]
-    read = {name: mine[name] for name in CONTENT_FIELDS if name in mine}
+    read = {name: mine[name] for name in row.KEPT if name in mine}
     merged = two_writers.look(base, read, theirs, unread)
     if merged is None:
         return None

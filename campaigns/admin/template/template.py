@@ -19,20 +19,20 @@ from django.views.decorators.http import require_POST
 
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
+from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LETTERS_SHOWN, TemplateList
-from campaigns.admin.template.revisions import Revisions, history
+from campaigns.admin.template.text_page import TextPage
 from campaigns.admin.test_send import pages as test_sends
 from campaigns.test_sends.asking import Tried, of_template
 from campaigns.texts import preview, revision
-from campaigns.texts.comparison import changes
+from campaigns.texts.content import languages_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
-from campaigns.texts.writing.places import shown
 from campaigns.texts.writing.problems import found
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, actor
+from notifications.admin.furniture.page import actor
 from notifications.admin.furniture.unfolded import display
 from notifications.fcm.options import PLATFORMS
 from notifications.people import images
@@ -44,7 +44,7 @@ MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
 
 
 @admin.register(Template)
-class TemplatePage(Page):
+class TemplatePage(TextPage):
     form = TemplateForm
     list_display = ["name", "reads", "languages", "used"]
     list_select_related = ["project"]
@@ -70,7 +70,7 @@ class TemplatePage(Page):
             path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
             *self.guarded_paths(tests),
             *test_sends.urls(self),
-            *Revisions(self).urls(),
+            *Translations(self).urls(),
             *super().get_urls(),
         ]
 
@@ -115,38 +115,14 @@ class TemplatePage(Page):
 
     # --- The form ------------------------------------------------------------------------------
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Any:
-        # Who deletes it changes no text, and asks outside of a transaction first.
-        deletes = request.path.endswith("/delete/")
-        if request.method == "POST" and not deletes:
-            revision.open_for_change(row_id(object_id) or 0)
-        return super().get_object(request, object_id, from_field)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        revision.keep(obj, by=actor(request))
+    def as_posted(self, row: Template) -> dict[str, str]:
+        return as_posted(row)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         context["platforms"] = [
             (label, PLATFORMS[name].items()) for name, label in Device.Platform.choices
         ]
-        template = context.get("original")
         context["may_test"] = self.opens(request, "test")
-        if template is not None:
-            context |= history(template)
-            mine = template.revisions.filter(by=actor(request)).first()
-            context["newest_of_mine"] = mine.number if mine else 0
-            if not self.has_change_permission(request, template):
-                context["only_shown"] = as_posted(template)
-                context["as_it_is"] = shown(
-                    one for one in changes({}, revision.content_of(template)) if one.after
-                )
-        form = context["adminform"].form
-        context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
-        if meanwhile is not None:
-            context |= {"taken": shown(meanwhile.taken), "disputed": shown(meanwhile.disputed)}
         return super().render_change_form(request, context, *args, **kw)
 
     # --- Beside the form -----------------------------------------------------------------------
@@ -167,7 +143,11 @@ class TemplatePage(Page):
         if project is not None:
             asked = request.POST.get("preview_person", "").strip()
             person = preview.somebody(project, asked)
-            context |= {"person": person, "known": insertable.known(project, person)}
+            context |= {
+                "person": person,
+                "known": insertable.known(project, person),
+                "snippets": insertable.snippets(project, person),
+            }
         return render(request, "admin/campaigns/template/variables.html", context)
 
     def hosts_view(self, request: HttpRequest, id: int) -> HttpResponse:
@@ -200,7 +180,7 @@ class TemplatePage(Page):
         asked = posted.get("preview_person", "").strip()
         person = preview.somebody(project, asked)
         locale = posted.get("preview_locale", "")
-        languages = content["locales"] if isinstance(content["locales"], dict) else {}
+        languages = languages_of(content) if isinstance(content["locales"], dict) else []
         locale = locale if locale in languages else ""
         cards = [] if problems else preview.cards(content, person, locale=locale)
         asked_platform = posted.get("preview_platform", "")

@@ -48,11 +48,26 @@ class InFront(CodeArea):
         )
 
 
+@dataclass(frozen=True)
+class Line:
+    """One text of a language; `lines` when it may have several."""
+
+    name: str
+    label: Any
+    lines: int = 1
+
+
 class Languages(InFront):
     page = "languages.html"
+    texts: ClassVar[tuple[Line, ...]] = (
+        Line("title", _("Title")),
+        Line("body", _("Body"), lines=4),
+        Line("image", _("Image")),
+        Line("link", _("Link")),
+    )
 
     def context(self) -> dict[str, Any]:
-        return {"offered": OFFERED}
+        return {"offered": OFFERED, "texts": self.texts}
 
 
 class Pairs(InFront):

@@ -21,6 +21,7 @@ from campaigns.api.templates import Languages, Options, Texts
 from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
+from campaigns.texts.snippets import using
 from campaigns.texts.template import Template
 from notifications.api.ground.fields import (
     MOST_NAMED,
@@ -305,6 +306,8 @@ class MessageSerializer(StrictSerializer):
             if not attrs.get("options") and "priority" not in attrs:
                 return said
             del said["template"]  # with options of its own it is another text
+        else:
+            said = {**said, **_snippets_in(said, self.context["project"].pk)}
         own = _merged(said.get("options", {}), PRIORITIES.get(attrs.get("priority", ""), {}))
         added = {name: {**own.get(name, {}), **value} if isinstance(value, dict) else value
                  for name, value in attrs.get("options", {}).items()}  # fmt: skip
@@ -332,10 +335,21 @@ def _merged(options: dict[str, Any], words: dict[str, dict[str, Any]]) -> dict[s
     return {name: values for name, values in {**options, **said}.items() if values}
 
 
+def _snippets_in(said: dict[str, Any], project_id: int) -> dict[str, Any]:
+    """What those say that it mentions; all of the project's, if one is not among them."""
+    if not (names := using.mentioned(said)):
+        return {}
+    known = using.said(project_id, names)
+    return {"snippets": known if names <= known.keys() else using.said(project_id)}
+
+
 @lru_cache(maxsize=CHECKED)
 def _in_order(source: str) -> dict[str, Any]:
     """The content as a run keeps it, judged as a template's. The same one comes very often."""
-    template = Template(**json.loads(source))
+    content = json.loads(source)
+    snippets = content.pop("snippets", {})
+    template = Template(**content)
+    template.snippets_known = snippets
     template.clean_fields(exclude=["project", "name"])
     template.clean()
     return template.frozen()

@@ -75,7 +75,9 @@ def _texts(content: Content) -> dict[str, Any]:
         platform: {name: value for name, value in own.items() if name != TAGS.get(platform)}
         for platform, own in content.get("options", {}).items()
     }
-    beside = {platform: own for platform, own in options.items() if own}
+    beside: dict[str, Any] = {platform: own for platform, own in options.items() if own}
+    if snippets := content.get("snippets"):  # whichever revision: its words count
+        beside["snippets"] = {n: (one["text"], one["locales"]) for n, one in snippets.items()}
     main = {name: content[name] for name in (*TEXTS, "data")}
     others = {tag: text for tag, text in content["locales"].items() if text}
     return {tag: (text, beside) for tag, text in {MAIN: main, **others}.items()}

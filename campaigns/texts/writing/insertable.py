@@ -7,6 +7,9 @@ from typing import Any
 
 from campaigns.audiences import vocabulary
 from campaigns.texts import preview
+from campaigns.texts.content import in_language
+from campaigns.texts.snippets.mentions import HEAD
+from campaigns.texts.snippets.snippet import Snippet
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.values.plain import briefly
@@ -38,6 +41,15 @@ def known(project: Project, person: Contact | None) -> list[Insertable]:
         if one.types[0] in READABLE
     ]
     return [*attributes, *_own(project, person)]
+
+
+def snippets(project: Project, person: Contact | None) -> list[Insertable]:
+    """What can be mentioned beside them, each as the person would read it."""
+    locale = person.locale if person else ""
+    return [
+        Insertable(f"{HEAD}.{one.name}", 100, _short(in_language(one.alone(), locale)["body"]))
+        for one in Snippet.objects.filter(project=project)
+    ]
 
 
 def _own(project: Project, person: Contact | None) -> list[Insertable]:

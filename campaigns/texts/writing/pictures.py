@@ -15,7 +15,7 @@ from notifications.people.project import Project
 
 def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:
     """By field. What was saved before may stay: phones fetch it all the same."""
-    kept = {source for *_, source in _written(before.frozen())}
+    kept = {source for *_, source in _written(before.written())}
     found: dict[str, list[str]] = {}
     for name, where, source in _written(texts):
         # What is no address at all, the template itself says.
@@ -28,7 +28,7 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
 
 
 def hosts(templates: Iterable[Template]) -> set[str]:
-    sources = (source for one in templates for *_, source in _written(one.frozen()))
+    sources = (source for one in templates for *_, source in _written(one.written()))
     return {images.host_of(source) for source in sources if not _is_a_persons(source)} - {""}
 
 

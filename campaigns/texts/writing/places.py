@@ -15,6 +15,7 @@ from notifications.people.device import Device
 
 WORDS = {
     "name": gettext_lazy("Name"),
+    "text": gettext_lazy("Text"),
     "title": gettext_lazy("Title"),
     "body": gettext_lazy("Body"),
     "image": gettext_lazy("Image"),
@@ -56,6 +57,11 @@ def place(path: Path) -> str:
     if first == "options" and rest and rest[0] in PLATFORMS:
         return " · ".join([str(Device.Platform(rest[0]).label), *rest[1:]])
     return " · ".join([_word(first), *rest])
+
+
+def word_of(id: str) -> str:
+    """Of a text as files for translators name it: “data.screen”."""
+    return place(tuple(id.split(".", 1)))
 
 
 def _word(name: str) -> str:

@@ -164,7 +164,9 @@ def delete(row: Model) -> None:
     try:
         row.delete()
     except ProtectedError as error:
-        users = sorted(error.protected_objects, key=lambda user: user.pk)[:5]
+        # A row that only ties two together is not what a caller knows: the other end is.
+        ends = {getattr(one, "user_end", one) for one in error.protected_objects}
+        users = sorted(ends, key=lambda user: user.pk)[:5]
         named = ", ".join(f"{user._meta.verbose_name} {user.pk}" for user in users)
         raise Problem(
             HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"

@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
 from tests.browser.settled import wait_until_settled
-from tests.given.builders import make_people, make_run
+from tests.given.builders import make_people, make_run, make_snippet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,6 +48,7 @@ def test_no_page_upsets_the_browser_or_scrolls_sideways(
     [device] = make_people(project, 1)
     run = make_run(project)
     campaign, contact = run.campaign, device.contact
+    snippet = make_snippet(project, "footer", "Shop Ltd.", ko="샵")
     troubles: list[str] = []
     page = log_in(browser, live_server, troubles, width=width, dark=dark)
     for path in (
@@ -60,6 +61,8 @@ def test_no_page_upsets_the_browser_or_scrolls_sideways(
         f"campaigns/run/{run.pk}/deliveries/",
         f"campaigns/audience/{campaign.audience_id}/change/",
         f"campaigns/template/{campaign.template_id}/change/",
+        f"campaigns/template/{campaign.template_id}/translations/",
+        f"campaigns/snippet/{snippet.pk}/change/",
         "notifications/contact/",
         f"notifications/contact/{contact.pk}/change/",
         f"notifications/device/{device.pk}/change/",

@@ -22,6 +22,7 @@ from tests.given.builders import (
     make_device,
     make_people,
     make_run,
+    make_snippet,
     make_template,
 )
 from tests.roles.people import logged_in
@@ -42,10 +43,12 @@ def test_names_are_found_by_any_part_of_them(desk: Desk, project: Project) -> No
     audience = make_audience(project, name="Spring birds")
     template = make_template(project, name="It is spring")
     make_campaign(project, name="Early SPRING sale", audience=audience, template=template)
+    make_snippet(project, "spring_footer", "Shop")
     assert found(desk, "spring") == [
         ("Campaigns", "Early SPRING sale"),
         ("Audiences", "Spring birds"),
         ("Templates", "It is spring"),
+        ("Snippets", "spring_footer"),
     ]
 
 

@@ -35,6 +35,7 @@ from tests.given.builders import (
     make_contact,
     make_device,
     make_run,
+    make_snippet,
     make_template,
 )
 from tests.given.endpoints import make_endpoint
@@ -71,6 +72,7 @@ def rows(museum: Project) -> dict[str, int]:
         project=museum, external_id=f"{NAME}-2", at=timezone.now(), by="user:ada"
     )
     audit.record("user:ada", "launched", f"run {NAME}", project=museum)
+    said = make_snippet(museum, "lindworm", f"{NAME} Ltd")
     automation = make_automation(museum, name=f"{NAME} cart")
     told = make_endpoint(museum, "https://93.184.216.34/", name=f"{NAME} hooks")
     return {
@@ -83,6 +85,8 @@ def rows(museum: Project) -> dict[str, int]:
         "campaigns_audience": run.campaign.audience_id,
         "audience_size": run.campaign.audience_id,
         "audience_refill": run.campaign.audience_id,
+        "campaigns_snippet": said.pk,
+        "snippet": said.pk,
         "campaigns_template": run.campaign.template_id,
         "template": run.campaign.template_id,
         "campaigns_run": run.pk,

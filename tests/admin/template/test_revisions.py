@@ -116,7 +116,7 @@ def test_nothing_is_brought_back_over_a_text_that_was_saved_meanwhile(
     save(desk, template, title="Two")
     save(bob, template, title="Three")
     reply = desk.post("template_revision", template.pk, 1, newest="2")
-    assert "Somebody saved this template in the meantime." in messages_of(reply)[0]
+    assert "Somebody saved another text in the meantime." in messages_of(reply)[0]
     template.refresh_from_db()
     assert template.title == "Three"
 
@@ -161,7 +161,7 @@ def test_the_second_of_two_sees_who_saved_what_and_keeps_both(
     save(bob, template, seen=0, body="Bob's body")
     page = save(desk, template, seen=0, title="Ada's title")
     assert "Nothing is saved yet." in page
-    assert "bob saved this template while you were writing" in page
+    assert "bob saved another text while you were writing" in page
     assert "These changes of theirs are now in the form below" in page
     assert "Here you both wrote." not in page
     template.refresh_from_db()

@@ -61,6 +61,11 @@ class Reading:
         return f"{self.card.refusal}: {detail}" if detail else self.card.refusal
 
 
+def snippets(run: Run) -> list[tuple[str, int]]:
+    """Which it says, each with the revision that its launch froze."""
+    return [(name, one["revision"]) for name, one in run.content.get("snippets", {}).items()]
+
+
 def readings(run: Run) -> list[Reading]:
     """Readings of accepted recipients first. Empty if the text can no longer be rendered."""
     if broken.text_of(run):

@@ -1,0 +1,106 @@
+"""Snippets: what many templates say, written once. With who says it, and as somebody reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST
+
+from campaigns.admin.snippet.form import SnippetForm, as_posted, unsaved
+from campaigns.admin.template.text_page import TextPage
+from campaigns.planning import snippet_users
+from campaigns.texts import preview
+from campaigns.texts.snippets.snippet import Snippet
+from campaigns.texts.writing.problems import found
+from notifications.admin.furniture.chosen import named
+from notifications.admin.furniture.unfolded import display
+from notifications.people.project import Project
+
+LETTERS_SHOWN = 90
+
+
+@admin.register(Snippet)
+class SnippetPage(TextPage):
+    form = SnippetForm
+    change_form_template = "admin/campaigns/snippet/change_form.html"
+    list_display = ["name", "reads", "languages", "used"]
+    search_fields = ["name", "text"]
+    search_help_text = gettext_lazy("Name or text")
+    # The tabs stand above the text they switch.
+    fields = ["project", "name", "locales", "text", "seen"]
+    empty_text = gettext_lazy(
+        "A snippet is a short text that many templates say: a brand's name, a footer, a legal line."
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(use_count=Count("uses"))
+
+    def get_urls(self) -> list[Any]:
+        shown = self.guarded(require_POST(self.preview_view))
+        return [path("preview/", shown, name="snippet_preview"), *super().get_urls()]
+
+    @display(description=gettext_lazy("text"))
+    def reads(self, obj: Snippet) -> SafeString:
+        text = Truncator(obj.text).chars(LETTERS_SHOWN)
+        return format_html('{}<br><code class="c-code">{}</code>', text, obj.mention)
+
+    @display(description=gettext_lazy("languages"))
+    def languages(self, obj: Snippet) -> str:
+        return ", ".join([_("main text"), *sorted(obj.locales)])
+
+    @display(description=gettext_lazy("used by"), ordering="use_count")
+    def used(self, obj: Any) -> str:
+        count = obj.use_count
+        said = ngettext("%(n)s template", "%(n)s templates", count)
+        return said % {"n": f"{count:,}"} if count else "–"
+
+    def used_by(self, obj: Snippet) -> list[str]:
+        said = _("the template “%(name)s”")
+        return [said % {"name": one.name} for one in snippet_users.of(obj).templates[:10]]
+
+    def as_posted(self, row: Snippet) -> dict[str, str]:
+        return as_posted(row)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        if (snippet := context.get("original")) is not None:
+            context["users"] = snippet_users.of(snippet)
+        return super().render_change_form(request, context, *args, **kw)
+
+    # --- Beside the form -----------------------------------------------------------------------
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """The form's text as one person reads it; nothing is saved. Redrawn while one types."""
+        project = named(request)
+        context: dict[str, Any] = {"no_project": True}
+        if project is not None:
+            context = self._preview(request.POST, project)
+        return render(request, "admin/campaigns/snippet/preview.html", context)
+
+    def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
+        snippet, problems = unsaved(posted, project)
+        content = snippet.alone() if not problems else None
+        asked = posted.get("preview_person", "").strip()
+        person = preview.somebody(project, asked)
+        tags = sorted(snippet.locales) if isinstance(snippet.locales, dict) else []
+        locale = posted.get("preview_locale", "")
+        locale = locale if locale in tags else ""
+        return {
+            "problems": found(problems, {"text": snippet.text, "locales": snippet.locales}),
+            "card": preview.card(content, person, locale=locale) if content else None,
+            "variables": preview.variables(content, project) if content else [],
+            "person": person,
+            "unknown_person": asked if asked and person is None else "",
+            "locale": locale,
+            "locales": tags,
+            "project_name": project.name,
+        }

@@ -1,0 +1,205 @@
+"""Beside a template: who reads which language of it. And its texts as a file, out and back in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from unfold.widgets import UnfoldAdminFileFieldWidget
+
+from campaigns.texts import revision
+from campaigns.texts.template import Template
+from campaigns.texts.translating import as_csv, as_xliff, bringing, readers
+from campaigns.texts.translating.bringing import Proposal
+from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
+from campaigns.texts.writing.places import shown, word_of
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.values.languages import canonical, validate_locale
+
+
+class FileForm(forms.Form):
+    """A file that came back from the translators."""
+
+    file = forms.FileField(
+        label=gettext_lazy("CSV or XLIFF file"),
+        # Unfold's own: its script looks for this widget's parts beside every file input.
+        widget=UnfoldAdminFileFieldWidget({"accept": ".csv,.tsv,.xlf,.xliff,.xml"}),
+        help_text=gettext_lazy("XLIFF 1.2; at most 1 MB. Nothing is saved before you look."),
+    )
+
+
+class Translations:
+    """The card of languages, both files, and the page that brings one in."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def urls(self) -> list[URLPattern]:
+        return self.page.guarded_paths(
+            [
+                ("<path:object_id>/languages/", self.languages_view, "template_languages"),
+                ("<path:object_id>/texts.csv", self.csv_view, "template_csv"),
+                ("<path:object_id>/texts.xliff", self.xliff_view, "template_xliff"),
+                ("<path:object_id>/translations/", self.bring_view, "template_translations"),
+            ]
+        )
+
+    def languages_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        template = self._template(request, object_id)
+        found = readers.of(template.written(), template.project_id)
+        context = {
+            "original": template,
+            "readers": found,
+            "wanted": ",".join(one.tag for one in found.missing[:MOST_ASKED]),
+            "may_change": self.page.has_change_permission(request, template),
+        }
+        return render(request, "admin/campaigns/template/readers.html", context)
+
+    # --- Out -----------------------------------------------------------------------------------
+
+    def csv_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        template = self._template(request, object_id)
+        text = as_csv.written(template.written(), _asked(request))
+        return _file(text, "text/csv; charset=utf-8", f"template-{template.pk}.csv")
+
+    def xliff_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        template = self._template(request, object_id)
+        source = next(_tags(request.GET.get("source", "")), "en")
+        name = f"template-{template.pk}"
+        text = as_xliff.written(template.written(), _asked(request), source=source, original=name)
+        return _file(text, "application/x-xliff+xml", f"{name}.xliff")
+
+    # --- And back in ---------------------------------------------------------------------------
+
+    def bring_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Look at a file first; what stood on the page then is what is saved."""
+        template = self._template(request, object_id)
+        if not self.page.has_change_permission(request, template):
+            raise PermissionDenied
+        form = FileForm(request.POST or None, request.FILES or None)
+        context: dict[str, Any] = {"form": form}
+        if request.method == "POST" and "text" in request.POST:
+            if (reply := self._save(request, template)) is not None:
+                return reply
+            return HttpResponseRedirect(request.get_full_path())
+        if request.method == "POST" and form.is_valid():
+            # At most one byte more than is allowed: more need not be read to be refused.
+            file = form.cleaned_data["file"].read(MOST_BYTES + 1)
+            kind = "xliff" if file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else "csv"
+            try:
+                context |= _looked_at(template, kind, file)
+            except Unreadable as error:
+                form.add_error("file", str(error))
+        return self._drawn(request, template, context)
+
+    def _save(self, request: HttpRequest, template: Template) -> HttpResponse | None:
+        posted = request.POST
+        kind = "csv" if posted.get("kind") == "csv" else "xliff"
+        with transaction.atomic():
+            revision.open_for_change(Template, template.pk)
+            template.refresh_from_db()
+            if not _is_newest(posted.get("seen", ""), template):
+                said = _("Somebody saved this template in the meantime. Look at the file again.")
+                messages.error(request, said)
+                return None
+            try:
+                proposal = bringing.propose(template, bringing.read(kind, posted["text"]))
+                template.locales = proposal.locales
+                template.full_clean()
+            except (Unreadable, ValidationError) as error:
+                words = " ".join(getattr(error, "messages", [str(error)]))
+                messages.error(request, _("Nothing was saved: %s") % words)
+                return None
+            template.save()
+            revision.keep(template, by=actor(request))
+            self.page.record(
+                request,
+                gettext_noop("brought translations into"),
+                template,
+                texts=len(proposal.changes),
+            )
+        count = len(proposal.changes)
+        said = ngettext("%(n)s text was saved.", "%(n)s texts were saved.", count)
+        messages.success(request, said % {"n": count})
+        return HttpResponseRedirect(page_url(template))
+
+    # --- Both ----------------------------------------------------------------------------------
+
+    def _template(self, request: HttpRequest, object_id: str) -> Template:
+        # Not as the form asks for it: that would lock the row, outside of a transaction.
+        mine = self.page.get_queryset(request)
+        template: Template = get_object_or_404(mine, pk=row_id(object_id) or 0)
+        return template
+
+    def _drawn(
+        self, request: HttpRequest, template: Template, context: dict[str, Any]
+    ) -> HttpResponse:
+        around = {
+            **self.page.admin_site.each_context(request),
+            "title": _("Translations of “%(name)s”") % {"name": template},
+            "opts": self.page.opts,
+            "original": template,
+            "form_url": page_url(template),
+        }
+        return render(request, "admin/campaigns/template/translations.html", {**around, **context})
+
+
+def _is_newest(seen: str, template: Template) -> bool:
+    """Who looked before there was a first revision saw what the first one keeps."""
+    return seen.isdecimal() and max(int(seen), 1) == max(revision.newest_number(template), 1)
+
+
+def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
+    cells = bringing.read(kind, file)
+    proposal = bringing.propose(template, cells)
+    problem = _problem_of_whole(template, proposal)
+    return {
+        "looked": True,
+        "kind": kind,
+        "text": file.decode("utf-8-sig"),
+        "seen": revision.newest_number(template),
+        "changes": shown(proposal.changes),
+        "problem": problem,
+        "refused": [(one, word_of(one.id)) for one in proposal.refused],
+    }
+
+
+def _problem_of_whole(template: Template, proposal: Proposal) -> str:
+    """Why the template could not be saved with these texts, although each is in order."""
+    trial = copy(template)
+    trial.locales = proposal.locales
+    try:
+        trial.clean()
+    except ValidationError as error:
+        return " ".join(error.messages)
+    return ""
+
+
+def _asked(request: HttpRequest) -> list[str]:
+    return list(_tags(request.GET.get("languages", "")))
+
+
+def _tags(text: str) -> Iterator[str]:
+    """The language tags in “ko, pt_BR”; nonsense asks for nothing."""
+    for tag in text.split(",")[:MOST_ASKED]:
+        try:
+            validate_locale(tag.strip())
+        except ValidationError:
+            continue
+        yield canonical(tag.strip())
+
+
+def _file(text: str, kind: str, name: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type=kind, headers=headers)

@@ -1,0 +1,54 @@
+"""A page whose rows are texts with a past: what was saved is a revision, and two people meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from campaigns.admin.template.revisions import Revisions, history
+from campaigns.texts import revision
+from campaigns.texts.comparison import changes
+from campaigns.texts.writing.places import shown
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, actor
+
+
+class TextPage(Page):
+    def get_urls(self) -> list[Any]:
+        return [*Revisions(self).urls(), *super().get_urls()]
+
+    def as_posted(self, row: Any) -> dict[str, str]:
+        """What its form would post to the preview."""
+        raise NotImplementedError
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        # Who deletes it changes no text, and asks outside of a transaction first.
+        deletes = request.path.endswith("/delete/")
+        if request.method == "POST" and not deletes:
+            revision.open_for_change(self.model, row_id(object_id) or 0)
+        return super().get_object(request, object_id, from_field)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        revision.keep(obj, by=actor(request))
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        context["form_id"] = f"{self.opts.model_name}_form"
+        context["preview_page"] = f"admin:{self.opts.model_name}_preview"
+        row = context.get("original")
+        if row is not None:
+            context |= history(row)
+            mine = row.revisions.filter(by=actor(request)).first()
+            context["newest_of_mine"] = mine.number if mine else 0
+            if not self.has_change_permission(request, row):
+                context["only_shown"] = self.as_posted(row)
+                said = [one for one in changes({}, row.kept()) if one.after]
+                context["as_it_is"] = shown(said)
+        form = context["adminform"].form
+        context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
+        if meanwhile is not None:
+            context |= {"taken": shown(meanwhile.taken), "disputed": shown(meanwhile.disputed)}
+        return super().render_change_form(request, context, *args, **kw)

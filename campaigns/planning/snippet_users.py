@@ -1,0 +1,67 @@
+"""Who says a snippet: templates, and the campaigns and automations that send these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Now
+
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.run import HOLDS, Run
+from campaigns.runs.series import ONCE
+from campaigns.texts.snippets.snippet import Snippet
+from campaigns.texts.template import Template
+
+LISTED = 100
+
+
+@dataclass(frozen=True)
+class User:
+    pk: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Users:
+    """The newest of each kind; `more` when a kind has others."""
+
+    templates: list[User]
+    campaigns: list[User]  # that have not ended: what one of them sent already stays as it was
+    automations: list[User]
+    more: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.templates)
+
+
+def of(snippet: Snippet) -> Users:
+    templates = Template.objects.filter(snippet_uses__snippet=snippet)
+    answering = templates.filter(automations__isnull=False).exclude(automations__state="archived")
+    rows = [
+        templates.order_by("-pk").values_list("pk", "name"),
+        _not_ended(Campaign.objects.filter(template__in=templates)).values_list("pk", "name"),
+        # An automation is above us; a template knows its own.
+        answering.order_by("-automations").values_list("automations", F("automations__name")),
+    ]
+    found = [[User(pk, name) for pk, name in some[: LISTED + 1]] for some in rows]
+    more = any(len(some) > LISTED for some in found)
+    shown = [some[:LISTED] for some in found]
+    return Users(shown[0], shown[1], shown[2], more)
+
+
+def _not_ended(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """Drafts, those with a run that has not ended, and series that go on; the newest first."""
+    runs = Run.objects.filter(campaign=OuterRef("pk"))
+    last = runs.exclude(occurrence=ONCE).order_by("-pk")
+    goes_on = Q(until=None) | Q(until__gt=Now())
+    asked = campaigns.annotate(
+        launched=Exists(runs.filter(HOLDS)),
+        going=Exists(runs.filter(finished_at=None)),
+        stopped_at=Subquery(last.values("series_stopped_at")[:1]),
+    )
+    repeats = Q(schedule_kind="recurring", stopped_at=None) & goes_on
+    going: QuerySet[Campaign] = asked.filter(
+        Q(launched=False) | Q(going=True) | repeats, archived_at=None
+    )
+    return going.order_by("-pk")

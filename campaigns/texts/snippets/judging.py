@@ -1,0 +1,133 @@
+"""What is wrong with a snippet, and with a text that mentions one, for the person who wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+from campaigns.texts import caps, liquid
+from campaigns.texts.liquid import Problem
+from campaigns.texts.snippets.mentions import HEAD, mentions
+from notifications.values.languages import validate_locale
+
+MOST_LETTERS = 1_000
+MOST_VALUES = 20  # {{ … }} of one snippet
+VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+MOST_NAMED = 10
+
+
+# --- A text that mentions snippets ----------------------------------------------------------------
+
+
+def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
+    """Of a text that Liquid takes: snippets that are not there, and those that do not stand alone.
+
+    Inside a condition, a filter or quotes a snippet is no value, it is replaced before those are
+    looked at.
+    """
+    if HEAD not in source:
+        return []
+    found = list(mentions(source))
+    spans = [(one.start(), one.end()) for one in found]
+    asked = [at for path, at in liquid.asked(source) if path[0] == HEAD]
+    alone = {span for span in spans if any(span[0] < at < span[1] for at in asked)}
+    stray = [at for at in asked if not any(start < at < end for start, end in spans)]
+    stray += [span[0] for span in spans if span not in alone]
+    problems = [_at(source, at, _not_alone()) for at in sorted(stray)]
+    for one in found:
+        if one[1] not in known and one.span() in alone:
+            problems.append(_at(source, one.start(1), unknown(one[1], known)))
+    return problems
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    said = gettext("there is no snippet “%(name)s” in this project.") % {"name": name}
+    return f"{said} {_instead(name, known)}"
+
+
+def _instead(name: str, known: Collection[str]) -> str:
+    if near := get_close_matches(name.lower(), known, n=1):
+        return gettext("Did you mean “%(nearest)s”?") % {"nearest": near[0]}
+    if not known:
+        return gettext("There are none yet; write it under Snippets first.")
+    names = ", ".join(sorted(known)[:MOST_NAMED])
+    return gettext("Use one of %(known)s.") % {"known": names}
+
+
+def out_of_place(source: str) -> list[Problem]:
+    """In what holds no snippets: an address, an option."""
+    if HEAD not in source:
+        return []
+    said = gettext("a snippet can stand in the title, the body and the data, and nowhere else.")
+    return [_at(source, at, said) for path, at in liquid.asked(source) if path[0] == HEAD]
+
+
+def _not_alone() -> str:
+    said = gettext("a snippet stands by itself: %(example)s, without filters and conditions.")
+    return said % {"example": "{{ snippet.footer }}"}
+
+
+# --- A snippet ------------------------------------------------------------------------------------
+
+
+def of_snippet(text: Any) -> list[Problem]:
+    """Of its text in one language."""
+    if not isinstance(text, str):
+        return [Problem(gettext("must be a text."))]
+    if len(text) > MOST_LETTERS:
+        said = gettext("longer than %(most)s characters.")
+        return [Problem(said % {"most": f"{MOST_LETTERS:,}"})]
+    if problems := liquid.problems(text):
+        return problems
+    asks = [at for path, at in liquid.asked(text) if path[0] == HEAD]
+    if asks or HEAD in {found[1] for found in re.finditer(r"\{\{\s*(\w+)", text)}:
+        said = gettext("a snippet holds no other snippet; write its words here.")
+        return [_at(text, asks[0] if asks else 0, said)]
+    if caps.tags(text) > MOST_VALUES:
+        said = gettext("at most %(most)s values in a snippet; there are %(count)s.")
+        return [Problem(said % {"most": MOST_VALUES, "count": caps.tags(text)})]
+    return _only_values(text)
+
+
+def _only_values(text: str) -> list[Problem]:
+    """No tag, and no brace but around a value: beside the words of a template, either could become
+    something that nobody wrote."""
+    bare = VALUE.sub(lambda value: " " * len(value[0]), text)
+    if (at := bare.find("{%")) >= 0:
+        said = gettext("a snippet holds words and values, and no conditions.")
+        return [_at(text, at, said)]
+    if brace := re.search(r"[{}]", bare):
+        said = gettext("a single “%(brace)s” can stand in no snippet; braces are for values.")
+        return [_at(text, brace.start(), said % {"brace": brace[0]})]
+    return []
+
+
+def of_locales(locales: Any) -> list[Problem | str]:
+    if not isinstance(locales, dict):
+        said = gettext("must be an object, e.g. %(example)s.")
+        return [said % {"example": '{"ko": {"text": "…"}}'}]
+    if len(locales) > caps.MAX_LANGUAGES:
+        counts = {"most": caps.MAX_LANGUAGES, "count": len(locales)}
+        return [str(caps.LANGUAGES) % counts]
+    return [problem for tag, texts in locales.items() for problem in _of_language(tag, texts)]
+
+
+def _of_language(tag: str, texts: Any) -> list[Problem | str]:
+    try:
+        validate_locale(tag)
+    except ValidationError as error:
+        return [f"{tag}: {error.messages[0]}"]
+    if not isinstance(texts, dict) or set(texts) - {"text"}:
+        said = gettext("must be an object, e.g. %(example)s.") % {"example": '{"text": "…"}'}
+        return [f"{tag}: {said}"]
+    found = of_snippet(texts.get("text", ""))
+    return [Problem(one.words, one.line, one.column, "text", tag) for one in found]
+
+
+def _at(source: str, index: int, words: str) -> Problem:
+    return Problem(words, *liquid.place(source, index))

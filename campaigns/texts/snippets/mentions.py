@@ -1,0 +1,52 @@
+"""Where a text mentions a snippet: {{ snippet.footer }}. It knows words, and no rows.
+
+A snippet's text takes the place of its mention before Liquid sees the text, so that a message with
+snippets costs what the same text costs without. Nothing else may come of it: a snippet holds no
+snippet, no tag and no brace of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+HEAD = "snippet"
+NAME = r"[a-z][a-z0-9_]{0,39}"
+# After a “{” it would be part of something else.
+MENTION = re.compile(r"(?<!\{)\{\{\s*" + HEAD + r"\.([A-Za-z0-9_]+)\s*\}\}")
+HOLDERS = ("title", "body")  # and the values of data
+
+
+def mentions(source: str) -> Iterator[re.Match[str]]:
+    # Nearly every text has none, and is asked for every message of an automation.
+    return MENTION.finditer(source) if HEAD in source else iter(())
+
+
+def names_in(content: Mapping[str, Any]) -> set[str]:
+    """Of all snippets that a content mentions, in any language."""
+    return {found[1] for source in _sources(content) for found in mentions(source)}
+
+
+def _sources(content: Mapping[str, Any]) -> Iterator[str]:
+    locales = content.get("locales")
+    for texts in (content, *(locales.values() if isinstance(locales, dict) else ())):
+        held = texts if isinstance(texts, dict) else {}
+        data = held.get("data")
+        values = data.values() if isinstance(data, dict) else ()
+        for source in (*(held.get(name) for name in HOLDERS), *values):
+            if isinstance(source, str):
+                yield source
+
+
+def put_in(written: Mapping[str, Any], said: Callable[[str], str | None]) -> dict[str, Any]:
+    """The texts of one language, with what each snippet says there; one that is gone stays."""
+
+    def filled(source: str) -> str:
+        if HEAD not in source:
+            return source
+        return MENTION.sub(lambda found: said(found[1]) or found[0], source)
+
+    texts = {name: filled(written[name]) for name in HOLDERS}
+    data = {key: filled(source) for key, source in written["data"].items()}
+    return {**written, **texts, "data": data}

@@ -1,0 +1,148 @@
+"""Snippet: what is said in many templates, and written once? A short text, in some languages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.texts.revision import Revision
+from campaigns.texts.snippets import judging, mentions
+from notifications.people.project import OfProject
+from notifications.values.languages import canonical
+
+MOST_OF_A_PROJECT = 200
+CHECKED = 100  # templates that mention it, the newest: a launch checks each of them again
+
+validate_name = RegexValidator(
+    rf"^{mentions.NAME}\Z",
+    _("Use small letters, digits and “_”, beginning with a letter; at most 40."),
+)
+
+
+class Snippet(OfProject):
+    """Text that templates mention as {{ snippet.name }}"""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("name", "text", "locales")
+
+    name = models.CharField(max_length=40, validators=[validate_name])
+    text = models.TextField(max_length=judging.MOST_LETTERS)
+    locales = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_snippet_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def mention(self) -> str:
+        return f"{{{{ {mentions.HEAD}.{self.name} }}}}"
+
+    def says(self) -> dict[str, Any]:
+        return {"text": self.text, "locales": self.locales}
+
+    def kept(self) -> dict[str, Any]:
+        return {**self.says(), "name": self.name}
+
+    def alone(self) -> dict[str, Any]:
+        """The content of a message that says it and nothing else."""
+        nothing = {"title": "", "image": "", "link": "", "data": {}, "options": {}}
+        locales = {tag: {"body": texts.get("text", "")} for tag, texts in self.locales.items()}
+        return {**nothing, "body": self.text, "locales": locales}
+
+    def problems_of_texts(self) -> dict[str, Any]:
+        problems: dict[str, Any] = {}
+        found = judging.of_snippet(self.text)
+        _collect(problems, "text", [replace(problem, field="text") for problem in found])
+        _collect(problems, "locales", judging.of_locales(self.locales))
+        return problems
+
+    def clean(self) -> None:
+        problems = self.problems_of_texts()
+        if "locales" not in problems:
+            self._say_each_language_once(problems)
+        stored = Snippet.objects.filter(pk=self.pk).first() if self.pk else None
+        if stored is None:
+            self._find_room(problems)
+        else:
+            self._keep_name(problems, stored)
+            if not problems and stored.says() != self.says():
+                self._look_at_templates(problems)
+        if problems:
+            raise ValidationError(problems)
+
+    def _say_each_language_once(self, problems: dict[str, Any]) -> None:
+        known = {canonical(tag): texts for tag, texts in self.locales.items()}
+        if len(known) < len(self.locales):
+            said = gettext("Two of the tags are the same language; keep one of the two.")
+            problems["locales"] = [said]
+        else:
+            self.locales = known
+
+    def _find_room(self, problems: dict[str, Any]) -> None:
+        if Snippet.objects.filter(project=self.project_id).count() >= MOST_OF_A_PROJECT:
+            said = gettext("A project holds at most %(most)s snippets. Delete one first.")
+            problems["name"] = [said % {"most": MOST_OF_A_PROJECT}]
+
+    def _keep_name(self, problems: dict[str, Any], stored: Snippet) -> None:
+        if stored.name != self.name and self.uses.exists():
+            said = gettext(
+                "Templates mention it as %(mention)s. Take it out of them before you rename it."
+            )
+            problems["name"] = [said % {"mention": stored.mention}]
+
+    def _look_at_templates(self, problems: dict[str, Any]) -> None:
+        """Whether a template that could be sent could not be with these words."""
+        uses = self.uses.select_related("template").order_by("-template_id")[:CHECKED]
+        others = Snippet.objects.filter(project=self.project_id)
+        now = {one.name: one.says() for one in others}
+        then = {**now, self.name: self.says()}
+        for template in (use.template for use in uses):
+            if (words := _trouble(template, then)) and not _trouble(template, now):
+                said = gettext("“%(template)s” could not be sent with it: %(problem)s")
+                problems.setdefault("text", []).append(
+                    said % {"template": template, "problem": words}
+                )
+
+
+class SnippetRevision(Revision):
+    """What did this snippet say after that change?"""
+
+    snippet = models.ForeignKey(Snippet, on_delete=models.CASCADE, related_name="revisions")
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["snippet", "number"], name="one_revision_per_number_of_snippet"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.number} of {self.snippet}"
+
+
+def _trouble(template: Any, snippets: dict[str, dict[str, Any]]) -> str:
+    """Why this template could not be sent while snippets say this."""
+    template.snippets_known = snippets
+    try:
+        template.clean()
+    except ValidationError as error:
+        return error.messages[0]
+    return ""
+
+
+def _collect(problems: dict[str, Any], name: str, found: list[Any]) -> None:
+    if found:
+        problems[name] = [ValidationError("%(problem)s", params={"problem": p}) for p in found]

@@ -1,0 +1,66 @@
+"""Which texts mention which snippet, and what these say at this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+from django.db.models import Max
+
+from campaigns.texts.snippets.mentions import names_in
+from campaigns.texts.snippets.snippet import Snippet
+
+Snippets = dict[str, dict[str, Any]]
+mentioned = names_in
+
+
+class SnippetUse(models.Model):
+    """Which template mentions this snippet? It is not deleted while one does."""
+
+    snippet = models.ForeignKey(Snippet, on_delete=models.PROTECT, related_name="uses")
+    template = models.ForeignKey(
+        "campaigns.Template", on_delete=models.CASCADE, related_name="snippet_uses"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["snippet", "template"], name="one_use_per_template")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.snippet} in {self.template}"
+
+    @property
+    def user_end(self) -> models.Model:
+        """Whom to name when the snippet is to be deleted."""
+        return self.template
+
+
+def names(project_id: int | None) -> list[str]:
+    mine = Snippet.objects.filter(project=project_id)
+    return list(mine.order_by("name").values_list("name", flat=True))
+
+
+def said(project_id: int | None, names: Iterable[str] | None = None) -> Snippets:
+    """By name, as a run keeps it; all of the project unless some are named. One statement."""
+    mine = Snippet.objects.filter(project=project_id)
+    if names is not None:
+        mine = mine.filter(name__in=list(names))
+    numbered = mine.annotate(number=Max("revisions__number"))
+    return {one.name: {"revision": one.number or 0, **one.says()} for one in numbered}
+
+
+def tie(template: Any) -> None:
+    """Keep in rows what a template that was just saved mentions. A snippet that is being deleted
+    at this moment is waited for, and is not there then: the next check of the text says so."""
+    meant = names_in(template.written())
+    uses = SnippetUse.objects.filter(template=template)
+    if not meant:
+        uses.delete()
+        return
+    mine = Snippet.objects.filter(project=template.project_id, name__in=meant).order_by("pk")
+    held = list(mine.select_for_update(no_key=True))
+    uses.exclude(snippet__in=held).delete()
+    rows = [SnippetUse(snippet=one, template=template) for one in held]
+    SnippetUse.objects.bulk_create(rows, ignore_conflicts=True)

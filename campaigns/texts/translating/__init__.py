@@ -1,0 +1,4 @@
+"""Translating: a template's texts as a file for translators, and what comes back brought in.
+
+Pages and API enter.
+"""

@@ -1,0 +1,71 @@
+"""A template's texts as CSV: a row for each text, a column for each language."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+
+from django.utils.translation import gettext as _
+
+from campaigns.texts.content import Content
+from campaigns.texts.translating.units import MOST_BYTES, Cell, Unreadable, columns, units
+from campaigns.texts.writing.places import word_of
+from notifications.values.spreadsheet import neutral, read_back
+
+ID, FIELD, SOURCE = "id", "field", "source"
+MOST_ROWS = 1_000
+MARK = "\ufeff"  # by which Excel knows that it is UTF-8
+
+
+def written(content: Content, asked: Iterable[str] = ()) -> str:
+    tags = columns(content, asked)
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\r\n")
+    rows.writerow([ID, FIELD, SOURCE, *tags])
+    for unit in units(content):
+        texts = [unit.source, *(unit.said.get(tag, "") for tag in tags)]
+        rows.writerow([neutral(text) for text in (unit.id, word_of(unit.id), *texts)])
+    return MARK + file.getvalue()
+
+
+def read(text: str) -> list[Cell]:
+    """What it says; an empty cell says nothing. Raises Unreadable."""
+    text = text.removeprefix(MARK)
+    first = text.partition("\n")[0]
+    # In many countries a spreadsheet separates with semicolons.
+    separator = max(",;\t", key=first.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    csv.field_size_limit(MOST_BYTES)
+    try:
+        head = [name.strip() for name in next(rows, [])]
+        _check_head(head)
+        return list(_cells(head, rows))
+    except csv.Error as error:
+        said = _("Line %(line)s cannot be read as CSV: a quote is not closed, or stands alone.")
+        raise Unreadable(said % {"line": rows.line_num}) from error
+
+
+def _check_head(head: list[str]) -> None:
+    if ID not in head:
+        said = _("The first line must name the columns: id, field, source, and a language each.")
+        raise Unreadable(said)
+    twice = next((name for at, name in enumerate(head) if name and name in head[:at]), "")
+    if twice:
+        raise Unreadable(_("There are two columns “%(name)s”; keep one.") % {"name": twice})
+    if not set(head) - {ID, FIELD, SOURCE, ""}:
+        raise Unreadable(_("There is no column of a language; add one named ko, de or pt-BR."))
+
+
+def _cells(head: list[str], rows: Iterator[list[str]]) -> Iterator[Cell]:
+    for number, row in enumerate(rows, start=2):
+        if number > MOST_ROWS:
+            said = _("More than %(most)s rows; a template has fewer texts.")
+            raise Unreadable(said % {"most": f"{MOST_ROWS:,}"})
+        said_in = {name: read_back(cell) for name, cell in zip(head, row, strict=False)}
+        if len(row) > len(head):
+            said = _("Row %(row)s has more cells than the first line names.")
+            raise Unreadable(said % {"row": number})
+        for tag in head:
+            if tag not in (ID, FIELD, SOURCE, "") and (text := said_in.get(tag, "")):
+                yield Cell(number, said_in.get(ID, ""), tag, text, said_in.get(SOURCE))

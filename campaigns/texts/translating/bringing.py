@@ -1,0 +1,132 @@
+"""What a translated file would change in a template, and which of its texts cannot be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from liquid.exceptions import LiquidError
+
+from campaigns.texts import liquid, preview
+from campaigns.texts.comparison import Change, changes
+from campaigns.texts.template import Template
+from campaigns.texts.translating import as_csv, as_xliff
+from campaigns.texts.translating.units import (
+    MOST_BYTES,
+    Cell,
+    Unit,
+    Unreadable,
+    carried,
+    put,
+    text_at,
+    units,
+)
+from notifications.values.languages import canonical, validate_locale
+from notifications.values.text import unstorable
+
+READERS: dict[str, Callable[[str], list[Cell]]] = {"csv": as_csv.read, "xliff": as_xliff.read}
+FORMATS = [*READERS]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One text that stays as it is, and what to do."""
+
+    row: int
+    id: str
+    tag: str
+    words: str
+
+
+@dataclass
+class Proposal:
+    """The languages as they would be, what that changes, and what is not taken."""
+
+    locales: dict[str, Any]
+    changes: list[Change] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def read(kind: str, file: bytes | str) -> list[Cell]:
+    """Raises Unreadable. Its size is looked at before anything in it."""
+    if len(file) > MOST_BYTES:
+        said = _("The file is too large: at most %(most)s bytes are read.")
+        raise Unreadable(said % {"most": f"{MOST_BYTES:,}"})
+    try:
+        text = file if isinstance(file, str) else file.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(_("The file is not UTF-8. Save it again, as UTF-8.")) from error
+    if problem := unstorable(text):
+        raise Unreadable(f"{problem}.")
+    return READERS[kind](text.removeprefix("\ufeff"))
+
+
+def propose(template: Template, cells: Iterable[Cell]) -> Proposal:
+    """What is not in the file stays: other languages, other texts, and what has no cell."""
+    known = {unit.id: unit for unit in units(template.written())}
+    locales: dict[str, Any] = dict(template.locales)
+    own = {canonical(tag): tag for tag in locales}
+    seen: set[tuple[str, str]] = set()
+    proposal = Proposal(locales)
+    for cell in cells:
+        tag = own.get(canonical(cell.tag), canonical(cell.tag))
+        texts = locales.get(tag, {})
+        if _same(cell.text, text_at(texts, cell.unit)):
+            continue
+        if words := next(_problems(cell, known.get(cell.unit), twice=(tag, cell.unit) in seen), ""):
+            proposal.refused.append(Refused(cell.row, cell.unit, cell.tag, words))
+            continue
+        seen.add((tag, cell.unit))
+        locales[tag] = put(texts, cell.unit, carried(cell.text))
+    proposal.changes = changes({"locales": template.locales}, {"locales": locales})
+    return proposal
+
+
+def _same(one: str, other: str) -> bool:
+    return carried(one) == carried(other)
+
+
+def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
+    """The first is said."""
+    try:
+        validate_locale(cell.tag)
+    except ValidationError as error:
+        yield error.messages[0]
+    if unit is None:
+        yield _("There is no text “%(id)s” in this template. Leave the ids as they are.") % {
+            "id": cell.unit
+        }
+        return
+    if twice:
+        yield _("This text stands twice in the file. Keep one of the two.")
+    if cell.source and not _same(cell.source, unit.source):
+        yield _("The main text has changed since the file was made. Make the file anew.")
+    yield from (problem.said for problem in liquid.problems(cell.text))
+    yield from _variables_lost(unit.source, cell.text)
+
+
+def _variables_lost(source: str, text: str) -> Iterator[str]:
+    """What the main text asks for, the translation asks for, and nothing else."""
+    try:
+        asked, said = liquid.paths(source), liquid.paths(text)
+    except LiquidError:
+        return
+    if gone := asked - said:
+        words = _("Missing: %(names)s. Put it where it belongs in the sentence.")
+        yield words % {"names": _names(gone)}
+    if new := said - asked:
+        words = _("The main text does not say %(names)s. Write the names as they are there.")
+        yield words % {"names": _names(new)}
+    if bare := preview.needed_by_text(text) - preview.needed_by_text(source):
+        words = _(
+            "Without its fallback: %(names)s. People without it would get nothing; keep "
+            "“| default: …”."
+        )
+        yield words % {"names": _names(bare)}
+
+
+def _names(paths: Iterable[liquid.Path]) -> str:
+    return ", ".join(f"{{{{ {name} }}}}" for name in sorted(map(liquid.written, paths)))

@@ -1,0 +1,81 @@
+"""Which text the people of a project read, language by language, and which of them it lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from campaigns.audiences import vocabulary
+from campaigns.texts.content import Content
+from notifications.people.contact import Contact
+from notifications.values.languages import canonical, fallbacks
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tag on the way from a person's language to a text; empty: the main text."""
+
+    tag: str
+    is_there: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How people of one language find their text: pt-BR, pt, the main text."""
+
+    tag: str
+    steps: list[Step]  # as far as the one that is read
+    people: int
+
+    @property
+    def read(self) -> str:
+        return self.steps[-1].tag
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether they read the main text, for want of one in their language."""
+        return bool(self.tag) and not self.read
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Everybody, by language."""
+
+    chains: list[Chain]
+    exact: bool
+    anybody: bool  # there are people, whether or not they could be counted in time
+
+    @property
+    def counted(self) -> bool:
+        return any(one.people for one in self.chains)
+
+    @property
+    def missing(self) -> list[Chain]:
+        return [one for one in self.chains if one.is_missing]
+
+    @property
+    def found(self) -> list[Chain]:
+        return [one for one in self.chains if not one.is_missing]
+
+
+def of(content: Content, project_id: int) -> Readers:
+    """Of the languages that people have, the most frequent first; then of those that it has, and
+    nobody reads."""
+    languages, exact = vocabulary.languages(project_id)
+    own = {canonical(tag) for tag, texts in content["locales"].items() if texts}
+    people: dict[str, int] = {}
+    for one in languages:  # “pt_br” and “pt-BR” are two tags of people and one language
+        tag = canonical(one.tag) if one.tag else ""
+        people[tag] = people.get(tag, 0) + one.people
+    chains = [chain(tag, own, count) for tag, count in people.items()]
+    read = {one.read for one in chains}
+    chains += [chain(tag, own) for tag in sorted(own - read)]
+    return Readers(chains, exact, Contact.objects.filter(project=project_id).exists())
+
+
+def chain(tag: str, own: set[str], people: int = 0) -> Chain:
+    steps: list[Step] = []
+    for one in fallbacks(tag):
+        steps.append(Step(one, one in own))
+        if one in own:
+            return Chain(tag, steps, people)
+    return Chain(tag, [*steps, Step("", is_there=True)], people)

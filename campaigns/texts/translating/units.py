@@ -1,0 +1,81 @@
+"""What there is to translate of a template: its texts one by one, with what each language says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.texts.content import TEXTS, Content
+
+DATA = "data."
+MOST_ASKED = 100  # languages to have a place for
+MOST_BYTES = 1_000_000  # of a file: ten times what the largest template fills
+
+
+class Unreadable(Exception):
+    """A file that is none of ours; in words, with what to do."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One text: `id` names it in the file and in the template."""
+
+    id: str
+    source: str
+    said: dict[str, str]  # by language; those that say nothing of their own are left out
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a file says of one text in one language, and where in the file."""
+
+    row: int
+    unit: str
+    tag: str
+    text: str
+    source: str | None = None  # the main text as the translator saw it
+
+
+def units(content: Content) -> list[Unit]:
+    """In the order of the form; what is empty in the main text is nothing to translate."""
+    data = content["data"]
+    sources = [*((name, content[name]) for name in TEXTS),
+               *((f"{DATA}{key}", data[key]) for key in sorted(data))]  # fmt: skip
+    return [Unit(id, text, _said(content["locales"], id)) for id, text in sources if text]
+
+
+def _said(locales: Mapping[str, Any], id: str) -> dict[str, str]:
+    found = {tag: text_at(texts, id) for tag, texts in locales.items()}
+    return {tag: text for tag, text in found.items() if text}
+
+
+def text_at(texts: Mapping[str, Any], id: str) -> str:
+    if id.startswith(DATA):
+        text: str = texts.get("data", {}).get(id.removeprefix(DATA), "")
+    else:
+        text = texts.get(id, "")
+    return text
+
+
+def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
+    """The same texts of a language, with this one."""
+    if id.startswith(DATA):
+        return {**texts, "data": {**texts.get("data", {}), id.removeprefix(DATA): text}}
+    return {**texts, id: text}
+
+
+def columns(content: Content, asked: Iterable[str] = ()) -> list[str]:
+    """The languages it has, then others that somebody wants to have."""
+    own = sorted(content["locales"])
+    return [*own, *(tag for tag in dict.fromkeys(asked) if tag not in own)]
+
+
+# XML has no way to write them, and no phone shows them.
+UNWRITTEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def carried(text: str) -> str:
+    """As any file can carry it: spreadsheets write their own line ends; a phone shows one kind."""
+    return UNWRITTEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
