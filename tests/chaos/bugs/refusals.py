@@ -59,9 +59,9 @@ def _keeps_every_answer() -> None:
     accepted = fcm._accepted
     kept: list[bytes] = []
 
-    def accept_and_keep(message: Any, body: bytes, seconds: float) -> Any:
-        kept.append(body + bytes(range(256)) * 256)
-        return accepted(message, body, seconds)
+    def accept_and_keep(message: Any, response: Any) -> Any:
+        kept.append(response.body + bytes(range(256)) * 256)
+        return accepted(message, response)
 
     patch(fcm, "_accepted", accept_and_keep)
 
@@ -74,8 +74,8 @@ def _needs_its_name() -> None:
 
     accepted = fcm._accepted
 
-    def accept_the_named(message: Any, body: bytes, seconds: float) -> Outcome:
-        outcome = accepted(message, body, seconds)
+    def accept_the_named(message: Any, response: Any) -> Outcome:
+        outcome = accepted(message, response)
         if outcome.message_id:
             return outcome
         return Outcome(
