@@ -40,7 +40,7 @@ from tests.given.builders import (
 )
 from tests.given.endpoints import make_endpoint
 from tests.given.importing import upload
-from tests.roles.test_matrix import address, pages
+from tests.roles.test_matrix import address, make_test, pages
 
 pytestmark = pytest.mark.django_db
 NAME = "Lindworm"
@@ -101,6 +101,7 @@ def rows(museum: Project) -> dict[str, int]:
         "notifications_suppression": never.pk,
         "notifications_import": ready.pk,
         "import_": ready.pk,
+        "test_shown": make_test(museum).pk,
         "notifications_attribute": known.pk,
         "notifications_apikey": key.pk,
         "endpoint": told.pk,
