@@ -213,7 +213,8 @@ def _incomprehensible(run: Run, odd: list[Outcome] | None, in_a_row: int) -> Tri
 
 def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
     """Of the run's beginning; then of each chunk: a later outage may call all dead as well."""
-    samples = [(_dead_of_chunk(claim, answers), FIRST_ANSWERS), _beginning(claim.run, evidence)]
+    of_chunk = max(FIRST_ANSWERS, _answered_of_chunk(claim) + sum(answers.values()))
+    samples = [(_dead_of_chunk(claim, answers), of_chunk), _beginning(claim.run, evidence)]
     dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
     if dead < DEAD_SHARE * of or dead < _share_allowed(claim.run) * of:
         return None
@@ -238,8 +239,14 @@ def may_retire(claim: Claim) -> bool:
     agrees.
     """
     dead = _dead_of_chunk(claim, {})
-    few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * claim.chunk.size)
+    # Not of all that a large chunk may have yet: an outage that calls everybody dead ends at fifty.
+    of_chunk = max(min(claim.chunk.size, FIRST_ANSWERS), _answered_of_chunk(claim))
+    few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * of_chunk)
     return few or Cause.DEAD_ADDRESSES in claim.run.overruled
+
+
+def _answered_of_chunk(claim: Claim) -> int:
+    return claim.chunk.accepted + claim.chunk.rejected
 
 
 def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:

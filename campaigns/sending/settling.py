@@ -42,7 +42,10 @@ def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
     patiently(_once(claim, window, judged.finals, write))
     # What this worker saw, for the breakers. A write that is tried again must not count it twice.
     claim.chunk.reasons = dict(_reasons(judged.finals) + Counter(claim.chunk.reasons))
-    return Counter(final.status.value for final in judged.finals)
+    by_status = Counter(final.status.value for final in judged.finals)
+    claim.chunk.accepted += by_status[Delivery.Status.ACCEPTED]
+    claim.chunk.rejected += by_status[Delivery.Status.REJECTED]
+    return by_status
 
 
 def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> None:

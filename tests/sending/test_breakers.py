@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.engine import engine
+from campaigns.engine import engine, freezing
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.ledger import Retry
@@ -110,6 +110,30 @@ def test_an_old_list_is_sent_to_and_keeps_its_devices(project: Project, fcm: Fcm
 
     assert (run.state, run.accepted, run.rejected) == ("finished", 820, 280)
     assert retired() == 0, "beyond 5 % of a chunk only a person decides"
+
+
+def test_a_large_chunk_may_have_as_large_a_share_of_dead_addresses(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freezing, "size_for", lambda _: 2_400)
+    every_seventh = [f"dead-{n}:x" if n % 7 == 0 else "" for n in range(2_400)]
+    make_people(project, every_seventh)
+
+    run = work(make_run(project))
+
+    assert (run.state, run.rejected) == ("finished", 343), "a seventh is no third"
+
+
+def test_an_outage_in_a_large_chunk_that_calls_everybody_dead_costs_few_devices(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freezing, "size_for", lambda _: 2_400)
+    make_people(project, [*[""] * 1_100, *[f"dead-{n}:x" for n in range(1_300)]])
+
+    run = work(make_run(project))
+
+    assert (run.state, run.cause) == ("paused", "dead_addresses")
+    assert retired() <= 100, "and not a twentieth of 2,400"
 
 
 def test_the_usual_few_dead_addresses_are_retired(project: Project, fcm: Fcm) -> None:

@@ -93,10 +93,10 @@ def of_bad_tokens(scene: Scene) -> None:
     assert _retired(scene) == len(gone), f"{_retired(scene)} were retired, not {len(gone)}"
 
 
-@fault("F36", "404 UNREGISTERED for one in ten", people=5_000, within=10)
+@fault("F36", "404 UNREGISTERED for one in two", people=5_000, within=10)
 def unregistered(scene: Scene) -> None:
     """So many at once are strange: a person is asked before it costs a device, and says go on."""
-    gone = _some_are_gone(scene, every=10)
+    gone = _some_are_gone(scene, every=2)
     scene.stage.fcm.script("answer", answer="dead", prefix=GONE)
     run = scene.launch()
     scene.until_state(Run.State.PAUSED)
