@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, FilePayload, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.texts.snippets.snippet import Snippet
@@ -85,8 +85,8 @@ def test_translations_are_taken_out_and_brought_in_on_the_pages(
 
     page.get_by_role("link", name="Import translations").click()
     filled = text.replace("Hello {{ first_name }},", "Hello {{ first_name }},{{ first_name }}님", 1)
-    file = {"name": "back.csv", "mimeType": "text/csv", "buffer": filled.encode()}
-    page.set_input_files("#id_file", [file])  # type: ignore[list-item]  # as Playwright takes it
+    file = FilePayload(name="back.csv", mimeType="text/csv", buffer=filled.encode())
+    page.set_input_files("#id_file", file)
     page.get_by_role("button", name="Look at it").click()
     page.get_by_role("button", name="Save 1 text").click()
     page.wait_for_url(f"**/template/{template.pk}/change/")
