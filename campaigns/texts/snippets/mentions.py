@@ -13,8 +13,7 @@ from typing import Any
 
 HEAD = "snippet"
 NAME = r"[a-z][a-z0-9_]{0,39}"
-# After a “{” it would be part of something else.
-MENTION = re.compile(r"(?<!\{)\{\{\s*" + HEAD + r"\.([A-Za-z0-9_]+)\s*\}\}")
+MENTION = re.compile(r"\{\{\s*" + HEAD + r"\.([A-Za-z0-9_]+)\s*\}\}")
 HOLDERS = ("title", "body")  # and the values of data
 
 
