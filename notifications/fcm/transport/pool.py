@@ -121,8 +121,8 @@ class WireGateway(FcmGateway):
         except (BadCredentials, TokenUnavailable) as error:
             self._give_back(error)
         except Exception as error:
-            for batch in self._batches:
-                batch.fail(error)
+            while request := self._next():
+                request.batch.fail(error)
         finally:
             self._renewing = None
         self._set_out()

@@ -1,0 +1,159 @@
+"""What would have no end if the gateway let it: a wait, a storm, a body, and sending itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from notifications.fcm import fcm
+from notifications.fcm.fcm import FcmGateway
+from notifications.fcm.transport import pool
+from notifications.gateway import Arrived, Outcome, Permit, Verdict
+from notifications.keys.minting import Minted
+from tests.fcm.ways import BOTH, Mint, gateway_to, push, run, send
+from tests.servers.identity import Authority
+from tests.servers.rude import Misbehave, Rude, Talk, answer, sized
+
+pytestmark = BOTH
+NO_TOKEN = b'{"error": {"code": 401, "message": "no", "status": "UNAUTHENTICATED"}}'
+NONE_LEFT = sized(b"", b"Retry-After: 60", status=b"429 Too Many Requests")
+MEGABYTE = 1_000_000
+
+
+class Odd(Mint):
+    """The first token is good, if it is to be; all others are as said."""
+
+    def __init__(self, then: Minted | Exception, *, first: bool = False) -> None:
+        super().__init__()
+        self._then, self._is_first, self.asked = then, first, 0
+
+    def mint(self) -> Minted:
+        self.asked += 1
+        if self._is_first and self.asked == 1:
+            return super().mint()
+        if isinstance(self._then, Exception):
+            raise self._then
+        return self._then
+
+
+class Slow(Rude):
+    """All connections but the first wait for their welcome."""
+
+    def _welcome(self, wire: Any) -> None:
+        if self.connections > 1:
+            time.sleep(0.4)
+        super()._welcome(wire)
+
+
+class Host(Rude):
+    """Knows who is still there."""
+
+    present = 0
+
+    def _welcome(self, wire: Any) -> None:
+        self.present += 1
+        super()._welcome(wire)
+        self.present -= 1
+
+
+class Brief(Rude):
+    """Hangs up on everybody at once."""
+
+    def _welcome(self, wire: Any) -> None:
+        wire.close()
+
+
+class Parlour:
+    """One server, and gateways to it."""
+
+    def __init__(self, authority: Authority, way: str) -> None:
+        self._authority, self._way = authority, way
+        self._rude: Rude | None = None
+
+    def serve(self, misbehave: Misbehave | None = None, kind: type[Rude] = Rude) -> Rude:
+        self._rude = kind(self._authority.server("127.0.0.1"), misbehave)
+        return self._rude
+
+    def gateway(self, *, scheme: str = "https", **more: Any) -> FcmGateway:
+        assert self._rude
+        address = f"{scheme}://127.0.0.1:{self._rude.port}"
+        return gateway_to(address, self._way, ca_file=self._authority.ca_file, **more)
+
+    def stop(self) -> None:
+        assert self._rude
+        self._rude.stop()
+        assert not self._rude.trouble
+
+
+@pytest.fixture
+def parlour(authority: Authority, way: str) -> Iterator[Parlour]:
+    parlour = Parlour(authority, way)
+    yield parlour
+    parlour.stop()
+
+
+def doubt(seconds: float) -> Callable[[Talk], None]:
+    """The first token, after a while."""
+
+    def misbehave(talk: Talk) -> None:
+        talk.hear()
+        time.sleep(seconds)
+        talk.say(sized(NO_TOKEN, status=b"401 Unauthorized"))
+        talk.goes_on = True
+
+    return misbehave
+
+
+# --- Tokens ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", [Minted("ended", 0.0), Minted("", 3_600.0)], ids=lambda t: t[0])
+def test_a_token_that_cannot_be_used_is_none_and_is_not_asked_for_without_end(
+    token: Minted, parlour: Parlour
+) -> None:
+    rude, minter = parlour.serve(), Odd(token)
+
+    async def one() -> list[Outcome]:
+        gateway = parlour.gateway(minter=minter)
+        try:
+            return await send(gateway, [push(1)])
+        finally:
+            await gateway.close()
+
+    (outcome,) = run(one())
+
+    assert (outcome.reason, outcome.arrived) == ("unreachable", Arrived.NO)
+    assert minter.asked <= 2
+    assert rude.heard == []
+
+
+def test_a_mistake_of_ours_while_a_token_is_renewed_reaches_whoever_waits_for_it(
+    parlour: Parlour,
+) -> None:
+    class DoubtsTheFirst(Rude):
+        def _talk(self, talk: Talk) -> None:
+            while heard := talk.hear():
+                if heard.name.endswith("phone0"):
+                    time.sleep(0.3)  # meanwhile nothing of its batch waits any more
+                    talk.say(sized(NO_TOKEN, status=b"401 Unauthorized"))
+                else:
+                    talk.say(sized(heard.accepted))
+
+    parlour.serve(kind=DoubtsTheFirst)
+    minter = Odd(RuntimeError("can't start new thread"), first=True)
+
+    async def some() -> None:
+        gateway = parlour.gateway(connections=2, minter=minter)
+        try:
+            with pytest.raises(RuntimeError, match="new thread"):
+                await send(gateway, [push(number) for number in range(4)])
+        finally:
+            await gateway.close()
+
+    run(some())
+    assert minter.asked <= 3
