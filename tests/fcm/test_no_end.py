@@ -157,3 +157,64 @@ def test_a_mistake_of_ours_while_a_token_is_renewed_reaches_whoever_waits_for_it
 
     run(some())
     assert minter.asked <= 3
+
+
+# --- Whom nobody waits for, and who is told to wait -----------------------------------------------
+
+
+def test_nothing_is_asked_again_for_somebody_who_has_gone(parlour: Parlour) -> None:
+    rude = parlour.serve(doubt(0.3))
+
+    async def give_up() -> None:
+        gateway = parlour.gateway()
+        asked = asyncio.create_task(send(gateway, [push(1)]))
+        await asyncio.sleep(0.15)
+        asked.cancel()
+        await asyncio.sleep(0.4)
+        await gateway.close()
+
+    run(give_up())
+    assert rude.heard == []
+
+
+def test_nothing_leaves_over_a_socket_that_was_opened_while_the_project_was_told_to_wait(
+    parlour: Parlour,
+) -> None:
+    def refuse(talk: Talk) -> None:
+        talk.hear()
+        time.sleep(0.1)
+        talk.say(NONE_LEFT)
+        talk.wait_until_gone()
+
+    rude = parlour.serve(refuse, Slow)
+
+    async def two() -> list[Outcome]:
+        gateway = parlour.gateway(connections=2)
+        try:
+            return await send(gateway, [push(1), push(2)])
+        finally:
+            await gateway.close()
+
+    first, second = run(two())
+
+    assert first.verdict is Verdict.THROTTLED
+    assert second.verdict is Verdict.UNSENT
+    assert second.retry_after is not None
+    assert 50 < second.retry_after <= 60
+    assert rude.heard == []
+
+
+def test_calls_that_were_answered_leave_nothing_behind(parlour: Parlour) -> None:
+    parlour.serve()
+
+    async def many() -> int:
+        gateway = parlour.gateway()
+        ended = Permit(0)
+        for number in range(50):
+            await send(gateway, [push(number)], ended)
+            await send(gateway, [])
+        kept = len(gateway._batches)
+        await gateway.close()
+        return kept
+
+    assert run(many()) == 0

@@ -80,7 +80,7 @@ class WireGateway(FcmGateway):
         """All that is written for it. Empty: it does not leave, and has its outcome."""
         message, batch = request.message, request.batch
         try:
-            if (wait := self._held_back(batch.permit)) is not None:
+            if (wait := self._held_back(batch)) is not None:
                 batch.answer(fcm.not_started(message, wait))
                 return b""
             request.token = token
@@ -94,14 +94,14 @@ class WireGateway(FcmGateway):
     def _hold_back(self) -> None:
         """Who waits for a socket need not wait for it to hear that nothing may leave."""
         for batch in self._batches:
-            if (wait := self._held_back(batch.permit)) is not None:
+            if (wait := self._held_back(batch)) is not None:
                 for message in iter(batch.next, None):
                     batch.answer(fcm.not_started(message, wait))
 
     def _give_back(self, error: BaseException) -> None:
         """What kept all of them here."""
         while request := self._next():
-            if (wait := self._held_back(request.batch.permit)) is not None:
+            if (wait := self._held_back(request.batch)) is not None:
                 request.batch.answer(fcm.not_started(request.message, wait))
             else:
                 request.batch.answer(fcm.never_left(request.message, error))
