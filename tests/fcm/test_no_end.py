@@ -218,3 +218,74 @@ def test_calls_that_were_answered_leave_nothing_behind(parlour: Parlour) -> None
         return kept
 
     assert run(many()) == 0
+
+
+# --- Sockets --------------------------------------------------------------------------------------
+
+
+def test_an_idle_socket_whose_other_side_is_dead_is_soon_replaced(
+    parlour: Parlour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcm, "IDLE_FOR", 0.2)
+    monkeypatch.setattr(pool, "TICK", 0.05)
+
+    def answer_and_die(talk: Talk) -> None:
+        heard = talk.hear()
+        assert heard
+        talk.say(sized(heard.accepted))
+        time.sleep(4)  # no farewell is answered
+
+    rude = parlour.serve(answer_and_die)
+
+    async def rest_meanwhile() -> float:
+        gateway = parlour.gateway()
+        await send(gateway, [push(1)])
+        await asyncio.sleep(0.5)
+        began = time.monotonic()
+        await send(gateway, [push(2)])
+        took = time.monotonic() - began
+        await gateway.close()
+        return took
+
+    assert run(rest_meanwhile()) < 2
+    assert rude.connections == 2
+
+
+def test_a_server_that_hangs_up_on_every_new_socket_is_not_dialled_without_end(
+    parlour: Parlour,
+) -> None:
+    """Whether a message is written before we see it is a matter of luck."""
+    rude = parlour.serve(kind=Brief)
+
+    async def some() -> list[Outcome]:
+        gateway = parlour.gateway(scheme="http", connections=10)
+        try:
+            return await send(gateway, [push(number) for number in range(100)])
+        finally:
+            await gateway.close()
+
+    outcomes = run(some())
+
+    assert len(outcomes) == 100
+    assert rude.connections < 200
+
+
+def test_a_gateway_that_is_closed_while_it_dials_keeps_no_socket(parlour: Parlour) -> None:
+    """At whichever moment of it."""
+    host = parlour.serve(kind=Host)
+    assert isinstance(host, Host)
+
+    async def close_soon() -> None:
+        kept = []
+        for moment in range(60):
+            gateway = parlour.gateway(scheme="https", connections=5)
+            asked = asyncio.create_task(send(gateway, [push(number) for number in range(5)]))
+            for _ in range(moment // 4):
+                await asyncio.sleep(0.0003 * (moment % 4))
+            await gateway.close()
+            await asked
+            kept.append(gateway)  # else the garbage collector would close what is left
+        await asyncio.sleep(0.3)
+        assert host.present == 0
+
+    run(close_soon())

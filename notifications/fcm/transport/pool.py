@@ -42,12 +42,12 @@ class WireGateway(FcmGateway):
         self._clock: asyncio.TimerHandle | None = None
 
     async def _hang_up(self) -> None:
-        for socket in list(self._sockets):
-            socket.give_up(ConnectionAbortedError("the gateway was closed"))
         tasks = [*self._dials, *filter(None, [self._renewing])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for socket in list(self._sockets):  # with those that came too late to be cancelled
+            socket.give_up(ConnectionAbortedError("the gateway was closed"))
 
     # --- What is sent next ------------------------------------------------------------------------
 
@@ -151,7 +151,9 @@ class WireGateway(FcmGateway):
         request.batch.answer(fcm.unanswered(request.message, error))
 
     def gone(self, socket: Socket) -> None:
-        self._sockets.discard(socket)
+        if socket not in self._sockets:
+            return  # it has never stood: its dial speaks for it
+        self._sockets.remove(socket)
         if socket in self._idle:
             self._idle.remove(socket)
         self._set_out()
@@ -183,7 +185,7 @@ class WireGateway(FcmGateway):
             self._give(socket)
             self._dial()
         else:
-            self._set_out()
+            self._unreached(ConnectionResetError("the connection was closed as soon as it stood"))
 
     def _unreached(self, error: BaseException) -> None:
         """While somebody gets through, who waits is served there, and the clock dials again."""
@@ -198,7 +200,7 @@ class WireGateway(FcmGateway):
         for socket in list(self._sockets):
             if socket.request is None:
                 if now - socket.since > fcm.IDLE_FOR:
-                    socket.close()
+                    socket.end()
             elif now - socket.since > fcm.ANSWER_WITHIN:
                 socket.give_up(TimeoutError(f"no answer within {fcm.ANSWER_WITHIN:.0f} s"))
         if self._sockets or self._dials or self._waiting:

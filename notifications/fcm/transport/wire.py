@@ -61,18 +61,15 @@ class Socket(asyncio.Protocol):
     def rest(self) -> None:
         self.since = time.monotonic()
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Without TLS's farewell: one that is dead would be waited for, in the place of another."""
         self._is_over = True
-        self._transport.close()
+        self._transport.abort()
 
     def give_up(self, error: Exception) -> None:
         """Whatever comes through this socket now is nobody's answer."""
-        self._end()
+        self.end()
         self._cut(error)
-
-    def _end(self) -> None:
-        self._is_over = True
-        self._transport.abort()
 
     # --- Called by the loop -----------------------------------------------------------------------
 
@@ -83,7 +80,7 @@ class Socket(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self.request is None:  # nobody asked: the next to ask would take it for an answer
-            self._end()
+            self.end()
             return
         status = self._status
         try:
@@ -163,7 +160,7 @@ class Socket(asyncio.Protocol):
             self._status, self._retry_after, b"".join(self._body), time.monotonic() - self.since
         )
         if not self._is_kept or self._is_more or self._is_clogged:
-            self._end()
+            self.end()
         self._expect()
         self._owner.answered(self, response)
 
