@@ -289,3 +289,38 @@ def test_a_gateway_that_is_closed_while_it_dials_keeps_no_socket(parlour: Parlou
         assert host.present == 0
 
     run(close_soon())
+
+
+# --- Answers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words", [b"2\r\n{}\r\n0\r\nX-More: ", b"2;more=", b"2\r\n{}\r\n0\r\n" + b"X: y\r\n" * 20_000]
+)
+def test_what_stands_around_a_body_has_an_end(words: bytes, parlour: Parlour) -> None:
+    def pour(talk: Talk) -> None:
+        talk.hear()
+        talk.say(answer(b"", b"Transfer-Encoding: chunked"))
+        time.sleep(0.05)
+        talk.say(words)
+        for _ in range(300):
+            talk.say(b"x" * 65_536)
+
+    parlour.serve(pour)
+
+    async def one() -> list[Outcome]:
+        gateway = parlour.gateway()
+        try:
+            return await send(gateway, [push(1)])
+        finally:
+            await gateway.close()
+
+    tracemalloc.start()
+    try:
+        (outcome,) = run(one())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (outcome.verdict, outcome.arrived) == (Verdict.ACCEPTED, Arrived.YES)
+    assert most < 8 * MEGABYTE

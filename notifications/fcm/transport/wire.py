@@ -43,7 +43,7 @@ class Socket(asyncio.Protocol):
 
     def _expect(self) -> None:
         """Nothing of an answer has come yet."""
-        self._status = self._head_bytes = self._unread = self._body_bytes = 0
+        self._status = self._came = self._head_bytes = self._body_bytes = 0
         self._retry_after: str | None = None
         self._body: list[bytes] = []
         self._ends_somewhere = self._is_whole = self._is_kept = self._is_more = False
@@ -145,10 +145,10 @@ class Socket(asyncio.Protocol):
 
     def _look(self, came: int) -> None:
         """After each piece: not from within the parser, which may hold a second answer yet."""
-        if not self._status:
-            self._unread += came
-        if max(self._head_bytes, self._unread) > fcm.MOST_HEAD:
+        self._came += came
+        if self._head_bytes > fcm.MOST_HEAD:
             self._status = 0  # such a head is nobody's word
+        if self._came - self._body_bytes > fcm.MOST_HEAD:  # trailers and the like as well
             self.give_up(Broken(f"an answer with a head of more than {fcm.MOST_HEAD} bytes"))
         elif self._body_bytes > fcm.MOST_BODY:
             self.give_up(Broken(f"an answer of more than {fcm.MOST_BODY} bytes"))
