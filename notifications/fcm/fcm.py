@@ -13,6 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,13 +40,18 @@ class Batch:
     """The messages of one call: what is still to be sent, and the answers so far."""
 
     def __init__(self, messages: Sequence[Push], permit: Permit) -> None:
-        self.permit = permit
+        self._permit = permit
         self._unsent = deque(messages)
         self._missing = len(messages)
         self._answers: list[Outcome] = []
         self._all = asyncio.get_running_loop().create_future()
         if not messages:
             self._all.set_result(None)
+
+    @property
+    def may_start(self) -> bool:
+        """Permitted, and somebody still waits for it."""
+        return self._permit.valid and not self._all.done()
 
     def __len__(self) -> int:
         """How many are still to be sent."""
@@ -69,7 +75,7 @@ class Batch:
         return self._answers
 
     def abandon(self) -> None:
-        """The caller has gone, or has every answer: start nothing more."""
+        """The caller has gone, or has every answer."""
         self._unsent.clear()
 
 
@@ -127,6 +133,8 @@ class FcmGateway(ABC):
             return await batch.answers()
         finally:
             batch.abandon()
+            with suppress(ValueError):  # most often the next in turn has passed it by
+                self._batches.remove(batch)
 
     @abstractmethod
     def _set_out(self) -> None:
@@ -160,11 +168,11 @@ class FcmGateway(ABC):
             self._batches.popleft()
         return None
 
-    def _held_back(self, permit: Permit) -> float | None:
+    def _held_back(self, batch: Batch) -> float | None:
         """None: it may leave now. Asked late: a token, or a socket, may take its time."""
         closed_for = self._closed_until - time.monotonic()
         if closed_for <= 0:
-            return None if permit.valid and not self._is_closed else 0.0
+            return None if batch.may_start and not self._is_closed else 0.0
         return closed_for
 
     def _understood(self, request: Request, response: Response) -> Outcome | None:

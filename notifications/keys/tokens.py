@@ -30,6 +30,7 @@ from notifications.keys.shared_token import (
 LOOK_EVERY = 0.1  # while another process mints and we have nothing to send with
 LOOK_AGAIN = 1.0  # while another process mints and the old token still serves
 PATIENCE = LOCK_SECONDS + 4.0
+LEAST_LIFE = 1.0  # seconds of a token: one that ends as it comes would be asked for without end
 # A token rejected more often than this within a minute is not what FCM dislikes: asking for ever
 # new ones would only add Google's rate limit to the trouble.
 MOST_REJECTIONS = 10
@@ -123,7 +124,7 @@ class AccessTokens:
     def _mint_for_all(self, shared: SharedToken, generation: int) -> None:
         """If the process dies here, the lock runs out and another one mints."""
         try:
-            minted = self._minter.mint()
+            minted = self._mint()
         except (BadCredentials, TokenUnavailable) as trouble:
             with suppress(redis.RedisError):
                 shared.give_up(_trouble_to(trouble))
@@ -134,7 +135,13 @@ class AccessTokens:
 
     def _renew_alone(self) -> None:
         generation = max(int(time.time() * 1000), self._held.generation + 1)
-        self._adopt(_held(generation, self._minter.mint()))
+        self._adopt(_held(generation, self._mint()))
+
+    def _mint(self) -> Minted:
+        minted = self._minter.mint()
+        if not minted.token or minted.seconds < LEAST_LIFE:
+            raise TokenUnavailable("the token endpoint gave a token that cannot be used")
+        return minted
 
     def _adopt(self, held: Held) -> None:
         now = time.monotonic()

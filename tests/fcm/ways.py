@@ -50,12 +50,13 @@ def gateway_to(
     ca_file: Path | None,
     connections: int = 1,
     proxy: Proxy | None = None,
+    minter: Minter | None = None,
 ) -> FcmGateway:
     return GATEWAYS[way](
         Destination(
             endpoint=endpoint,
             firebase_project_id="shop",
-            tokens=AccessTokens(Mint(), shared=False),
+            tokens=AccessTokens(minter or Mint(), shared=False),
             connections=connections,
             ca_file=str(ca_file) if ca_file else None,
             proxy=proxy,

@@ -43,7 +43,10 @@ EXAMPLE = OpenApiExample(
 class TranslationsSerializer(StrictSerializer):
     """A file that came back from the translators."""
 
-    format = serializers.ChoiceField(choices=bringing.FORMATS)
+    format = serializers.ChoiceField(
+        choices=bringing.FORMATS,
+        error_messages={"invalid_choice": f"Use {' or '.join(bringing.FORMATS)}."},
+    )
     text = serializers.CharField(
         max_length=MOST_BYTES, trim_whitespace=False, help_text="The file's content."
     )

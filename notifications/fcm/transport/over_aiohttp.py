@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, cast
 
 import aiohttp
@@ -19,15 +21,21 @@ from yarl import URL
 
 from notifications.fcm import fcm, payload
 from notifications.fcm.fcm import Destination, FcmGateway, Request, Response
-from notifications.gateway import BadCredentials, Outcome, Permit
+from notifications.gateway import BadCredentials, Outcome
 from notifications.keys.minting import TokenUnavailable
 from notifications.proxy import on_the_way
 
-PERMIT: ContextVar[Permit] = ContextVar("permit")  # of the request that asks for a socket
+# Of the request that asks for a socket: how long it has to wait. None: it may leave.
+HeldBack = Callable[[], float | None]
+HELD_BACK: ContextVar[HeldBack] = ContextVar("held_back")
 
 
 class TooLate(Exception):
-    """The permit ended while the request waited for its socket."""
+    """While the request waited for its socket, its permit ended or the project was told to wait."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__()
+        self.wait = wait
 
 
 class NoSocket(Exception):
@@ -49,7 +57,7 @@ KEPT_HERE = (
 
 
 class Sockets(aiohttp.TCPConnector):
-    """Asks for the permit once the socket is there: a new one takes a name, TCP and TLS first."""
+    """Asks whether it may once the socket is there: a new one takes a name, TCP and TLS first."""
 
     async def connect(self, req: ClientRequest, *args: Any, **more: Any) -> Connection:
         try:
@@ -59,9 +67,9 @@ class Sockets(aiohttp.TCPConnector):
                 socket = await super().connect(req, *args, **more)
         except BROKEN as error:
             raise NoSocket(error, req.proxy) from error
-        if not PERMIT.get().valid:
+        if (wait := HELD_BACK.get()()) is not None:
             socket.release()
-            raise TooLate
+            raise TooLate(wait)
         return socket
 
 
@@ -119,14 +127,14 @@ class AiohttpGateway(FcmGateway):
         self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _attempt(self, request: Request) -> Outcome:
-        message, permit = request.message, request.batch.permit
+        message, held_back = request.message, partial(self._held_back, request.batch)
         try:
             request.token = await self._tokens.current()
-            if (wait := self._held_back(permit)) is not None:
+            if (wait := held_back()) is not None:
                 return fcm.not_started(message, wait)
-            response = await self._post(payload.encode(message), request.token, permit)
-        except TooLate:
-            return fcm.not_started(message, 0.0)
+            response = await self._post(payload.encode(message), request.token, held_back)
+        except TooLate as late:
+            return fcm.not_started(message, late.wait)
         except KEPT_HERE as error:
             return fcm.never_left(message, error)
         except BROKEN as error:
@@ -136,8 +144,8 @@ class AiohttpGateway(FcmGateway):
         request.is_second = True
         return await self._attempt(request)
 
-    async def _post(self, body: bytes, token: str, permit: Permit) -> Response:
-        PERMIT.set(permit)
+    async def _post(self, body: bytes, token: str, held_back: HeldBack) -> Response:
+        HELD_BACK.set(held_back)
         began = time.monotonic()
         reply = await self._session.post(
             self._url,

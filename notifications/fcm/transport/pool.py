@@ -42,12 +42,12 @@ class WireGateway(FcmGateway):
         self._clock: asyncio.TimerHandle | None = None
 
     async def _hang_up(self) -> None:
-        for socket in list(self._sockets):
-            socket.give_up(ConnectionAbortedError("the gateway was closed"))
         tasks = [*self._dials, *filter(None, [self._renewing])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for socket in list(self._sockets):  # with those that came too late to be cancelled
+            socket.give_up(ConnectionAbortedError("the gateway was closed"))
 
     # --- What is sent next ------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class WireGateway(FcmGateway):
         """All that is written for it. Empty: it does not leave, and has its outcome."""
         message, batch = request.message, request.batch
         try:
-            if (wait := self._held_back(batch.permit)) is not None:
+            if (wait := self._held_back(batch)) is not None:
                 batch.answer(fcm.not_started(message, wait))
                 return b""
             request.token = token
@@ -94,14 +94,14 @@ class WireGateway(FcmGateway):
     def _hold_back(self) -> None:
         """Who waits for a socket need not wait for it to hear that nothing may leave."""
         for batch in self._batches:
-            if (wait := self._held_back(batch.permit)) is not None:
+            if (wait := self._held_back(batch)) is not None:
                 for message in iter(batch.next, None):
                     batch.answer(fcm.not_started(message, wait))
 
     def _give_back(self, error: BaseException) -> None:
         """What kept all of them here."""
         while request := self._next():
-            if (wait := self._held_back(request.batch.permit)) is not None:
+            if (wait := self._held_back(request.batch)) is not None:
                 request.batch.answer(fcm.not_started(request.message, wait))
             else:
                 request.batch.answer(fcm.never_left(request.message, error))
@@ -121,8 +121,8 @@ class WireGateway(FcmGateway):
         except (BadCredentials, TokenUnavailable) as error:
             self._give_back(error)
         except Exception as error:
-            for batch in self._batches:
-                batch.fail(error)
+            while request := self._next():
+                request.batch.fail(error)
         finally:
             self._renewing = None
         self._set_out()
@@ -151,7 +151,9 @@ class WireGateway(FcmGateway):
         request.batch.answer(fcm.unanswered(request.message, error))
 
     def gone(self, socket: Socket) -> None:
-        self._sockets.discard(socket)
+        if socket not in self._sockets:
+            return  # it has never stood: its dial speaks for it
+        self._sockets.remove(socket)
         if socket in self._idle:
             self._idle.remove(socket)
         self._set_out()
@@ -183,7 +185,7 @@ class WireGateway(FcmGateway):
             self._give(socket)
             self._dial()
         else:
-            self._set_out()
+            self._unreached(ConnectionResetError("the connection was closed as soon as it stood"))
 
     def _unreached(self, error: BaseException) -> None:
         """While somebody gets through, who waits is served there, and the clock dials again."""
@@ -198,7 +200,7 @@ class WireGateway(FcmGateway):
         for socket in list(self._sockets):
             if socket.request is None:
                 if now - socket.since > fcm.IDLE_FOR:
-                    socket.close()
+                    socket.end()
             elif now - socket.since > fcm.ANSWER_WITHIN:
                 socket.give_up(TimeoutError(f"no answer within {fcm.ANSWER_WITHIN:.0f} s"))
         if self._sockets or self._dials or self._waiting:

@@ -43,7 +43,7 @@ class Socket(asyncio.Protocol):
 
     def _expect(self) -> None:
         """Nothing of an answer has come yet."""
-        self._status = self._head_bytes = self._unread = self._body_bytes = 0
+        self._status = self._came = self._head_bytes = self._body_bytes = 0
         self._retry_after: str | None = None
         self._body: list[bytes] = []
         self._ends_somewhere = self._is_whole = self._is_kept = self._is_more = False
@@ -61,18 +61,15 @@ class Socket(asyncio.Protocol):
     def rest(self) -> None:
         self.since = time.monotonic()
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Without TLS's farewell: one that is dead would be waited for, in the place of another."""
         self._is_over = True
-        self._transport.close()
+        self._transport.abort()
 
     def give_up(self, error: Exception) -> None:
         """Whatever comes through this socket now is nobody's answer."""
-        self._end()
+        self.end()
         self._cut(error)
-
-    def _end(self) -> None:
-        self._is_over = True
-        self._transport.abort()
 
     # --- Called by the loop -----------------------------------------------------------------------
 
@@ -83,7 +80,7 @@ class Socket(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self.request is None:  # nobody asked: the next to ask would take it for an answer
-            self._end()
+            self.end()
             return
         status = self._status
         try:
@@ -148,10 +145,10 @@ class Socket(asyncio.Protocol):
 
     def _look(self, came: int) -> None:
         """After each piece: not from within the parser, which may hold a second answer yet."""
-        if not self._status:
-            self._unread += came
-        if max(self._head_bytes, self._unread) > fcm.MOST_HEAD:
+        self._came += came
+        if self._head_bytes > fcm.MOST_HEAD:
             self._status = 0  # such a head is nobody's word
+        if self._came - self._body_bytes > fcm.MOST_HEAD:  # trailers and the like as well
             self.give_up(Broken(f"an answer with a head of more than {fcm.MOST_HEAD} bytes"))
         elif self._body_bytes > fcm.MOST_BODY:
             self.give_up(Broken(f"an answer of more than {fcm.MOST_BODY} bytes"))
@@ -163,7 +160,7 @@ class Socket(asyncio.Protocol):
             self._status, self._retry_after, b"".join(self._body), time.monotonic() - self.since
         )
         if not self._is_kept or self._is_more or self._is_clogged:
-            self._end()
+            self.end()
         self._expect()
         self._owner.answered(self, response)
 
