@@ -193,7 +193,7 @@ class Sending:
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:
-        """Asked before a thousand people are read for nothing."""
+        """Asked before a chunk's people are read for nothing."""
         grant = self._ask(0)
         if grant.wait > WORTH_WAITING:
             self.measured.gate(grant, 0.0)
