@@ -79,9 +79,9 @@ class Parlour:
         self._rude = kind(self._authority.server("127.0.0.1"), misbehave)
         return self._rude
 
-    def gateway(self, *, scheme: str = "https", **more: Any) -> FcmGateway:
+    def gateway(self, *, scheme: str = "https", host: str = "127.0.0.1", **more: Any) -> FcmGateway:
         assert self._rude
-        address = f"{scheme}://127.0.0.1:{self._rude.port}"
+        address = f"{scheme}://{host}:{self._rude.port}"
         return gateway_to(address, self._way, ca_file=self._authority.ca_file, **more)
 
     def stop(self) -> None:
@@ -254,20 +254,27 @@ def test_an_idle_socket_whose_other_side_is_dead_is_soon_replaced(
 def test_a_server_that_hangs_up_on_every_new_socket_is_not_dialled_without_end(
     parlour: Parlour,
 ) -> None:
-    """Whether a message is written before we see it is a matter of luck."""
     rude = parlour.serve(kind=Brief)
+
+    async def be_busy() -> None:
+        """So that a socket has ended before we look at it."""
+        while True:
+            time.sleep(0.003)
+            await asyncio.sleep(0)
 
     async def some() -> list[Outcome]:
         gateway = parlour.gateway(scheme="http", connections=10)
+        busy = asyncio.create_task(be_busy())
         try:
             return await send(gateway, [push(number) for number in range(100)])
         finally:
+            busy.cancel()
             await gateway.close()
 
     outcomes = run(some())
 
     assert len(outcomes) == 100
-    assert rude.connections < 200
+    assert rude.connections <= 100 + 10
 
 
 def test_a_gateway_that_is_closed_while_it_dials_keeps_no_socket(parlour: Parlour) -> None:
@@ -289,6 +296,32 @@ def test_a_gateway_that_is_closed_while_it_dials_keeps_no_socket(parlour: Parlou
         assert host.present == 0
 
     run(close_soon())
+
+
+class NeverNamed(asyncio.SelectorEventLoop):
+    """A loop in which no name is ever resolved."""
+
+    async def getaddrinfo(self, host: Any, port: Any, **more: Any) -> Any:
+        await asyncio.sleep(60)
+
+
+def test_a_gateway_that_is_closed_while_a_name_is_looked_up_leaves_nobody_waiting(
+    parlour: Parlour,
+) -> None:
+    rude = parlour.serve()
+
+    async def close_meanwhile() -> list[Outcome]:
+        gateway = parlour.gateway(host="shop.test", connections=2)
+        asked = asyncio.create_task(send(gateway, [push(number) for number in range(3)]))
+        await asyncio.sleep(0.1)
+        await gateway.close()
+        async with asyncio.timeout(2):
+            return await asked
+
+    outcomes = run(close_meanwhile(), NeverNamed)
+
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.UNSENT] * 3
+    assert rude.heard == []
 
 
 # --- Answers --------------------------------------------------------------------------------------

@@ -65,6 +65,10 @@ class Sockets(aiohttp.TCPConnector):
             while socket.protocol and socket.protocol.should_close:
                 socket.close()  # it spoke unasked: the next to ask would take that for an answer
                 socket = await super().connect(req, *args, **more)
+        except asyncio.CancelledError as error:
+            if self.closed:  # it has ended its look-ups, and everybody who waits for one
+                raise TooLate(0.0) from error
+            raise
         except BROKEN as error:
             raise NoSocket(error, req.proxy) from error
         if (wait := HELD_BACK.get()()) is not None:
