@@ -87,7 +87,7 @@ def test_each_try_has_its_own(project: Project, fcm: Fcm) -> None:
 
 
 def test_of_nobody_more_than_so_many_are_kept(project: Project, fcm: Fcm) -> None:
-    often, once = make_people(project, ["throttled-1:APA91b", "throttled-2:APA91b"])
+    often, once = make_people(project, ["devicerate-1:APA91b", "devicerate-2:APA91b"])
     run = make_run(project)
     sending.send(run.pk, 1, run.epoch)
     run.chunks.update(attempt=MOST_ANSWERS + 20)

@@ -14,6 +14,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.page import page_url
+from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
@@ -45,10 +46,13 @@ def test_every_registered_action_asks_first() -> None:
         assert not any("." in permission for permission in may), name
 
 
-def test_only_campaigns_can_be_filed_many_at_a_time_and_nothing_else(desk: Desk) -> None:
+def test_only_campaigns_and_people_can_be_changed_many_at_a_time(desk: Desk) -> None:
+    many = {
+        Campaign: ("tag_many", "archive_many", "bring_back_many"),  # each asks before it acts
+        Contact: ("mark_testers", "unmark_testers"),
+    }
     for model, page in registered().items():
-        filing = ("tag_many", "archive_many", "bring_back_many")  # each asks before it acts
-        assert page.actions == (filing if model is Campaign else None), model
+        assert page.actions == many.get(model), model
 
 
 @pytest.mark.parametrize("verb", ["launch", "duplicate"])

@@ -20,7 +20,12 @@ DOCS = Path(__file__).parents[3] / "docs" / "api.md"
 SENT = "what is to be sent"
 # What a sentence calls a door.
 IN_WORDS = {"contacts": "people", "campaigns": SENT, "automations": SENT}
-MADE = {"runs/<int:pk>/list": "lists"}  # said by what it makes
+MADE = {  # said by what it makes
+    "runs/<int:pk>/list": "lists",
+    "templates/<int:pk>/test": "test sends",
+    "campaigns/<int:pk>/test": "test sends",
+    "tests/<int:pk>": "test sends",
+}
 
 
 def test_a_new_key_may_do_nothing_until_something_is_ticked(desk: Desk, project: Project) -> None:
