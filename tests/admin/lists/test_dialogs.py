@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -47,7 +48,7 @@ def test_every_registered_action_asks_first() -> None:
 
 
 def test_only_campaigns_and_people_can_be_changed_many_at_a_time(desk: Desk) -> None:
-    many = {
+    many: dict[type[Model], Any] = {
         Campaign: ("tag_many", "archive_many", "bring_back_many"),  # each asks before it acts
         Contact: ("mark_testers", "unmark_testers"),
     }
