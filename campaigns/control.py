@@ -19,9 +19,12 @@ from campaigns.alerts.alert import Alert
 from campaigns.engine import unknowns
 from campaigns.planning import correcting, moving, schedule
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.new_text import changing, handing_on
+from campaigns.planning.new_text.changing import NewText
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
+from campaigns.runs.revisions.revision import content_of, revise
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.test_sends import asking
@@ -125,6 +128,26 @@ def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
         before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
         changes = {"rate_per_second": [before, rate_per_second]}
         _record(run, by, gettext_noop("changed the rate of"), changes=changes)
+
+
+def change_text(run: Run, *, new: NewText, by: str) -> int:
+    """For whoever still waits; workers take it up with their next window. Returns the number of the
+    new revision. Raises Run.InvalidMove, or ValidationError by field; then nothing was changed.
+    """
+    content, before = changing.checked(run, new), content_of(run)
+    about: dict[str, Any] = {"fields": changing.differing(before, content)}
+    with transaction.atomic():
+        revise(run, content, of=new.revision, by=by, next_runs=new.next_runs)
+        _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
+        if new.next_runs:
+            for later in handing_on.to_next_runs(run, before, content, by=by):
+                _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
+        if new.in_template and (kept := handing_on.to_template(run, before, content, by=by)):
+            audit.record(by, "changed", kept, project=run.project, **about)
+    return run.revision
+
+
+CHANGED_THE_TEXT = gettext_noop("changed the text of")
 
 
 def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> None:

@@ -133,6 +133,22 @@ CHANGE_RATE = Verb(
     said=_("The rate of run %(number)d was changed."),
     reference="Change how fast the rest is sent; workers use the new rate within a second.",
 )
+CHANGE_TEXT = Verb(
+    name="change_text",
+    does=control.change_text,
+    fits=lambda run: run.unfinished and run.state != STATE.CANCELLED,
+    label=_("Change the text"),
+    question=_("Change the text for those who still wait?"),
+    button=_("Send this text from now on"),
+    said=_("Whoever still waits in run %(number)d gets the new text."),
+    reference="Change the text for whoever still waits; whoever has it keeps what they got, and "
+    "`runs/{id}/correct` writes to them once the run has ended. What you leave out stays as it is, "
+    "in each language, too; snippets are taken as they read now. Give the `revision` you have "
+    "seen: if somebody changed the text since, this answers 409. So it does if some who wait would "
+    "be skipped because the new text asks for a value they lack, unless `accept_skips` is true. "
+    "Requests that are leaving at that moment still carry the old text: each delivery names its "
+    "revision.",
+)
 MOVE = Verb(
     name="move",
     does=control.move,
@@ -201,4 +217,7 @@ KEEP_UNKNOWN = Verb(
 )
 
 # In the order of the page's buttons.
-VERBS = (PAUSE, RESUME, CHANGE_RATE, MOVE, CANCEL, RESTORE_DEVICES, SEND_AGAIN, KEEP_UNKNOWN)
+VERBS = (
+    *(PAUSE, RESUME, CHANGE_RATE, CHANGE_TEXT, MOVE, CANCEL),
+    *(RESTORE_DEVICES, SEND_AGAIN, KEEP_UNKNOWN),
+)

@@ -275,6 +275,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>/funnel": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
+    "runs/<int:pk>/revisions": {"GET": Scope.RUNS},
     "runs/<int:pk>/why": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch
 }

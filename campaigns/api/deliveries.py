@@ -25,6 +25,7 @@ from notifications.api.named import contact_named
 FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
+    OpenApiParameter("revision", int, description="Only those of this revision of the text."),
 ]
 ARRIVED = {
     "seq": 7,
@@ -35,6 +36,7 @@ ARRIVED = {
     "message_id": "projects/demo/messages/0:1700000000",
     "resent": False,
     "at": "2026-05-31T09:30:00Z",
+    "revision": 1,
 }
 OF_A_RUN = OpenApiExample(
     "One recipient", {"results": [{**ARRIVED, "contact": "ada"}], "next": None}, response_only=True
@@ -56,6 +58,9 @@ class DeliverySerializer(serializers.Serializer[Any]):
     message_id = serializers.CharField(help_text="The name FCM gave the message.")
     resent = serializers.BooleanField(help_text="The phone may have received it twice.")
     at = serializers.DateTimeField()
+    revision = serializers.IntegerField(
+        help_text="Of the run's text: what was sent last, or would have been."
+    )
 
 
 class SentSerializer(serializers.Serializer[Any]):
@@ -70,6 +75,9 @@ class SentSerializer(serializers.Serializer[Any]):
     message_id = serializers.CharField(help_text="The name FCM gave the message.")
     resent = serializers.BooleanField(help_text="The phone may have received it twice.")
     at = serializers.DateTimeField()
+    revision = serializers.IntegerField(
+        help_text="Of the run's text: what was sent last, or would have been."
+    )
 
 
 class DeliveriesOfOne(ApiView):
@@ -136,6 +144,7 @@ def _item(row: Row) -> dict[str, Any]:
         "message_id": row.message_id,
         "resent": row.resent,
         "at": row.at,
+        "revision": row.revision,
     }
 
 
@@ -145,4 +154,13 @@ def _filters(request: Request) -> Filters:
     for name, value in asked.items():
         if value and value not in allowed[name]:
             raise serializers.ValidationError({name: f"Use one of {', '.join(allowed[name])}."})
-    return Filters(status=asked["status"], reason=asked["reason"], settled=True)
+    revision = _revision(request.query_params.get("revision"))
+    return Filters(asked["status"], asked["reason"], settled=True, revision=revision)
+
+
+def _revision(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 5 and int(text)):
+        raise serializers.ValidationError({"revision": "Must be the number of a revision."})
+    return int(text)

@@ -107,6 +107,9 @@ class RunSerializer(RunSummarySerializer):
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
     snapshot = SnapshotSerializer()
+    revision = serializers.IntegerField(
+        help_text="Of its text: 1 is what the launch froze; `runs/{id}/revisions` has each."
+    )
     verbs = serializers.ListField(
         child=serializers.ChoiceField(choices=PATHS),
         help_text="What can be done with the run now: `POST runs/{id}/{verb}` (scope `launch`).",
@@ -122,6 +125,7 @@ class RunSerializer(RunSummarySerializer):
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
             "snapshot": _snapshot(run),
+            "revision": run.revision,
             "verbs": possible(run),
         }
 

@@ -14,10 +14,13 @@ from rest_framework.response import Response
 from campaigns import tasks
 from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, possible
+from campaigns.api.templates import Languages, Text
 from campaigns.planning.moving import MovedMeanwhile, WrongTime
+from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
-from campaigns.verbs import CHANGE_RATE, MOVE, Verb
+from campaigns.texts.content import TEXTS
+from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, MOVE, Verb
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
@@ -50,8 +53,40 @@ class MoveSerializer(StrictSerializer):
         return {"at": schedules.moment_of("at", attrs["at"], attrs.get("timezone"))}
 
 
+class NewTextSerializer(StrictSerializer):
+    """What reads differently from now on."""
+
+    revision = serializers.IntegerField(
+        min_value=1, help_text="Of the text you have seen: `revision` of the run."
+    )
+    title = Text(max_length=500)
+    body = Text(max_length=4_000)
+    image = Text(max_length=2_000, help_text="An https address.")
+    link = Text(max_length=2_000)
+    locales = Languages(
+        required=False, help_text="By language tag; what is left out stays as it is."
+    )
+    next_runs = serializers.BooleanField(
+        default=False, help_text="In a series: the runs that follow say it, too."
+    )
+    accept_skips = serializers.BooleanField(
+        default=False, help_text="Though some who wait lack a value that it asks for."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        texts = {name: attrs.pop(name) for name in (*TEXTS, "locales") if name in attrs}
+        odd = [tag for tag, own in texts.get("locales", {}).items() if not isinstance(own, dict)]
+        if odd:
+            raise serializers.ValidationError({"locales": {odd[0][:80]: "Must be an object."}})
+        return {"new": NewText(texts=texts, **attrs)}
+
+
 MEANWHILE = "It was moved or started in the meantime. Get the run again, then decide."
-ASKS = {CHANGE_RATE.name: RateSerializer, MOVE.name: MoveSerializer}
+ASKS: dict[str, type[StrictSerializer]] = {
+    CHANGE_RATE.name: RateSerializer,
+    CHANGE_TEXT.name: NewTextSerializer,
+    MOVE.name: MoveSerializer,
+}
 
 
 class RunVerb(ApiView):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from campaigns.audiences import rules
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.runs import details
+from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
@@ -22,7 +23,7 @@ def rules_of(run: Run) -> str:
 
 def text_of(run: Run) -> str:
     """Which cap, younger than the run, one of its texts breaks: it could be sent to nobody."""
-    return next(filter(None, map(too_much, sources(run.content))), "")
+    return next(filter(None, map(too_much, sources(content_of(run)))), "")
 
 
 ASKED = {"rules_broken": rules_of, "text_broken": text_of}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,8 @@ from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk, free_lapsed
 from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
+from campaigns.runs.revisions.revision import FIRST
+from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 from notifications.postgres import clock
 
@@ -62,6 +65,14 @@ WHERE chunk_id {{of}} AND settled_at IS NULL
 UNION ALL
 SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id {{of}} AND ambiguous
 """
+# Whoever may have got it may have an older text: the windows know which. Whoever did not was to get
+# the newest.
+SAID = """
+CASE WHEN %(revision)s = 1 OR i.seq IS NULL THEN %(revision)s ELSE (
+    SELECT max(w.revision) FROM campaigns_window w
+    WHERE w.chunk_id = %(chunk)s AND r.seq = ANY(w.seqs)
+) END
+"""
 OPEN = "IN (SELECT id FROM campaigns_chunk WHERE run_id = %(run)s AND state <> 'closed')"
 MAY_HAVE_IT = f"""
 SELECT count(DISTINCT seq) FROM ({LEFT_BEHIND.format(of=OPEN)}) left_behind
@@ -76,30 +87,35 @@ WITH left_behind AS (
     SELECT seq, sum(copies) AS copies FROM left_behind GROUP BY seq
 ), closed AS (
     INSERT INTO campaigns_delivery
-        (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at)
+        (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at, revision)
     SELECT r.run_id, r.seq, r.device_id,
         CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
         CASE WHEN i.seq IS NULL THEN '{Reason.CANCELLED}' ELSE '{Reason.CUT_SHORT}' END,
-        '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s
+        '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s, COALESCE({SAID}, 1)
     FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
         AND NOT EXISTS (
             SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
         )
-    RETURNING status
+    RETURNING status, revision
 )
-SELECT count(*) FILTER (WHERE status = 'skipped'), count(*) FILTER (WHERE status = 'unknown')
-FROM closed
+SELECT status, revision, count(*) FROM closed GROUP BY 1, 2
 """
 
 
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
     values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
+    values["revision"] = run.revision
+    closed, revisions = Counter[str](), Counter[str](chunk.revisions)
     with connection.cursor() as cursor:
         cursor.execute(CLOSE, values)
-        skipped, unknown = cursor.fetchone()
+        for status, revision, count in cursor.fetchall():
+            closed[status] += count
+            if revision > FIRST:
+                revisions[key_of(revision, status)] += count
     chunk.retries.all().delete()
+    skipped, unknown = closed["skipped"], closed["unknown"]
     for reason, count in ((Reason.CANCELLED, skipped), (Reason.CUT_SHORT, unknown)):
         if count:
             chunk.reasons[reason.value] = chunk.reasons.get(reason, 0) + count
@@ -109,4 +125,5 @@ def close(run: Run, chunk: Chunk, now: datetime) -> None:
         skipped=F("skipped") + skipped,
         unknown=F("unknown") + unknown,
         reasons=chunk.reasons,
+        revisions=dict(revisions),
     )

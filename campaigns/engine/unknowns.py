@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import MOST_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
+from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 
 
@@ -86,7 +87,7 @@ WITH taken AS (
     WHERE run_id = %(run)s AND seq BETWEEN %(first)s AND %(last)s
         AND (status = 'unknown' AND reason <> 'let_be'
             OR status = 'rejected' AND reason = ANY(%(of_the_moment)s))
-    RETURNING seq, status, reason, status = 'unknown' OR resent AS ambiguous
+    RETURNING seq, status, reason, revision, status = 'unknown' OR resent AS ambiguous
 ), waiting AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
@@ -100,7 +101,8 @@ WITH taken AS (
         not_before = now(), ambiguous = EXCLUDED.ambiguous, copies = EXCLUDED.copies,
         released = EXCLUDED.released
 )
-SELECT status, reason, count(*), count(*) FILTER (WHERE ambiguous) FROM taken GROUP BY 1, 2
+SELECT status, reason, revision, count(*), count(*) FILTER (WHERE ambiguous)
+FROM taken GROUP BY 1, 2, 3
 """
 
 
@@ -108,12 +110,13 @@ def _take_back(chunk: Chunk) -> int:
     values: dict[str, Any] = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq}
     values |= {"one_left": MOST_COPIES - 1, "of_the_moment": [str(each) for each in OF_THE_MOMENT]}
-    statuses, reasons, released = Counter[str](), Counter[str](), 0
+    statuses, reasons, revisions, released = Counter[str](), Counter[str](), Counter[str](), 0
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK, values)
-        for status, reason, count, ambiguous in cursor.fetchall():
+        for status, reason, revision, count, ambiguous in cursor.fetchall():
             statuses[status] += count
             reasons[reason] += count
+            revisions[key_of(revision, status)] += count
             released += ambiguous
     at_rest = When(
         state__in=(Chunk.State.CLOSED, Chunk.State.HELD), then=Value(Chunk.State.WAITING)
@@ -125,7 +128,8 @@ def _take_back(chunk: Chunk) -> int:
             unknown=F("unknown") - statuses["unknown"],
             rejected=F("rejected") - statuses["rejected"],
             released=F("released") + released,
-            reasons=_without(chunk, reasons),
+            reasons=_without(chunk.reasons, reasons),
+            revisions=_without(chunk.revisions, revisions),
         )
     return reasons.total()
 
@@ -138,10 +142,10 @@ def _keep(chunk: Chunk) -> int:
     ).exclude(reason=Reason.LET_BE)
     left = Counter(rows.values_list("reason", flat=True))
     rows.update(reason=Reason.LET_BE)
-    reasons = Counter(_without(chunk, left)) + Counter({Reason.LET_BE.value: left.total()})
+    reasons = Counter(_without(chunk.reasons, left)) + Counter({Reason.LET_BE.value: left.total()})
     Chunk.objects.filter(pk=chunk.pk).update(reasons=dict(reasons))
     return left.total()
 
 
-def _without(chunk: Chunk, gone: Counter[str]) -> dict[str, int]:
-    return dict(Counter(chunk.reasons) - gone)
+def _without(sums: dict[str, int], gone: Counter[str]) -> dict[str, int]:
+    return dict(Counter(sums) - gone)

@@ -33,6 +33,7 @@ class Filters:
     resent: bool = False
     told: str = ""  # what their phone reported, or NOT_OPENED
     settled: bool = False  # only those with an outcome
+    revision: int | None = None  # of the run's text
 
     def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
         """(which chunks can hold such recipients, which recipients match, the values).
@@ -45,6 +46,7 @@ class Filters:
             "reason": self.reason,
             "platform": self.platform,
             "chunk": self.chunk,
+            "revision": self.revision,
             "events": [*map(int, reported.BY.get(self.told, reported.BY[OPENED]))],
         }
         if self.person:
@@ -69,6 +71,7 @@ class Filters:
         # Only a chunk that was leased again can send again.
         yield self.resent, "k.attempt > 1", "d.resent"
         yield self.chunk is not None, "k.number = %(chunk)s", "TRUE"
+        yield self.revision is not None, OF_REVISION, "d.revision = %(revision)s"
         yield bool(self.platform), "TRUE", ON_PLATFORM
         yield bool(self.person), WITH_THE_PERSON, "r.seq = ANY(%(seqs)s::int[])"
 
@@ -76,6 +79,15 @@ class Filters:
 EVERYBODY = ("TRUE", "TRUE")
 WITH_THE_PERSON = """
 EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s WHERE s BETWEEN k.first_seq AND k.last_seq)
+"""
+# Of the first one, those that are not counted with a later one.
+OF_REVISION = """
+CASE WHEN %(revision)s > 1 THEN k.revisions ?| ARRAY[
+    %(revision)s || '.accepted', %(revision)s || '.rejected',
+    %(revision)s || '.skipped', %(revision)s || '.unknown'
+] ELSE k.accepted + k.rejected + k.skipped + k.unknown > (
+    SELECT COALESCE(sum(later.count::int), 0) FROM jsonb_each_text(k.revisions) later (name, count)
+) END
 """
 # Rows of an older release lack the platform; it is taken from the device, if that still exists.
 ON_PLATFORM = """
@@ -98,7 +110,7 @@ COUNTED = ("accepted", "rejected", "skipped", "unknown")
 SELECT = """
 SELECT x.seq, x.contact_id, x.device_id, c.external_id,
     COALESCE(x.platform, v.platform) AS platform, v.address, x.status, x.reason,
-    x.detail, x.message_id, x.resent, x.at, (
+    x.detail, x.message_id, x.resent, x.at, x.revision, (
         SELECT max(t.event) FROM campaigns_receipt t
         WHERE t.run_id = %(run)s AND t.seq = x.seq AND t.event = ANY(%(steps)s::int[])
     ) AS told
@@ -109,7 +121,7 @@ FROM (
         SELECT r.seq, r.contact_id, r.device_id, r.platform,
             COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
             COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
-            COALESCE(d.resent, FALSE) AS resent, d.at
+            COALESCE(d.resent, FALSE) AS resent, d.at, d.revision
         FROM campaigns_recipient r
         LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
             AND d.seq BETWEEN k.first_seq AND k.last_seq  -- or the whole run is read per chunk
@@ -142,6 +154,7 @@ class Row:
     message_id: str
     resent: bool
     at: datetime | None
+    revision: int | None  # of the run's text: what left last, or would have; empty while it waits
     told: int | None  # the last step that its phone reported
 
     @property
@@ -168,7 +181,7 @@ def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
 # No address: one could push to it. A person erased since has no name here.
 COLUMNS = (
     "seq", "contact", "platform", "status", "reason", "detail", "message_id", "resent", "at",
-    "reported",
+    "reported", "revision",
 )  # fmt: skip
 
 
@@ -204,4 +217,5 @@ def _cells(row: Row) -> list[Any]:
         str(row.resent).lower(),
         row.at.isoformat() if row.at else "",
         row.step.name.lower() if row.step else "",
+        row.revision or "",
     ]

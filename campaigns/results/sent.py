@@ -33,6 +33,7 @@ class Sent:
     resent: bool
     at: datetime | None
     message_id: str
+    revision: int | None  # of the run's text; empty while it waits
 
     @property
     def place(self) -> int:
@@ -81,10 +82,10 @@ WITH RECURSIVE run (id, planned, by_device) AS (
 )
 SELECT f.run_id, f.seq, f.device_id, COALESCE(d.status, ''), COALESCE(d.reason, ''),
     COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at,
-    COALESCE(d.message_id, '')
+    COALESCE(d.message_id, ''), d.revision
 FROM found f
 LEFT JOIN LATERAL (
-    SELECT status, reason, detail, resent, at, message_id FROM campaigns_delivery
+    SELECT status, reason, detail, resent, at, message_id, revision FROM campaigns_delivery
     WHERE run_id = f.run_id AND seq = f.seq OFFSET 0
 ) d ON TRUE
 ORDER BY f.run_id DESC, f.seq
@@ -165,6 +166,7 @@ def told(row: Sent) -> dict[str, Any]:
         "message_id": row.message_id,
         "resent": row.resent,
         "at": row.at,
+        "revision": row.revision,
     }
 
 

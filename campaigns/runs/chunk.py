@@ -80,6 +80,8 @@ class Chunk(models.Model):
     )
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
+    # The same by revision of the run's text and status, {"2.accepted": 190}; not of the first one.
+    revisions = models.JSONField(default=dict, db_default={})
 
     class Meta:
         constraints = [

@@ -31,6 +31,14 @@ class Fenced(Exception):
     """Somebody else holds the chunk now. Write nothing, start nothing, go."""
 
 
+class TextChanged(Exception):
+    """What was rendered is not what the run says any more. Nothing was written: render it anew."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(revision)
+        self.revision = revision
+
+
 class Locked(OperationalError):
     """Ours, and its row is locked for long: trouble, as when lock_timeout ends a wait."""
 
@@ -55,7 +63,7 @@ WITH free AS (
     FROM free WHERE c.id = free.id AND c.attempt = %(fence)s AND c.state = 'leased'
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
-    SELECT rate_per_second FROM campaigns_run
+    SELECT rate_per_second, revision FROM campaigns_run
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open')
 ), asked AS (
     SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
@@ -64,16 +72,17 @@ WITH free AS (
     {standing.JOIN}
     WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
 ), opened AS (
-    INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)
+    INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)
     -- Without those who left, or said no, since they were read.
-    SELECT run_id, id, attempt, ARRAY(SELECT seq FROM asked WHERE out = ''),
+    SELECT run_id, id, attempt, wanted.revision, ARRAY(SELECT seq FROM asked WHERE out = ''),
     -- Our own clock may be ahead, and jump back before the window is settled.
         least(%(now)s, statement_timestamp())
     FROM held, wanted
-    WHERE cardinality(%(seqs)s::int[]) > 0
+    -- A text that somebody has changed since it was rendered does not leave.
+    WHERE cardinality(%(seqs)s::int[]) > 0 AND wanted.revision = %(revision)s
     RETURNING id, seqs
 )
-SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM wanted),
+SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
@@ -111,30 +120,37 @@ class Claim:
 
     def renew(self) -> bool:
         """Prolong the lease; say whether the run still wants work started. Raises Fenced."""
-        wanted, _ = self._prolong(seqs=[], now=None)
-        return wanted
+        newest, _ = self._prolong(seqs=[], now=None)
+        return newest is not None
 
     def open_window(self, seqs: list[int], now: datetime) -> Opened | None:
-        """Commit whom requests are about to leave for; None if the run wants no more.
+        """Commit whom requests are about to leave for, and with which revision of the text; None if
+        the run wants no more. Of nobody no window is written, and it is only asked.
 
-        Raises Fenced. If the process dies here: these are ambiguous, whether or not a request left.
+        Raises Fenced, and TextChanged where that is not the newest. If the process dies here: these
+        are ambiguous, whether or not a request left.
         """
-        _, window = self._prolong(seqs, now)
-        return window
+        newest, window = self._prolong(seqs, now)
+        if newest is None:
+            return None
+        if newest != self.run.revision:
+            raise TextChanged(newest)
+        return window or Opened(0, frozenset())
 
-    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[bool, Opened | None]:
-        """The run's rate comes along: a person may have changed it meanwhile."""
+    def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[int | None, Opened | None]:
+        """The newest revision of the text, if the run wants work, and the window. The run's rate
+        comes along: a person may have changed both meanwhile."""
         values: dict[str, Any] = {
             "lease": LEASE,
             "chunk": self.chunk.pk,
             "fence": self.chunk.attempt,
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
-        values |= self.asks
-        wanted, rate, window, seqs, out = self._prolonged(values)
-        if wanted:
+        values |= {"revision": self.run.revision, **self.asks}
+        newest, rate, window, seqs, out = self._prolonged(values)
+        if newest is not None:
             self.run.rate_per_second = rate
-        return bool(wanted), window and Opened(window, frozenset(seqs), _reasons(out))
+        return newest, window and Opened(window, frozenset(seqs), _reasons(out))
 
     def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
         """What the statement tells, once nobody else has the chunk's row locked."""

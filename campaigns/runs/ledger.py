@@ -63,6 +63,8 @@ class Delivery(models.Model):
     # A request for it had left before, without a known end: the phone may have got two.
     resent = models.BooleanField(default=False)
     at = models.DateTimeField()
+    # Of the run's text: what left for them last, or would have.
+    revision = models.SmallIntegerField(default=1, db_default=1)
 
     class Meta:
         verbose_name_plural = _("deliveries")
@@ -91,6 +93,8 @@ class Window(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE)
     chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="windows")
     attempt = models.PositiveIntegerField()
+    # Of the run's text: what its requests say.
+    revision = models.SmallIntegerField(default=1, db_default=1)
     seqs = ArrayField(models.IntegerField())
     opened_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)

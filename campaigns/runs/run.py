@@ -82,8 +82,10 @@ class Run(OfProject):
     # Causes a person resumed from: what stopped the run once does not stop it again.
     overruled = ArrayField(models.CharField(max_length=20), default=list)
 
-    # Frozen at launch: edits of the campaign, template or audience do not reach a run.
+    # Frozen at launch: edits of the campaign, template or audience do not reach a run. Its content
+    # stays what it was then: a person who changes the text for whoever still waits adds a revision.
     content = models.JSONField()
+    revision = models.SmallIntegerField(default=1, db_default=1, editable=False)  # the newest
     rules = models.JSONField()
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
     rate_per_second = models.PositiveIntegerField(null=True)
@@ -290,6 +292,9 @@ class Run(OfProject):
         """That it has moved, in the transaction that moved it."""
         for listener in LISTENERS:
             listener(self)
+
+    def refused(self, what: str) -> Run.InvalidMove:
+        return Run.InvalidMove(self._cannot(what))
 
     def _cannot(self, what: str) -> str:
         said = gettext("A %(state)s run cannot %(what)s.")

@@ -1,7 +1,8 @@
 """Series: the runs of a campaign that repeats. Which is the last, was it stopped, does it go on?
 
 A launch freezes the whole series: every later run copies text, rules and settings of the one
-before it, so what was reviewed is what goes out. Only the next run exists as a row.
+before it, so what was reviewed is what goes out; a text that was changed under way, if it was for
+the next ones too. Only the next run exists as a row.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from campaigns.runs.policy import POLICY
+from campaigns.runs.revisions.revision import handed_on
 from campaigns.runs.run import WAITS, Run
 
 ONCE = "once"
-# Frozen by a launch, and handed from each run of a series to the next.
+# Frozen by a launch, and handed from each run of a series to the next; the text beside them, as
+# somebody may have changed it for these too.
 FROZEN = (
-    *("project_id", "campaign_id", "content", "rules", "corrects_id"),
+    *("project_id", "campaign_id", "rules", "corrects_id"),
     *(*POLICY, "category_kind", "launched_by"),
 )
 
@@ -98,6 +101,7 @@ def going_on(project_id: int) -> list[Run]:
 def repeated(run: Run, at: datetime) -> Run:
     """The same once more. Raises IntegrityError when somebody else was faster."""
     values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
+    values["content"] = handed_on(run)
     return Run.objects.create(
         **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
     )

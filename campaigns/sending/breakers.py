@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import connection
@@ -19,6 +19,8 @@ from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.reasons import DEAD, Cause, Reason
+from campaigns.runs.revisions import shares
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from campaigns.sending.judging import Final
 from campaigns.sending.left import Left
@@ -103,7 +105,8 @@ def _judge(
     evidence = _evidence([claim.run.pk], answers)
     found = (
         *(_unreadable(answers), odd),
-        *(_foreign(evidence), _refused(evidence), _dying(claim, answers, evidence)),
+        *(_foreign(evidence), _refused(_as_it_reads_now(claim.run, evidence, answers))),
+        _dying(claim, answers, evidence),
     )
     return next(
         (trip for trip in found if trip and not _overruled(trip, claim.run, evidence)), None
@@ -121,8 +124,22 @@ def look_back(run: Run) -> Trip | None:
 
 
 def proven(run: Run) -> bool:
-    """Whether FCM has accepted anything of this run: then key and text are in order."""
+    """Whether FCM has accepted anything of this run: then key and text are in order. Of a text that
+    was changed under way, only what was said of it."""
+    if run.revision > FIRST:
+        accepted = shares.key_of(run.revision, "accepted")
+        return run.chunks.filter(revisions__has_key=accepted).exists()
     return run.accepted > 0 or run.chunks.filter(accepted__gt=0).exists()
+
+
+def _as_it_reads_now(run: Run, evidence: Evidence, answers: Counter[str]) -> Evidence:
+    """What was accepted before somebody changed the text does not speak for this one."""
+    if run.revision == FIRST:
+        return evidence
+    counts = shares.by_revision(run)[run.revision]
+    fresh = sum(answers[reason] for reason in OUR_TEXT)
+    ours = min(evidence.ours, counts["rejected"] + fresh)
+    return replace(evidence, accepted=counts["accepted"] + answers[""], ours=ours)
 
 
 def _overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:

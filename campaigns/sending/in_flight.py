@@ -30,6 +30,11 @@ class InFlight:
     outcomes: Future[list[Outcome]] | None = None
     span: Span = NO_SPAN
 
+    @property
+    def revision(self) -> int:
+        """Of the run's text."""
+        return next(iter(self.by_reference.values())).terms.revision
+
     def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
         """The pushes to people whom the window names; the others left meanwhile, or said no."""
         ours = []

@@ -46,6 +46,11 @@ class Final:
     detail: str = ""
     message_id: str = ""
     requested: bool = True  # a request left for it just now
+    left_before: int | None = None  # the revision of the text that did, where none left now
+
+    @property
+    def revision(self) -> int:
+        return self.left_before or self.left.terms.revision
 
     @property
     def resent(self) -> bool:

@@ -15,12 +15,13 @@ from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending import breakers, keyless, platform_keys, settling, trying
+from campaigns.sending import breakers, keyless, platform_keys, settling, terms, trying
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
 from campaigns.sending.judging import Judged, interrupted, may_be_sent_to
 from campaigns.sending.left import Left, left_to_send
 from campaigns.sending.parting import hand_back
+from campaigns.sending.terms import Terms
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome
 from notifications.measures.by_project import label_of
@@ -55,6 +56,10 @@ class Rows:
 
     def people(self) -> list[Left]:
         return whom(self._claim)
+
+    def terms(self) -> Terms:
+        """Of a campaign's run, with the revision of the text that it has now."""
+        return terms.of_run(self._run)
 
     def is_too_dear(self, chosen: Left) -> bool:
         return trying.is_too_dear(chosen, self._run)

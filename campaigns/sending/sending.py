@@ -20,7 +20,7 @@ from django.conf import settings
 
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
-from campaigns.runs.claiming import Claim, claim
+from campaigns.runs.claiming import Claim, TextChanged, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.messages import latency
@@ -137,10 +137,9 @@ class Sending:
     # --- Out -------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        window, at_once = (WINDOW, IN_FLIGHT) if self.proven else (TRIAL, 1)
         # Counted by people: a slow pace comes in small windows, and answers may take a second.
-        while self.left and self._sent_to() <= window * (at_once - 1) and not self.permit.withdrawn:
-            grant = self._ask(min(window, len(self.left)))
+        while self.left and self._sent_to() <= self._most_in_flight() and not self.permit.withdrawn:
+            grant = self._ask(min(self._window(), len(self.left)))
             if grant.is_trial:
                 self._try_one()
             elif grant.granted:
@@ -153,6 +152,13 @@ class Sending:
             else:
                 self._rest(grant)
             self._renew_when_due()
+
+    def _window(self) -> int:
+        return WINDOW if self.proven else TRIAL
+
+    def _most_in_flight(self) -> int:
+        """People whose answers may be to come while another window opens."""
+        return WINDOW * (IN_FLIGHT - 1) if self.proven else 0
 
     def _sent_to(self) -> int:
         """How many people's answers are still to come."""
@@ -214,12 +220,18 @@ class Sending:
         flight = InFlight(None, {left.reader.reference: left for left in people})
         flight.span = tracing.span("window", people=len(people))
         pushes = self._pushes(people, flight, now)
-        if pushes:
-            seqs = [flight.by_reference[push.reference].seq for push in pushes]
+        seqs = [flight.by_reference[push.reference].seq for push in pushes]
+        try:
+            # Of nobody, too: whom the text skips may not be skipped by the one that it is now.
             opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
-            if opened is None:
-                flight.span.end()
-                return  # paused or cancelled: nothing was written, these people stay waiting
+        except TextChanged as change:
+            flight.span.end()
+            self._read_anew(change.revision, people)
+            return
+        if opened is None:
+            flight.span.end()
+            return  # paused or cancelled: nothing was written, these people stay waiting
+        if pushes:
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
             if pushes := flight.still_wanted(pushes, opened):
@@ -227,6 +239,16 @@ class Sending:
                 flight.outcomes = dispatch(self.gateway, pushes, self.permit)
                 flight.outcomes.add_done_callback(lambda _: asking.end())
         self.in_flight.append(flight)
+
+    def _read_anew(self, revision: int, people: list[Left]) -> None:
+        """Somebody changed the text: it is for all who are left, and for these, of whom nothing was
+        written. What is in flight says what it said. FCM has yet to take this one."""
+        self.left.extendleft(reversed(people))
+        self.run.revision = revision
+        its_terms = self.rows.terms()
+        for left in self.left:
+            left.terms = its_terms
+        self.proven = self.rows.proven()
 
     def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:
         pushes = []
@@ -258,7 +280,7 @@ class Sending:
         hit("mid_send")
         outcomes = self._outcomes(flight)
         hit("before_settle")
-        self._learn_from(outcomes)
+        self._learn_from(flight, outcomes)
         held = self._hold_back(flight, outcomes)
         trip = self.rows.judge_window(flight, outcomes)
         spared = {*held, *(trip.spared if trip else ())}
@@ -275,10 +297,10 @@ class Sending:
         if flight.window and breakers.may_retire(self.claim):
             self.rows.retire_dead(flight.window, flight, believed)
 
-    def _learn_from(self, outcomes: list[Outcome]) -> None:
+    def _learn_from(self, flight: InFlight, outcomes: list[Outcome]) -> None:
         self.heard += heard_in(outcomes)
         accepted = any(outcome.verdict is Verdict.ACCEPTED for outcome in outcomes)
-        self.proven = self.proven or accepted
+        self.proven = self.proven or (accepted and flight.revision == self.run.revision)
         if accepted and self.run.kind == Run.Kind.MESSAGES and self.run.cause:
             self.rows.unblock()
 

@@ -20,6 +20,8 @@ from psycopg.types.json import Jsonb
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
+from campaigns.runs.revisions.revision import FIRST
+from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
 from campaigns.sending.judging import Final, Judged
@@ -50,6 +52,7 @@ def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
 
 def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> None:
     with transaction.atomic():
+        _tell_what_left_before(claim, judged.finals)
         moment = _add_up(claim, window, judged, now)
         _append(claim, judged.finals, moment)
         _reschedule(claim, judged)
@@ -101,21 +104,46 @@ def retire_dead(
             device.retire(ids, reason=reason, by=run.reference, sent_at=sent_at, now=now)
 
 
-ADD_UP = """
+# By the windows: whoever opened them, of whatever release, wrote there what it sent.
+LEFT_BEFORE = """
+SELECT one.seq, max(w.revision) FROM unnest(%(seqs)s::int[]) AS one (seq)
+JOIN campaigns_window w ON w.chunk_id = %(chunk)s AND one.seq = ANY(w.seqs)
+GROUP BY one.seq
+"""
+
+
+def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
+    """Whoever may have got it, and gets nothing now, may have an older text."""
+    if claim.run.revision == FIRST:
+        return
+    doubtful = {one.left.seq: one for one in finals if one.left.copies and not one.requested}
+    if doubtful:
+        with connection.cursor() as cursor:
+            cursor.execute(LEFT_BEFORE, {"chunk": claim.chunk.pk, "seqs": [*doubtful]})
+            for seq, revision in cursor.fetchall():
+                doubtful[seq].left_before = revision
+
+
+def _added(sums: str) -> str:
+    """To what stands there: a person may have decided on some of them meanwhile."""
+    return f"""CASE WHEN %({sums})s = '{{}}'::jsonb THEN {sums} ELSE (
+            SELECT jsonb_object_agg(name, times) FROM (
+                SELECT name, sum(count::int) AS times FROM (
+                    SELECT * FROM jsonb_each_text({sums})
+                    UNION ALL SELECT * FROM jsonb_each_text(%({sums})s)
+                ) AS each (name, count) GROUP BY name
+            ) AS sums
+        ) END"""
+
+
+ADD_UP = f"""
 WITH added AS (
     UPDATE campaigns_chunk SET
         accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
         skipped = skipped + %(skipped)s, unknown = unknown + %(unknown)s,
         copies = copies + %(copies)s,
-        -- Added to what stands there: a person may have decided on some of them meanwhile.
-        reasons = CASE WHEN %(reasons)s = '{}'::jsonb THEN reasons ELSE (
-            SELECT jsonb_object_agg(reason, times) FROM (
-                SELECT reason, sum(count::int) AS times FROM (
-                    SELECT * FROM jsonb_each_text(reasons)
-                    UNION ALL SELECT * FROM jsonb_each_text(%(reasons)s)
-                ) AS each (reason, count) GROUP BY reason
-            ) AS sums
-        ) END,
+        reasons = {_added("reasons")},
+        revisions = {_added("revisions")},
         -- It is getting on: earlier deaths were not this chunk's fault.
         lapses = CASE WHEN %(finals)s > 0 THEN 0 ELSE lapses END
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
@@ -139,6 +167,7 @@ def _add_up(claim: Claim, window: Window | None, judged: Judged, now: datetime) 
     values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": judged.copies}
     values |= {"finals": len(judged.finals), "window": window and window.pk, "now": now}
     values["reasons"] = Jsonb(_reasons(judged.finals))
+    values["revisions"] = Jsonb(_revisions(claim, judged.finals))
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
         held, moment = cursor.fetchone()
@@ -151,9 +180,18 @@ def _reasons(finals: list[Final]) -> Counter[str]:
     return Counter(str(final.reason) for final in finals if final.reason)
 
 
+def _revisions(claim: Claim, finals: list[Final]) -> Counter[str]:
+    """Nothing of the first: see `revisions/shares.py`."""
+    if claim.run.revision == FIRST:
+        return Counter()
+    later = (final for final in finals if final.revision > FIRST)
+    return Counter(key_of(final.revision, final.status.value) for final in later)
+
+
 COPY = """
 COPY campaigns_delivery
-    (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at) FROM STDIN
+    (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at, revision)
+FROM STDIN
 """
 
 
@@ -171,13 +209,13 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
 
 
 def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
-    """In COPY's own text: ten values through psycopg took three times as long."""
+    """In COPY's own text: so many values through psycopg took three times as long."""
     left, resent = final.left, "t" if final.resent else "f"
     status, reason = final.status.value, final.reason or ""
     detail, name = _escaped(final.detail), _escaped(final.message_id)
     return (
         f"{run_id}\t{left.seq}\t{left.device_id}\t{status}\t{reason}\t{detail}\t{name}"
-        f"\t{attempt}\t{resent}\t{moment}\n"
+        f"\t{attempt}\t{resent}\t{moment}\t{final.revision}\n"
     )
 
 

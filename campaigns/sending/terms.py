@@ -14,6 +14,7 @@ from typing import Any
 
 from campaigns.runs.claiming import Claim
 from campaigns.runs.messages.message import Message, of_recipients
+from campaigns.runs.revisions.revision import FIRST, content_of
 from campaigns.runs.run import Run
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
@@ -33,6 +34,7 @@ class Terms:
     since: datetime | None  # when the seconds began to count
     deadline: datetime  # nothing is worth sending after it
     due: datetime | None = None  # a message's: when it could leave first
+    revision: int = FIRST  # of a run's text
     # They win over the person's attributes.
     variables: Mapping[str, Any] = field(default_factory=dict)
     together: str = ""  # what its inbox items are counted by
@@ -64,7 +66,8 @@ class Terms:
 
 def of_run(run: Run) -> Terms:
     return Terms(
-        content=run.content,
+        content=content_of(run),
+        revision=run.revision,
         collapse_id=run.collapse_id,
         analytics_label=run.analytics_label,
         on_unknown=run.on_unknown,

@@ -18,6 +18,7 @@ from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.recipients import MISSED, NOT_OPENED, TOLD, WAITING, Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from notifications.people.device import Device, shortened
 
@@ -71,6 +72,7 @@ def _filters_of(query: QueryDict) -> Filters:
         chunk=number(query.get("chunk", "")),
         resent=query.get("resent") == "1",
         told=_one_of(query, "told", [*TOLD, NOT_OPENED]),
+        revision=number(query.get("revision", "")) or None,
     )
 
 
@@ -87,6 +89,7 @@ def _page(run: Run, query: QueryDict) -> dict[str, Any]:
             (WAITING, _("Waiting")),
         ],
         "told": _told(),
+        "revisions": range(FIRST, run.revision + 1) if run.revision > FIRST else (),
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
         "next_step": STEPS.get(filters.reason, ""),
@@ -126,6 +129,7 @@ def _asked(filters: Filters) -> dict[str, str]:
         "chunk": "" if filters.chunk is None else str(filters.chunk),
         "resent": "1" if filters.resent else "",
         "told": filters.told,
+        "revision": "" if filters.revision is None else str(filters.revision),
     }
     return {name: value for name, value in given.items() if value}
 

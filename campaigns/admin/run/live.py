@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from campaigns.admin.run.rate_line import rate_line
+from campaigns.admin.run.text import said
 from campaigns.engine import broken
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
@@ -31,6 +32,7 @@ from campaigns.runs.reasons import (
     Reason,
     cause_in_words,
 )
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
@@ -84,6 +86,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "tag": tag(run, totals),
         "trigger": asks_again(run, now),
         "moving": moving(run),
+        "texts": said.counted(run),
     }
 
 
@@ -265,8 +268,10 @@ def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
 
 
 def stage(run: Run) -> str:
-    """A cancelled run still closes its chunks; its totals stand when it has ended."""
-    return run.state if run.unfinished else f"{run.state}.ended"
+    """A cancelled run still closes its chunks; its totals stand when it has ended. Another text is
+    another stage: the page shows it."""
+    state = run.state if run.unfinished else f"{run.state}.ended"
+    return state if run.revision == FIRST else f"{state}.{run.revision}"
 
 
 def seen(run: Run, totals: sums.Totals) -> str:

@@ -18,6 +18,7 @@ from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
@@ -41,6 +42,7 @@ class Line:
 
     sent: Sent
     device: str
+    revision: int | None  # of a run's text that was changed under way
     at: str
     status: str
     told: str  # the last step that the phone reported
@@ -101,6 +103,7 @@ def _line(sent: Sent, run: Run, device: Device | None, step: Event | None) -> Li
     return Line(
         sent,
         device=str(device) if device else _("a device removed since"),
+        revision=sent.revision if run.revision > FIRST else None,
         at=_clock(sent.at, run) if sent.at else "",
         status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
         told=str(step.label) if step else "",

@@ -39,6 +39,8 @@ from campaigns.admin.run.rest import (
 from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
+from campaigns.admin.run.text import said
+from campaigns.admin.run.text.change import ChangeTextDialog
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
@@ -77,7 +79,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     empty_text = gettext_lazy("Launching a campaign creates a run. You follow it here.")
 
     class Media:
-        css = {"all": ["run.css", "alert.css"]}
+        css = {"all": ["run.css", "alert.css", "template.css"]}
         js = ["run.js", "chart.js", "take_away.js"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
@@ -187,6 +189,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             # Beside a result, and beside many reasons, there is room for what was frozen.
             "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
+            **said.changes_of(run),
             **cuts.picture(run),
             **echo.picture(run, now),
             **figures.picture(run),
@@ -221,6 +224,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     pause = steered(verbs.PAUSE)
     resume = steered(verbs.RESUME, ResumeDialog)
     change_rate = steered(verbs.CHANGE_RATE, RateDialog)
+    change_text = steered(verbs.CHANGE_TEXT, ChangeTextDialog)
     cancel = steered(verbs.CANCEL, CancelDialog)
     restore_devices = steered(verbs.RESTORE_DEVICES, RestoreDialog)
     send_again = steered(verbs.SEND_AGAIN, SendAgainDialog)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -35,6 +36,8 @@ def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
     except Run.InvalidMove as error:
         faster = _("The run has changed in the meantime.")
         return refused(request, form, f"{error} {faster}")
+    except ValidationError as error:
+        return refused(request, form, error.messages[0])
     except OperationalError:  # a snapshot of millions holds the run for longer than we wait
         again = _("The run is being prepared. Try again in a moment.")
         return refused(request, form, again)

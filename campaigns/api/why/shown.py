@@ -28,6 +28,7 @@ class WindowSerializer(serializers.Serializer[Any]):
     opened_at = serializers.DateTimeField()
     settled_at = serializers.DateTimeField(allow_null=True)
     lost = serializers.BooleanField(help_text="Its worker died: the request may have left.")
+    revision = serializers.IntegerField(help_text="Of the run's text: what it says.")
 
 
 class AnswerSerializer(serializers.Serializer[Any]):

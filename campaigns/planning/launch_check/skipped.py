@@ -117,9 +117,9 @@ def causes_of(campaign: Campaign) -> list[Cause]:
 def receives(campaign: Campaign) -> Sql:
     """Whoever is not out, and lacks nothing that the text needs in any language."""
     is_in = wants(campaign.asks)
-    lacks = [_lacks(path) for path in preview.needed(campaign.template.frozen())]
-    params = [param for lack in lacks for param in lack.params]
-    lost = " OR ".join(["FALSE", *(lack.sql for lack in lacks)])
+    lacking = [lacks(path) for path in preview.needed(campaign.template.frozen())]
+    params = [param for lack in lacking for param in lack.params]
+    lost = " OR ".join(["FALSE", *(lack.sql for lack in lacking)])
     return Sql(f"({is_in.sql} AND NOT ({lost}))", [*is_in.params, *params])
 
 
@@ -159,10 +159,10 @@ def _said_no(reason: str, devices: int) -> str:
 def _missing(
     path: liquid.Path, needed_by: Callable[[str, str], Set[liquid.Path]], *, sure: bool
 ) -> Cause:
-    name, lacks = liquid.written(path), _lacks(path)
+    name, lack = liquid.written(path), lacks(path)
     return Cause(
         Reason.MISSING_VALUE,
-        Sql(f"(out = '' AND {lacks.sql})", lacks.params),
+        Sql(f"(out = '' AND {lack.sql})", lack.params),
         short=_("no %(name)s") % {"name": name},
         words=partial(_without, name),
         applies=lambda group: path in needed_by(group.locale, group.platform),
@@ -171,7 +171,8 @@ def _missing(
     )
 
 
-def _lacks(path: liquid.Path) -> Sql:
+def lacks(path: liquid.Path) -> Sql:
+    """Of `c`: whether the value is missing. True or false, never NULL."""
     value = _value(path)
     return Sql(f"COALESCE({value.sql}, '') = ''", value.params)
 

@@ -16,6 +16,7 @@ from campaigns.results.why.rows import MOST_WINDOWS, Opened, Row
 from campaigns.results.why.why import Why
 from campaigns.runs.ledger import Answer, Delivery
 from campaigns.runs.reasons import Reason, cause_in_words, in_words
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from campaigns.sending.breakers import NO_ACCESS
 
@@ -48,7 +49,7 @@ def course(row: Row, why: Why) -> list[Step]:
     """In the order of time. What is of the same moment, in the order in which it is done."""
     steps = [
         *([Step(why.run.started_at, Kind.CHOSEN, _chosen(why))] if why.run.started_at else []),
-        *(Step(window.opened_at, Kind.WINDOW, _window(window)) for window in row.windows),
+        *(Step(window.opened_at, Kind.WINDOW, *_window(window, why)) for window in row.windows),
         *(_answer(answer) for answer in row.answers),
         *_final(row),
         *(_receipt(receipt) for receipt in row.receipts),
@@ -63,10 +64,13 @@ def _chosen(why: Why) -> str:
     return _("The run began to be frozen; this device is in it.")
 
 
-def _window(window: Opened) -> str:
+def _window(window: Opened, why: Why) -> tuple[str, str]:
+    said = _("A request was about to leave.")
     if window.lost:
-        return _("A request was about to leave, and its worker died: it may have left.")
-    return _("A request was about to leave.")
+        said = _("A request was about to leave, and its worker died: it may have left.")
+    if why.run.revision == FIRST:
+        return said, ""
+    return said, _("It says revision %(number)d of the text.") % {"number": window.revision}
 
 
 def _answer(answer: Answer) -> Step:

@@ -30,6 +30,7 @@ class Opened:
     opened_at: datetime
     settled_at: datetime | None
     lost: bool
+    revision: int  # of the run's text
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ def _by_seq(rows: Iterable[Receipt]) -> dict[int, list[Receipt]]:
 
 # By the chunks of these recipients, which are indexed: a window names up to 200 of them.
 WINDOWS = """
-SELECT mine.seq, w.opened_at, w.settled_at, w.settled_at IS NULL AND w.attempt < k.attempt
+SELECT mine.seq, w.opened_at, w.settled_at, w.settled_at IS NULL AND w.attempt < k.attempt,
+    w.revision
 FROM unnest(%(seqs)s::int[]) AS mine (seq)
 JOIN campaigns_chunk k ON k.run_id = %(run)s AND mine.seq BETWEEN k.first_seq AND k.last_seq
 CROSS JOIN LATERAL (
-    SELECT opened_at, settled_at, attempt FROM campaigns_window
+    SELECT opened_at, settled_at, attempt, revision FROM campaigns_window
     WHERE chunk_id = k.id AND mine.seq = ANY(seqs) ORDER BY opened_at LIMIT %(most)s
 ) w
 ORDER BY mine.seq, w.opened_at

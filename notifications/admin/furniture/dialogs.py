@@ -37,6 +37,11 @@ class Dialog(BaseDialogForm):
         return False
 
     @property
+    def button(self) -> str:
+        """Another word for it than its verb's, as it stands."""
+        return ""
+
+    @property
     def possible(self) -> bool:
         """False hides the button: the text says why it cannot be done now."""
         return True

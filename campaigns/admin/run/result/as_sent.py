@@ -18,6 +18,7 @@ from campaigns.planning.launch_check import skipped
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
+from campaigns.runs.revisions.revision import FIRST, content_of, contents_of
 from campaigns.runs.run import Run
 from campaigns.texts import preview
 from campaigns.texts.content import in_language
@@ -28,18 +29,18 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale, preferably one whose message was accepted.
+# One recipient for each locale and revision of the text, preferably one whose message was accepted.
 READERS = """
-SELECT DISTINCT ON (locale) * FROM (
+SELECT DISTINCT ON (locale, revision) * FROM (
     SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
         COALESCE(r.platform, v.platform, 'android') AS platform,
-        COALESCE(d.status, '') AS status, r.seq
+        COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision
     FROM campaigns_recipient r
     JOIN notifications_contact c ON c.id = r.contact_id
     LEFT JOIN notifications_device v ON v.id = r.device_id
     LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
     WHERE r.run_id = %(run)s AND r.seq <= %(most)s
-) x ORDER BY locale, status <> 'accepted', seq
+) x ORDER BY locale, revision, status <> 'accepted', seq
 """
 
 
@@ -49,6 +50,7 @@ class Reading:
 
     card: Card
     status: str = ""
+    revision: int = 0  # of a run's text that was changed under way
 
     @property
     def accepted(self) -> bool:
@@ -62,8 +64,9 @@ class Reading:
 
 
 def snippets(run: Run) -> list[tuple[str, int]]:
-    """Which it says, each with the revision that its launch froze."""
-    return [(name, one["revision"]) for name, one in run.content.get("snippets", {}).items()]
+    """Which it says, each with the revision that was frozen with the text."""
+    frozen = content_of(run).get("snippets", {})
+    return [(name, one["revision"]) for name, one in frozen.items()]
 
 
 def readings(run: Run) -> list[Reading]:
@@ -74,21 +77,23 @@ def readings(run: Run) -> list[Reading]:
         found = _of_recipients(run) or _of_somebody(run)
     except LiquidError:
         return []
-    return sorted(found, key=lambda reading: (not reading.accepted, not reading.card.message))
+    return sorted(found, key=lambda one: (-one.revision, not one.accepted, not one.card.message))
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    rows = _one_of_each_text(run, _readers(run))
+    contents = contents_of(run)
+    rows = _one_of_each_text(contents, _readers(run))
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
     return [
         Reading(
             preview.card(
-                run.content,
+                contents[row["revision"]],
                 people[row["contact_id"]],
                 locale=row["locale"],
                 platform=row["platform"],
             ),
             row["status"],
+            revision=row["revision"] if run.revision > FIRST else 0,
         )
         for row in rows
         if row["contact_id"] in people
@@ -100,7 +105,7 @@ def _of_somebody(run: Run) -> list[Reading]:
     removed, and where that takes too long, by anybody."""
     person = _first_to_be(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
-    return [Reading(preview.card(run.content, person))] if person else []
+    return [Reading(preview.card(content_of(run), person))] if person else []
 
 
 def _first_to_be(run: Run) -> Contact | None:
@@ -114,17 +119,22 @@ def _readers(run: Run) -> list[dict[str, Any]]:
     if run.planned is None or run.forgotten_at:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(READERS, {"run": run.pk, "most": LOOKED_AT})
+        asked = {"run": run.pk, "most": LOOKED_AT, "newest": run.revision}
+        cursor.execute(READERS, asked)
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _one_of_each_text(run: Run, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Two locales with the same text, such as de-AT and de, are shown once; accepted recipients
-    come first."""
+def _one_of_each_text(
+    contents: dict[int, Any], rows: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Two locales with the same text, such as de-AT and de, are shown once; the newest text and
+    accepted recipients come first."""
     found: dict[bytes, dict[str, Any]] = {}
     for row in sorted(
-        rows, key=lambda row: (row["status"] != Delivery.Status.ACCEPTED, row["seq"])
+        rows,
+        key=lambda row: (-row["revision"], row["status"] != Delivery.Status.ACCEPTED, row["seq"]),
     ):
-        found.setdefault(orjson.dumps(in_language(run.content, row["locale"])), row)
+        read = in_language(contents[row["revision"]], row["locale"])
+        found.setdefault(orjson.dumps(read), row)
     return list(found.values())[:MOST]

@@ -1,0 +1,63 @@
+"""What a run said: each revision of its text, how many got it, and what it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from campaigns.runs.revisions import shares
+from campaigns.runs.revisions.revision import FIRST
+from campaigns.runs.run import Run
+from campaigns.texts.comparison import changes
+from campaigns.texts.writing.places import Shown, shown
+from notifications.staff.actors import who
+
+
+@dataclass(frozen=True)
+class Said:
+    """One revision, and what became of those who were sent it."""
+
+    number: int
+    by: str
+    at: datetime
+    counts: shares.Counts
+
+    @property
+    def got(self) -> int:
+        return shares.got(self.counts)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What one revision changed of the one before."""
+
+    number: int
+    changes: list[Shown]
+    snippets: list[tuple[str, int]]  # that read differently, each with its own revision
+
+
+def counted(run: Run) -> list[Said]:
+    """The first one first; nothing of a run whose text nobody changed."""
+    if run.revision == FIRST:
+        return []
+    counts = shares.by_revision(run)
+    first = Said(FIRST, who(run.launched_by), run.launched_at, counts[FIRST])
+    later = run.revisions.values_list("number", "by", "at")
+    return [first, *(Said(number, who(by), at, counts[number]) for number, by, at in later)]
+
+
+def changes_of(run: Run) -> dict[str, Any]:
+    if run.revision == FIRST:
+        return {}
+    before, found = run.content, []
+    for one in run.revisions.all():
+        differing = shown(changes(before, one.content))
+        found.append(Changed(one.number, differing, snippets(before, one.content)))
+        before = one.content
+    return {"text_changes": found[::-1]}
+
+
+def snippets(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, int]]:
+    old, new = before.get("snippets", {}), after.get("snippets", {})
+    return [(name, new[name]["revision"]) for name in new if old.get(name, new[name]) != new[name]]

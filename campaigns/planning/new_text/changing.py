@@ -1,0 +1,126 @@
+"""Another text for whoever still waits in a run. Whoever has got it keeps what they got: to write
+to them is a correction, see `correcting.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from campaigns.planning import outlook
+from campaigns.planning.new_text import skipping
+from campaigns.planning.new_text.skipping import Skips
+from campaigns.runs import sums
+from campaigns.runs.revisions.revision import MOST, ChangedMeanwhile, content_of
+from campaigns.runs.run import Run
+from campaigns.texts.content import TEXTS
+from campaigns.texts.rendering import Renderer
+from campaigns.texts.template import Template
+
+FROZEN = (*TEXTS, "data", "options", "locales", "snippets")
+
+
+@dataclass(frozen=True)
+class NewText:
+    """What somebody asks for, who looked at that revision."""
+
+    revision: int
+    texts: Mapping[str, Any]  # only those that change; “locales” by tag
+    accept_skips: bool = False
+    next_runs: bool = False
+    in_template: bool = False
+
+
+class NotChanged(Run.InvalidMove):
+    """It says what it said; the words say why, and what to do."""
+
+
+class WouldSkip(NotChanged):
+    """Nobody has agreed yet that some who wait would get nothing."""
+
+    def __init__(self, skips: Skips) -> None:
+        super().__init__(skips.words)
+        self.skips = skips
+
+
+def problem(run: Run) -> str:
+    """Why its text cannot be changed now."""
+    if not run.unfinished or run.state == Run.State.CANCELLED:
+        return str(run.refused(_("change its text")))
+    if run.planned is not None and not run.freezing and not sums.totals_of(run).waiting:
+        return _("Nobody waits any more in run %(number)d.") % {"number": run.pk}
+    if run.revision > MOST:
+        said = _("The text of run %(number)d was changed %(most)s times. Cancel it instead.")
+        return said % {"number": run.pk, "most": MOST}
+    return ""
+
+
+def rewritten(run: Run, texts: Mapping[str, Any]) -> dict[str, Any]:
+    """What it would say with these texts in, and with its snippets as they read now. What is not
+    named stays; of a language, too. Raises ValidationError, by field."""
+    now = content_of(run)
+    locales = {tag: dict(own) for tag, own in now["locales"].items()}
+    for tag, own in texts.get("locales", {}).items():
+        locales[tag] = {**locales.get(tag, {}), **own}
+    written = {name: texts.get(name, now[name]) for name in TEXTS}
+    template = Template(
+        project_id=run.project_id,
+        **written,
+        data=now["data"],
+        options=now.get("options", {}),
+        locales=locales,
+    )
+    template.clean_fields(exclude=["project", "name"])
+    template.clean()
+    content = {**template.frozen(), "template": now.get("template")}
+    if not differing(now, content):
+        raise ValidationError(_("It says this already. Change a text, then send it."))
+    return content
+
+
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Which of the texts read differently, wherever they stand; a snippet's is one as well."""
+    found = [name for name in FROZEN if (before.get(name) or None) != (after.get(name) or None)]
+    if "locales" not in found:
+        return found
+    inside = {
+        name
+        for tag in {*before["locales"], *after["locales"]}
+        for name in (*TEXTS, "data")
+        if before["locales"].get(tag, {}).get(name) != after["locales"].get(tag, {}).get(name)
+    }
+    return [name for name in FROZEN if name != "locales" and name in {*found, *inside}]
+
+
+def hopeless(run: Run, content: dict[str, Any]) -> str:
+    """Why FCM would take it for nobody: of those the run is for, whose message is the longest."""
+    renderer = Renderer(
+        content,
+        collapse_id=run.collapse_id,
+        analytics_label=run.analytics_label,
+        asks_receipts=run.project.asks_receipts,
+        counts_links=run.project.counts_links,
+    )
+    look = outlook.look(run.project_id, run.rules, renderer)
+    if not look.hopeless:
+        return ""
+    said = _("FCM would reject it for every person checked. %(detail)s")
+    return said % {"detail": look.refused[0].detail}
+
+
+def checked(run: Run, new: NewText) -> dict[str, Any]:
+    """What it is to say. Raises NotChanged, ChangedMeanwhile, or ValidationError."""
+    if why := problem(run):
+        raise NotChanged(why)
+    if run.revision != new.revision:
+        raise ChangedMeanwhile
+    content = rewritten(run, new.texts)
+    if why := hopeless(run, content):
+        raise NotChanged(why)
+    if not new.accept_skips and (skips := skipping.foretold(run, content)) and skips.more:
+        raise WouldSkip(skips)
+    return content

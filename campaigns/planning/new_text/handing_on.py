@@ -1,0 +1,71 @@
+"""A text changed under way for next times, too: in the runs of its series that have not begun, and
+in its template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from campaigns.planning.new_text.changing import NotChanged
+from campaigns.runs import series
+from campaigns.runs.revisions.revision import content_of, revise
+from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
+from campaigns.texts import comparison, revision
+from campaigns.texts.content import TEXTS
+from campaigns.texts.template import Template
+
+WRITTEN = (*TEXTS, "data", "locales")
+
+
+def has_next_runs(run: Run) -> bool:
+    """Whether its series goes on: the next ones copy what this one says."""
+    return run.occurrence != ONCE and run.campaign.series is not None
+
+
+def template_of(run: Run) -> Template | None:
+    """That it was launched with, if it is still there."""
+    mine = Template.objects.filter(project=run.project_id)
+    return mine.filter(pk=run.content.get("template") or 0).first()
+
+
+def to_next_runs(run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str) -> list[Run]:
+    """Those that wait and said the same. One whose text somebody changed for itself keeps that."""
+    changed = []
+    for later in series.waiting(run.campaign_id).exclude(pk=run.pk):
+        if content_of(later) == before:
+            with suppress(Run.InvalidMove):  # somebody was faster
+                revise(later, after, of=later.revision, by=by, next_runs=True)
+                changed.append(later)
+    return changed
+
+
+def to_template(
+    run: Run, before: Mapping[str, Any], after: Mapping[str, Any], *, by: str
+) -> Template | None:
+    """What changed, and nothing else: it may have been edited since the launch. None if it is gone,
+    or says this already. In the caller's transaction. Raises NotChanged.
+    """
+    revision.open_for_change(Template, run.content.get("template") or 0)
+    template = template_of(run)
+    if template is None:
+        return None
+    merged = comparison.merge(_written(before), _written(after), template.written()).content
+    for name in WRITTEN:
+        setattr(template, name, merged[name])
+    try:
+        template.clean()
+    except ValidationError as error:
+        said = _("Its template cannot say this: %(problems)s")
+        raise NotChanged(said % {"problems": " ".join(error.messages)}) from error
+    template.save()
+    return template if revision.keep(template, by=by) else None
+
+
+def _written(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: content[name] for name in WRITTEN}

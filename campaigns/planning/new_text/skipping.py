@@ -1,0 +1,130 @@
+"""Whom another text would skip, of those who still wait: for lack of a value that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences import reach
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.reach import Alike, Judged
+from campaigns.planning.launch_check import skipped
+from campaigns.runs.revisions.revision import content_of
+from campaigns.runs.run import Run
+from campaigns.texts import liquid, preview
+from notifications.people.consent import standing
+from notifications.postgres.budget import TooSlow, within
+
+LOOKING_SECONDS = 2.0
+MOST = 50_000  # of those who wait are looked at, by their numbers; a third of a second
+MOST_GROUPS = 10_000
+
+# Chunk by chunk: those of one that is done are not read.
+WAITING = """
+SELECT r.contact_id, r.device_id FROM campaigns_chunk k
+CROSS JOIN LATERAL (
+    SELECT r.contact_id, r.device_id FROM campaigns_recipient r
+    WHERE r.run_id = %s AND r.seq BETWEEN k.first_seq AND k.last_seq AND NOT EXISTS (
+        SELECT FROM campaigns_delivery d WHERE d.run_id = %s AND d.seq = r.seq
+            AND d.seq BETWEEN k.first_seq AND k.last_seq
+    )
+) r
+WHERE k.run_id = %s AND k.state <> 'closed' ORDER BY k.number LIMIT %s
+"""
+ALIKE = f"""
+SELECT c.locale, d.platform, ARRAY[{{lacking}}]::boolean[], count(*), min(c.external_id)
+FROM ({WAITING}) w
+JOIN notifications_contact c ON c.id = w.contact_id
+JOIN notifications_device d ON d.id = w.device_id
+{standing.JOIN}
+WHERE {standing.out("%s", "%s")} = ''
+GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MOST_GROUPS}
+"""
+
+
+@dataclass(frozen=True)
+class Skips:
+    """So many devices of those who wait would be skipped; by the text as it is now, so many are."""
+
+    devices: int
+    before: int
+    names: list[str]  # of the values that are missing
+    exact: bool
+
+    @property
+    def more(self) -> bool:
+        return self.devices > self.before
+
+    @property
+    def words(self) -> str:
+        """“1,200 of those waiting would be skipped: no “city”. As it reads now: 0.”"""
+        said = _("%(count)s of those waiting would be skipped for lack of %(names)s.")
+        names = ", ".join(f"“{name}”" for name in self.names)
+        counted = {"count": skipped.counted(self.devices, self.exact), "names": names}
+        now = _("With the text as it is now: %(count)s.")
+        before = {"count": skipped.counted(self.before, self.exact)}
+        return f"{said % counted} {now % before}"
+
+
+def foretold(run: Run, content: Mapping[str, Any]) -> Skips | None:
+    """None: they could not be counted in any reasonable time."""
+    before = content_of(run)
+    paths = sorted({*preview.needed(before), *preview.needed(content)}, key=str)
+    if not paths:
+        return Skips(0, 0, [], exact=True)
+    with suppress(TooSlow, ValidationError):
+        judged = _of_audience(run, paths) if run.planned is None else _of_waiting(run, paths)
+        sure = not preview.depends(content) and not preview.depends(before)
+        lost = _lost(content, paths, judged.groups)
+        return Skips(
+            sum(lost.values()),
+            sum(_lost(before, paths, judged.groups).values()),
+            names=sorted({liquid.written(path) for lacking in lost for path in lacking}),
+            exact=judged.exact and sure,
+        )
+    return None
+
+
+def _lost(
+    content: Mapping[str, Any], paths: list[liquid.Path], groups: list[Alike]
+) -> dict[frozenset[liquid.Path], int]:
+    """How many devices this text would skip, by what they lack of all that it asks them for."""
+    needed_by = cache(partial(preview.needed_by, content))
+    found: dict[frozenset[liquid.Path], int] = {}
+    for group in groups:
+        asked = needed_by(group.locale, group.platform)
+        lacks = zip(paths, group.holds, strict=True)
+        lacking = frozenset(path for path, lack in lacks if lack and path in asked)
+        if lacking:
+            found[lacking] = found.get(lacking, 0) + group.devices
+    return found
+
+
+def _of_waiting(run: Run, paths: list[liquid.Path]) -> Judged:
+    lacks = [skipped.lacks(path) for path in paths]
+    statement = ALIKE.format(lacking=", ".join(one.sql for one in lacks))
+    params = [param for one in lacks for param in one.params]
+    consent = [run.asks["marketing"], run.asks["category"]]
+    with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(statement, [*params, run.pk, run.pk, run.pk, MOST, *consent])
+        groups = [Alike(*row) for row in cursor.fetchall()]
+    looked_at = sum(group.devices for group in groups)
+    return Judged(groups, exact=looked_at < MOST and not run.freezing)
+
+
+def _of_audience(run: Run, paths: list[liquid.Path]) -> Judged:
+    """Before its recipients are chosen: of those who would be chosen now."""
+    found = reach.quick(run.project_id, run.rules)
+    lacks = [skipped.lacks(path) for path in paths]
+    conditions = [Sql(f"(out = '' AND {one.sql})", one.params) for one in lacks]
+    judged = reach.judged(
+        run.project_id, run.rules, conditions, found, run.asks, seconds=LOOKING_SECONDS
+    )
+    return replace(judged, exact=judged.exact and found.exact)
