@@ -90,10 +90,10 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     return last
 
 
-def correct(run: Run, *, text: str, by: str) -> Campaign:
+def correct(run: Run, *, text: str, by: str, revisions: Sequence[int] = ()) -> Campaign:
     """A draft that takes the place of what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
-        campaign = correcting.draft(run, text=text, by=by)
+        campaign = correcting.draft(run, text=text, revisions=revisions, by=by)
         for made in (campaign.audience, campaign.template, campaign):
             audit.record(by, "created", made, project=campaign.project, corrects_run=run.pk)
         _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)

@@ -6,6 +6,7 @@ a phone puts it in the place of what it still shows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,6 +16,7 @@ from campaigns.audiences.lists import filling, outcomes
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.rules import MAX_VALUES
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS, text_for
@@ -33,7 +35,10 @@ class NotCorrectable(Exception):
 def problem(run: Run) -> str:
     """Why it cannot be corrected now."""
     if run.finished_at is None:
-        said = _("Run %(number)d has not ended. Cancel it, or wait for its end; then correct it.")
+        said = _(
+            "Run %(number)d has not ended. Change its text for those who still wait; once it has "
+            "ended, or is cancelled, correct it for those who got it."
+        )
     elif run.forgotten_at is not None:
         said = _("The recipients of run %(number)d were removed: nobody knows who got it.")
     elif not is_known(run) or not run.accepted + run.unknown:
@@ -48,9 +53,10 @@ def corrections_of(run: Run) -> list[Campaign]:
     return list(Campaign.objects.filter(corrects=run).order_by("pk"))
 
 
-def draft(run: Run, *, text: str, by: str) -> Campaign:
-    """A campaign to those who got this text of it, or may have; nothing is sent until somebody
-    launches it. Its list is still to be filled. Raises NotCorrectable.
+def draft(run: Run, *, text: str, revisions: Sequence[int] = (), by: str) -> Campaign:
+    """A campaign to those who got this text of it, or may have; of a text that was changed under
+    way, only those who got one of these revisions. It says the newest. Nothing is sent until
+    somebody launches it. Its list is still to be filled. Raises NotCorrectable.
 
     If the process dies here: all three rows are there, or none is; the sweep fills the list.
     """
@@ -58,7 +64,7 @@ def draft(run: Run, *, text: str, by: str) -> Campaign:
         raise NotCorrectable(why)
     with transaction.atomic():
         name = _("Got run %(number)d") % {"number": run.pk}
-        tree = rules(run, text)
+        tree = rules(run, text, revisions)
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
         campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
@@ -67,9 +73,11 @@ def draft(run: Run, *, text: str, by: str) -> Campaign:
     return campaign
 
 
-def rules(run: Run, text: str) -> dict[str, Any]:
+def rules(run: Run, text: str, revisions: Sequence[int] = ()) -> dict[str, Any]:
     """Who got it, or may have; of one text: whose language has that text today."""
-    got = {"any": [outcomes.of_run(run, "accepted"), outcomes.of_run(run, "unknown")]}
+    which = [{"revision": number} for number in revisions] or [{}]
+    ways = [(outcome, one) for outcome in ("accepted", "unknown") for one in which]
+    got = {"any": [outcomes.of_run(run, outcome, **one) for outcome, one in ways]}
     if text == EVERY:
         return got
     read = texts_of(run)
@@ -106,12 +114,13 @@ def _locales(run: Run) -> list[str]:
 
 
 def _as_sent(run: Run, *, named: str, by: str) -> Template:
-    """A text of its own with what the run froze: its template may say something else by now."""
-    content = {name: run.content[name] for name in (*TEXTS, "data", "locales")}
+    """A text of its own with what the run said last: its template may say something else by now."""
+    newest = content_of(run)
+    content = {name: newest[name] for name in (*TEXTS, "data", "locales")}
     made = Template.objects.create(
         project_id=run.project_id,
         name=_free_name(run.project_id, named),
-        options=run.content.get("options", {}),
+        options=newest.get("options", {}),
         **content,
     )
     revision.keep(made, by=by)

@@ -36,7 +36,7 @@ def test_what_changes_after_the_refusal_does_not_contradict_it(
     refused = alice.post(f"runs/{run.pk}/resume")
     assert refused.status_code == 409
     assert refused.json()["detail"].startswith("A sending run cannot be resumed. Possible now: ")
-    assert refused.json()["verbs"] == ["pause", "change-rate", "cancel"]
+    assert refused.json()["verbs"] == ["pause", "change-rate", "change-text", "cancel"]
 
 
 def test_what_becomes_possible_while_it_is_refused_is_done(
@@ -70,9 +70,9 @@ def test_a_move_that_loses_says_to_a_program_what_a_program_can_do(
     assert refused.status_code == 409
     assert refused.json()["detail"] == (
         "It was moved or started in the meantime. Get the run again, then decide. "
-        "Possible now: pause, change-rate, cancel."
+        "Possible now: pause, change-rate, change-text, cancel."
     )
-    assert refused.json()["verbs"] == ["pause", "change-rate", "cancel"]
+    assert refused.json()["verbs"] == ["pause", "change-rate", "change-text", "cancel"]
     assert not AuditEntry.objects.filter(action="moved").exists()
 
 

@@ -20,7 +20,11 @@ from tests.given.builders import make_campaign
 from tests.given.runs import NOON, cancelled, doubtful, paused, retiring, scheduled, sending
 
 LATER = NOON + timedelta(hours=3)
-BODIES: dict[str, Any] = {"change-rate": {"rate_per_second": 7}, "move": {"at": LATER.isoformat()}}
+BODIES: dict[str, Any] = {
+    "change-rate": {"rate_per_second": 7},
+    "change-text": {"revision": 1, "title": "Put right"},
+    "move": {"at": LATER.isoformat()},
+}
 PATHS = [verb.path for verb in VERBS]
 
 
@@ -28,6 +32,7 @@ FITS: dict[str, Callable[[Project], Run]] = {
     "pause": sending,
     "resume": paused,
     "change-rate": sending,
+    "change-text": sending,
     "move": scheduled,
     "cancel": sending,
     "restore-devices": retiring,
@@ -38,6 +43,7 @@ RECORDED = {
     "pause": "paused",
     "resume": "resumed",
     "change-rate": "changed the rate of",
+    "change-text": "changed the text of",
     "move": "moved",
     "cancel": "cancelled",
     "restore-devices": "restored devices",
@@ -57,9 +63,9 @@ def as_it_is(run: Run) -> Any:
 @pytest.mark.parametrize(
     ("given", "verbs"),
     [
-        (scheduled, ["pause", "change-rate", "move", "cancel"]),
-        (sending, ["pause", "change-rate", "cancel"]),
-        (paused, ["resume", "change-rate", "cancel"]),
+        (scheduled, ["pause", "change-rate", "change-text", "move", "cancel"]),
+        (sending, ["pause", "change-rate", "change-text", "cancel"]),
+        (paused, ["resume", "change-rate", "change-text", "cancel"]),
         (doubtful, ["send-again", "keep-unknown"]),
         (retiring, ["restore-devices"]),
         (cancelled, []),
@@ -206,7 +212,7 @@ def test_whoever_is_sent_to_again_waits_once_more(alice: Caller, ours: Project) 
     shown = ask(alice, doubtful(ours), "send-again").json()
     assert (shown["state"], shown["finished_at"]) == ("sending", None)
     assert (shown["totals"]["unknown"], shown["totals"]["waiting"]) == (0, 1)
-    assert shown["verbs"] == ["pause", "change-rate", "cancel"]
+    assert shown["verbs"] == ["pause", "change-rate", "change-text", "cancel"]
 
 
 def test_past_its_deadline_a_run_sends_to_nobody_again(alice: Caller, ours: Project) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -23,12 +23,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from campaigns import control
 from campaigns.engine import engine, freezing
+from campaigns.planning.new_text.changing import NewText
 from campaigns.results import reports
 from campaigns.runs import claiming, sums
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.reasons import Cause
+from campaigns.runs.revisions import shares
 from campaigns.runs.run import MOVES, Run
 from campaigns.sending import rows, sending
 from notifications.fcm.verdicts import (
@@ -66,6 +68,7 @@ class Witness:
         self.storms = storms  # of ten
         self.received: Counter[str] = Counter()
         self.may_have_arrived: Counter[str] = Counter()
+        self.said: dict[str, list[str]] = defaultdict(list)  # the title of each request that left
         self.dice = random.Random(0)
 
     async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
@@ -74,6 +77,8 @@ class Witness:
     def _answer(self, message: Push, permit: Permit) -> Outcome:
         ruling = self.dice.choice([*RULINGS, *[ACCEPTED] * 4, *[UNAVAILABLE] * self.storms])
         ruling = ruling if permit.valid else NOT_STARTED
+        if ruling is not NOT_STARTED:
+            self.said[message.reference].append(message.title)
         reached = ruling.arrived is Arrived.YES
         if ruling.arrived is Arrived.MAYBE:
             reached = self.dice.random() < 0.5  # it may have been accepted; nobody can say
@@ -103,6 +108,8 @@ class Life(RuleBasedStateMachine):
         project = make_project()
         make_people(project, PEOPLE)
         self.run_id = make_run(project, on_unknown=self.policy, advanced=False).pk
+        self.launched = self.run.content
+        self.texts = {1: "Hello Ada"}  # by revision, as everybody reads it
         self.fences: dict[int, int] = {}
         self.frozen: list[int] = []
         self.sent_again = 0
@@ -134,8 +141,13 @@ class Life(RuleBasedStateMachine):
     def send(self, number: int, stale: int, seed: int) -> None:
         flush_gate()  # a closed one would let nobody through, and this is not about the pace
         self.witness.dice.seed(seed)
+        before = {ref: len(titles) for ref, titles in self.witness.said.items()}
         with mock.patch.object(rows, "gateway_of", lambda project: self.witness):
             sending.send(self.run_id, number, self.run.epoch - stale)
+        said = [
+            t for ref, titles in self.witness.said.items() for t in titles[before.get(ref, 0) :]
+        ]
+        assert set(said) <= {self.texts[self.run.revision]}, "an older text left"
 
     @rule(number=st.integers(1, CHUNKS), reached=st.booleans())
     def die_in_flight(self, number: int, reached: bool) -> None:
@@ -146,9 +158,10 @@ class Life(RuleBasedStateMachine):
         left = [each for each in rows.whom(claim) if not each.out][:2]
         Window.objects.create(
             run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
-            seqs=[each.seq for each in left], opened_at=self.now,
+            seqs=[each.seq for each in left], opened_at=self.now, revision=claim.run.revision,
         )  # fmt: skip
         for each in left:
+            self.witness.said[each.reader.reference].append(self.texts[claim.run.revision])
             self.witness.received[each.reader.reference] += reached
             self.witness.may_have_arrived[each.reader.reference] += 1
         self.zombie = claim
@@ -181,6 +194,16 @@ class Life(RuleBasedStateMachine):
     def cancel(self, chance: int) -> None:
         if chance == 0:
             self._try(lambda: self.run.cancel())
+
+    @rule(chance=st.integers(0, 2))
+    def change_the_text(self, chance: int) -> None:
+        if chance == 0:
+            of = self.run.revision
+            new = NewText(of, {"title": f"Text {of + 1}"})
+            self._try(lambda: self._say(control.change_text(self.run, new=new, by="user:alice")))
+
+    def _say(self, revision: int) -> None:
+        self.texts[revision] = f"Text {revision}"
 
     @rule()
     def send_again(self) -> None:
@@ -216,11 +239,13 @@ class Life(RuleBasedStateMachine):
         totals = reports.recount(run)
         self.counters_are_a_recount_of_the_rows(run, totals)
         self.what_is_frozen_never_changes_and_ends_with_everybody(run)
+        self.each_text_that_it_said_stays_as_it_was(run)
         self.fences_only_grow()
         self.an_ended_run_waits_for_nobody(run, totals)
         rows = list(Delivery.objects.filter(run_id=self.run_id))
         self.who_got_it_twice_is_marked_and_under_hold_nobody_did(rows)
         self.who_got_nothing_is_not_called_accepted(rows)
+        self.a_row_says_which_text_left_and_nobody_gets_an_older_one_later(run, rows)
         self.nobody_is_sent_to_more_often_than_three_times_and_once_more_for_each_click()
 
     def counters_are_a_recount_of_the_rows(self, run: Run, totals: sums.Totals) -> None:
@@ -234,6 +259,31 @@ class Life(RuleBasedStateMachine):
         assert len(set(frozen)) == len(frozen) == run.planned == run.people
         assert len(frozen) == PEOPLE or run.state != Run.State.FINISHED
         self.frozen = frozen
+
+    def each_text_that_it_said_stays_as_it_was(self, run: Run) -> None:
+        assert run.content == self.launched
+        later = run.revisions.values_list("number", "content__title")
+        assert dict(later) == {n: said for n, said in self.texts.items() if n > 1}
+        assert run.revision == max(self.texts)
+
+    def a_row_says_which_text_left_and_nobody_gets_an_older_one_later(
+        self, run: Run, rows: list[Delivery]
+    ) -> None:
+        numbers = {said: number for number, said in self.texts.items()}
+        for reference, titles in self.witness.said.items():
+            left = [numbers[title] for title in titles]
+            assert left == sorted(left), reference
+        for row in rows:
+            titles = self.witness.said.get(f"{self.run_id}:{row.seq}", [])
+            if row.status == "accepted":
+                assert row.revision == numbers[titles[-1]]
+            elif (
+                row.status == "unknown"
+            ):  # or newer, where a request was about to leave, and did not
+                assert row.revision >= numbers[titles[-1]]
+        told = Counter((row.revision, row.status) for row in rows)
+        counts = shares.by_revision(run)
+        assert told == +Counter({(n, s): c for n, of in counts.items() for s, c in of.items()})
 
     def fences_only_grow(self) -> None:
         for each in Chunk.objects.filter(run=self.run_id):

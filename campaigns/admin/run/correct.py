@@ -18,6 +18,8 @@ from campaigns.admin.run.rest import now_reached
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.planning import correcting
 from campaigns.planning.correcting import EVERY, MAIN
+from campaigns.runs.revisions import shares
+from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from campaigns.texts.content import untagged
 from notifications.admin.furniture.dialogs import ask, done, refused
@@ -26,6 +28,7 @@ from notifications.admin.furniture.unfolded import action
 from notifications.people.device import Device
 
 CORRECT = gettext_lazy("Send a correction")
+OLDER = "older"  # revisions than the newest
 
 
 def offers_a_correction(run: Run) -> bool:
@@ -41,12 +44,30 @@ class CorrectDialog(RunDialog):
         help_text=gettext_lazy("Of one language: only those whose language has that text today."),
     )
 
+    revision = forms.ChoiceField(
+        label=gettext_lazy("Who got which text"),
+        widget=UnfoldAdminSelectWidget,
+        help_text=gettext_lazy("Its text was changed under way; the draft has the newest one."),
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.possible and self.run.revision > FIRST:
+            cast(forms.ChoiceField, self.fields["revision"]).choices = _revisions(self.run)
+        else:
+            del self.fields["revision"]
         if self.possible and (texts := correcting.texts_of(self.run)):
             cast(forms.ChoiceField, self.fields["text"]).choices = _choices(texts)
         else:
             del self.fields["text"]
+
+    @property
+    def revisions(self) -> list[int]:
+        """Those that were wrong; none: all."""
+        chosen = self.cleaned_data.get("revision", EVERY)
+        if chosen == OLDER:
+            return [*range(FIRST, self.run.revision)]
+        return [] if chosen == EVERY else [int(chosen)]
 
     @property
     def problem(self) -> str:
@@ -75,6 +96,15 @@ class CorrectDialog(RunDialog):
         }
 
 
+def _revisions(run: Run) -> list[tuple[str, Any]]:
+    counts = shares.by_revision(run)
+    each = [
+        (str(number), _("Only revision %(number)d: %(count)s") % {"number": number, "count": got})
+        for number, got in ((number, f"{shares.got(one):,}") for number, one in counts.items())
+    ]
+    return [(OLDER, _("Those who did not get the newest")), *each, (EVERY, _("All of them"))]
+
+
 def _choices(texts: dict[str, list[str]]) -> list[tuple[str, Any]]:
     each = [(tag, _("Only “{language}”").format(language=tag)) for tag in texts if tag != MAIN]
     main = [(MAIN, _("Only the main text"))] if MAIN in texts else []
@@ -96,7 +126,7 @@ class Corrects:
     def correct(self, request: HttpRequest, form: CorrectDialog, object_id: str) -> HttpResponse:
         text = form.cleaned_data.get("text") or EVERY
         try:
-            made = control.correct(form.run, text=text, by=actor(request))
+            made = control.correct(form.run, text=text, revisions=form.revisions, by=actor(request))
         except correcting.NotCorrectable as error:
             return refused(request, form, str(error))
         except ValidationError as error:

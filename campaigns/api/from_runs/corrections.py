@@ -32,6 +32,12 @@ class CorrectionSerializer(StrictSerializer):
         help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`.",
     )
 
+    revision = serializers.IntegerField(
+        min_value=1,
+        required=False,
+        help_text="Only those who got this revision of the text; left out: all.",
+    )
+
 
 class RunCorrect(ApiView):
     place = ("api-campaign", "id")
@@ -42,21 +48,29 @@ class RunCorrect(ApiView):
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Make a correction of a run that has ended: a draft campaign with a template of its own,
-        which has the text as it was sent, and a list of those who got it or may have. Put the
+        which has the text as it was sent last, and a list of those who got it or may have. Put the
         template right, then launch the campaign. What it sends carries the tag of this run's
         messages, so that a phone puts it in the place of what it still shows; FCM takes nothing
         back.
         """
-        text = self.given(CorrectionSerializer)["text"]
-        run = self.find(Run, pk)
+        given = self.given(CorrectionSerializer)
+        run, text = self.find(Run, pk), given["text"]
         _refuse_unknown(run, text)
+        revisions = _revisions(run, given.get("revision"))
         try:
-            made = control.correct(run, text=text, by=self.actor)
+            made = control.correct(run, text=text, revisions=revisions, by=self.actor)
         except correcting.NotCorrectable as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         if not filling.at_once(made.audience):
             tasks.ring_list(made.audience_id)
         return Response(CampaignSerializer(made).data, status=HTTPStatus.CREATED)
+
+
+def _revisions(run: Run, number: int | None) -> list[int]:
+    if number is not None and number > run.revision:
+        said = f"There is no revision {number}; the newest is {run.revision}."
+        raise serializers.ValidationError({"revision": said})
+    return [] if number is None else [number]
 
 
 def _refuse_unknown(run: Run, text: str) -> None:

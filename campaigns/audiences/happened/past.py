@@ -49,9 +49,10 @@ OUTCOMES = {
     **reported.TOLD,
 }
 WITH_REASON = ("rejected", "skipped", "unknown")
+WITH_REVISION = ("accepted", *WITH_REASON)
 KEYS = {
     *("outcome", "reason", "variable", reported.CAN_TELL),
-    *("campaign", "run", "within", "at_least"),
+    *("campaign", "run", "within", "at_least", "revision"),
 }
 KEPT = "runs"  # the ids of the runs it covers, as of a count or the start of a run
 WHOLE = "whole"  # set if the rule is checked for everybody at once
@@ -81,6 +82,7 @@ def _problem(op: str, value: Any) -> str:
         return _("“outcome” must be one of %(known)s.") % {"known": ", ".join(OUTCOMES)}
     return (
         _reason_problem(value)
+        or _revision_problem(value)
         or reported.can_tell_problem(value)
         or _runs_problem(value)
         or _kept_problem(value.get(KEPT, []))
@@ -106,6 +108,18 @@ def _variable_problem(value: dict[str, Any]) -> str:
         return _(
             "“variable” must be the name of a value, and can only be used with the "
             "reason missing_value."
+        )
+    return ""
+
+
+def _revision_problem(value: dict[str, Any]) -> str:
+    if "revision" not in value:
+        return ""
+    known = is_id(value["revision"]) and value["revision"] < 2**15
+    if not known or not is_id(value.get("run")) or value["outcome"] not in WITH_REVISION:
+        return _(
+            "“revision” must be the number of a text, and can only be used with the id of a run "
+            "and with accepted, rejected, skipped and unknown."
         )
     return ""
 
@@ -160,6 +174,8 @@ def _rows(value: dict[str, Any]) -> Sql:
         return Sql(f"{FINAL} AND x.reason = %s AND x.detail = %s", [runs, runs, *lacking])
     if reason := value.get("reason"):
         return Sql(f"{FINAL} AND x.reason = %s", [runs, runs, value["outcome"], reason])
+    if revision := value.get("revision"):
+        return Sql(f"{FINAL} AND x.revision = %s", [runs, runs, value["outcome"], revision])
     return Sql(FINAL, [runs, runs, value["outcome"]])
 
 
@@ -222,6 +238,8 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         sql, params = f"{sql} AND x.reason = %s", [*params, reason]
     if variable := value.get("variable"):
         sql, params = f"{sql} AND x.detail = %s", [*params, missing(variable)]
+    if revision := value.get("revision"):
+        sql, params = f"{sql} AND x.revision = %s", [*params, revision]
     return Sql(sql, params)
 
 
@@ -299,6 +317,8 @@ def _which(value: dict[str, Any], names: Names) -> str:
     else:
         which = _("a run of {campaign}") if campaign else _("any run")
     said = which.format(run=run, campaign=called)
+    if revision := value.get("revision"):
+        said = _("{run} (revision {number} of its text)").format(run=said, number=revision)
     if within := value.get("within"):
         span = in_words(parse_duration(within))
         said = _("{run} within the last {span}").format(run=said, span=span)

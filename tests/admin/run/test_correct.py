@@ -171,7 +171,7 @@ def test_a_correction_is_refused_while_it_is_sent_and_where_nobody_got_it(
     desk: Desk, project: Project
 ) -> None:
     run = paused(project)
-    assert "Cancel it, or wait for its end" in desk.open("campaigns_run_correct", run.pk)
+    assert "Change its text for those who still wait" in desk.open("campaigns_run_correct", run.pk)
     control.cancel(run, by="user:alice")
     engine.advance(run.pk, now=timezone.now())
     refused = desk.confirm("campaigns_run_correct", run.pk)

@@ -44,10 +44,10 @@ def offered(run: Run, verbs: list[str]) -> list[str]:
 
 
 STATES = [
-    (scheduled, ["pause", "change_rate", "move", "cancel"]),
-    (preparing, ["pause", "change_rate", "cancel"]),
-    (sending, ["pause", "change_rate", "cancel"]),
-    (paused, ["resume", "change_rate", "cancel"]),
+    (scheduled, ["pause", "change_rate", "change_text", "move", "cancel"]),
+    (preparing, ["pause", "change_rate", "change_text", "cancel"]),
+    (sending, ["pause", "change_rate", "change_text", "cancel"]),
+    (paused, ["resume", "change_rate", "change_text", "cancel"]),
     (doubtful, ["send_again", "keep_unknown"]),
     (retiring, ["restore_devices"]),
     (cancelled, []),

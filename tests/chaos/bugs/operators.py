@@ -44,6 +44,24 @@ def _text_as_it_is_now() -> None:
     patch(sending, "claim", claim_anew)
 
 
+@bug("old text under a new number", fault="F50")
+def _old_text_under_a_new_number() -> None:
+    """A worker that hears of a change goes on with the words that it has, and writes the new
+    number."""
+    from dataclasses import replace
+
+    from campaigns.sending.left import Left
+    from campaigns.sending.sending import Sending
+
+    def keep_the_words(sending: Sending, revision: int, people: list[Left]) -> None:
+        sending.left.extendleft(reversed(people))
+        sending.run.revision = revision
+        for left in sending.left:
+            left.terms = replace(left.terms, revision=revision)
+
+    patch(Sending, "_read_anew", keep_the_words)
+
+
 @bug("audience as it was", fault="F52")
 def _audience_as_it_was() -> None:
     """Whoever is in the snapshot is sent to, retired or not: neither guard looks at the device."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -70,27 +71,51 @@ def _one_launch(campaign: Campaign, answers: list[Answer]) -> None:
     assert runs == 1, f"{runs} runs were launched"
 
 
-@fault("F50", "text and audience edited at half", people=5_000)
+CHANGED = "Good evening {{ first_name }}"
+
+
+@fault("F50", "template, audience, then its own text edited", people=5_000)
 def edited(scene: Scene) -> None:
-    """What was launched is frozen: everybody reads the same."""
+    """What was launched is frozen: an edit of the template or the audience reaches nobody. Who
+    changes the run's own text reaches whoever waits, and each row says which text left."""
     door = scene.door()
-    run = scene.launch()
-    scene.until(0.4)
+    run = scene.launch(rate_per_second=1_000)
+    scene.until(0.2)
     template = {"name": "edited", "title": "Another title", "body": "Another body"}
     answers = [
         door.api(f"templates/{run.campaign.template_id}", template, "PUT"),
         door.api(f"audiences/{run.campaign.audience_id}", NOBODY, "PUT"),
     ]
     assert [answer.status for answer in answers] == [200, 200], [a.body[:200] for a in answers]
+    scene.until(0.4)
+    asked = {"revision": 1, "title": CHANGED}
+    answers = _at_once(5, lambda: door.api(f"runs/{run.pk}/change-text", asked))
+    changed_at = timezone.now()
+    said = sorted(answer.status for answer in answers)
+    assert said == [200, 409, 409, 409, 409], f"five who changed it were answered {said}"
     scene.finish()
     scene.stage.fcm.witness()
-    records = scene.stage.fcm.everything_witnessed()
-    texts = {
-        (record["title"], record["body"])
-        for record in records
+    records = {
+        int(str(record["id"]).partition(":")[2]): record
+        for record in scene.stage.fcm.everything_witnessed()
         if str(record["id"]).startswith(f"{run.pk}:")
     }
-    assert len(texts) == 1, f"{len(texts)} texts were sent: {texts}"
+    _each_row_says_what_was_read(run, {seq: one["title"] for seq, one in records.items()})
+    late = changed_at.timestamp() + BITES_WITHIN
+    old = [seq for seq, one in records.items() if one["title"] == "Hello Ada" and one["at"] > late]
+    assert not old, f"{len(old)} read the old text long after it was changed"
+
+
+def _each_row_says_what_was_read(run: Run, titles: dict[int, str]) -> None:
+    said = {1: "Hello Ada", 2: "Good evening Ada"}
+    assert {*titles.values()} == {*said.values()}, f"these were sent: {Counter(titles.values())}"
+    rows = Delivery.objects.filter(run_id=run.pk, status="accepted")
+    wrong = [
+        seq
+        for seq, revision in rows.values_list("seq", "revision")
+        if titles.get(seq) != said[revision]
+    ]
+    assert not wrong, f"the rows of {len(wrong)} name another text than they read"
 
 
 @fault("F51", "audience, template, campaign deleted at half", people=5_000)
