@@ -53,6 +53,7 @@ FIELDS = {
     "recipients hash": pgettext_lazy("field", "recipients hash"),
     "rejected": pgettext_lazy("field", "rejected"),
     "reopened at": pgettext_lazy("field", "reopened at"),
+    "revision": _("revision"),
     "resumed at": pgettext_lazy("field", "resumed at"),
     "rules": pgettext_lazy("field", "rules"),
     "rules before": pgettext_lazy("field", "rules before"),

@@ -17,6 +17,11 @@ from notifications.pace.heard import Heard
 from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
+# What the text has no part in. Whom it skips is asked for anew where somebody changed it.
+WHATEVER_IT_SAYS = {
+    *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
+    *(Reason.EXPIRED, Reason.ONLINE),
+}
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 
 
@@ -34,6 +39,11 @@ class InFlight:
     def revision(self) -> int:
         """Of the run's text."""
         return next(iter(self.by_reference.values())).terms.revision
+
+    @property
+    def hangs_on_its_text(self) -> bool:
+        """Whether the text decides of anybody to whom nothing leaves."""
+        return any(final.reason not in WHATEVER_IT_SAYS for final in self.finals)
 
     def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
         """The pushes to people whom the window names; the others left meanwhile, or said no."""

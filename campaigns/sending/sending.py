@@ -220,17 +220,17 @@ class Sending:
         flight = InFlight(None, {left.reader.reference: left for left in people})
         flight.span = tracing.span("window", people=len(people))
         pushes = self._pushes(people, flight, now)
-        seqs = [flight.by_reference[push.reference].seq for push in pushes]
-        try:
-            # Of nobody, too: whom the text skips may not be skipped by the one that it is now.
-            opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
-        except TextChanged as change:
-            flight.span.end()
-            self._read_anew(change.revision, people)
-            return
-        if opened is None:
-            flight.span.end()
-            return  # paused or cancelled: nothing was written, these people stay waiting
+        if pushes or flight.hangs_on_its_text:
+            seqs = [flight.by_reference[push.reference].seq for push in pushes]
+            try:
+                opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
+            except TextChanged as change:
+                flight.span.end()
+                self._read_anew(change.revision, people)
+                return
+            if opened is None:
+                flight.span.end()
+                return  # paused or cancelled: nothing was written, these people stay waiting
         if pushes:
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")

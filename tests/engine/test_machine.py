@@ -277,9 +277,7 @@ class Life(RuleBasedStateMachine):
             titles = self.witness.said.get(f"{self.run_id}:{row.seq}", [])
             if row.status == "accepted":
                 assert row.revision == numbers[titles[-1]]
-            elif (
-                row.status == "unknown"
-            ):  # or newer, where a request was about to leave, and did not
+            elif row.status == "unknown":  # or newer: of a request that did not leave after all
                 assert row.revision >= numbers[titles[-1]]
         told = Counter((row.revision, row.status) for row in rows)
         counts = shares.by_revision(run)
