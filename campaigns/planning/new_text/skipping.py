@@ -20,6 +20,7 @@ from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
+from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 2.0
@@ -89,6 +90,17 @@ def foretold(run: Run, content: Mapping[str, Any]) -> Skips | None:
             names=sorted({liquid.written(path) for lacking in lost for path in lacking}),
             exact=judged.exact and sure,
         )
+    return None
+
+
+def somebody(run: Run) -> Contact | None:
+    """Who waits, to read the new text as they would."""
+    if run.planned is None:
+        return preview.somebody(run.project)
+    with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(WAITING, [run.pk, run.pk, run.pk, 1])
+        if found := cursor.fetchone():
+            return Contact.objects.filter(pk=found[0]).first()
     return None
 
 

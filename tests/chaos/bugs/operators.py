@@ -44,7 +44,17 @@ def _text_as_it_is_now() -> None:
     patch(sending, "claim", claim_anew)
 
 
-@bug("old text under a new number", fault="F50")
+@bug("windows of no text", fault="F83")
+def _windows_of_no_text() -> None:
+    """Whoever opens one does not write down what its requests say."""
+    from campaigns.runs import claiming
+
+    written = "attempt, wanted.revision, ARRAY"
+    assert written in claiming.PROLONG
+    patch(claiming, "PROLONG", claiming.PROLONG.replace(written, "attempt, 1, ARRAY"))
+
+
+@bug("old text under a new number", fault="F50 F83")
 def _old_text_under_a_new_number() -> None:
     """A worker that hears of a change goes on with the words that it has, and writes the new
     number."""

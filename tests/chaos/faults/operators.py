@@ -118,6 +118,40 @@ def _each_row_says_what_was_read(run: Run, titles: dict[int, str]) -> None:
     assert not wrong, f"the rows of {len(wrong)} name another text than they read"
 
 
+@fault(
+    "F83",
+    "workers killed as its text changes, thrice",
+    people=5_000,
+    failpoint="window_opened:kill:0.02",
+    on_unknown="hold",
+    within=20,
+)
+def changed_under_kills(scene: Scene) -> None:
+    """Of whoever was in a dead worker's hands nobody knows whether their phone rang, but which text
+    it was: the window says it, and so does the row."""
+    door = scene.door()
+    run = scene.launch(rate_per_second=1_000)
+    said = {1: "Hello Ada"}
+    for revision in (1, 2, 3):
+        scene.until(0.2 * revision)
+        said[revision + 1] = f"Text {revision + 1}"
+        asked = {"revision": revision, "title": said[revision + 1]}
+        answer = door.api(f"runs/{run.pk}/change-text", asked)
+        assert answer.status == 200, answer.body[:200]
+    scene.until_killed()
+    scene.healed()
+    scene.finish()
+    scene.stage.fcm.witness()
+    rows = dict(Delivery.objects.filter(run_id=run.pk).values_list("seq", "revision"))
+    wrong = [
+        record["id"]
+        for record in scene.stage.fcm.everything_witnessed()
+        if str(record["id"]).startswith(f"{run.pk}:")
+        and record["title"] != said[rows[int(str(record["id"]).partition(":")[2])]]
+    ]
+    assert not wrong, f"the rows of {len(wrong)} name another text than they read"
+
+
 @fault("F51", "audience, template, campaign deleted at half", people=5_000)
 def deleted(scene: Scene) -> None:
     """Refused or done, but the snapshot stays."""

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from campaigns.admin.run.dialogs import RunDialog
+from campaigns.admin.run.result.as_sent import Reading
 from campaigns.admin.run.text.said import snippets
 from campaigns.engine import cancelling
 from campaigns.planning.new_text import changing, handing_on, skipping
@@ -23,7 +24,7 @@ from campaigns.planning.new_text.skipping import Skips
 from campaigns.runs import sums
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
-from campaigns.texts import comparison
+from campaigns.texts import comparison, preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
 from campaigns.texts.writing.places import place, shown
@@ -168,6 +169,7 @@ class ChangeTextDialog(RunDialog):
             "changes": shown(comparison.changes(self.now, self.content)),
             "snippets": snippets(self.now, self.content),
             "skips": self.skips,
+            "reading": Reading(preview.card(self.content, skipping.somebody(self.run))),
         }
 
     @cached_property
