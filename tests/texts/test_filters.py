@@ -61,14 +61,14 @@ def test_numbers_and_money_are_written_in_the_readers_language(
 
 def test_a_currency_has_as_many_decimals_as_its_people_write() -> None:
     assert read("{{ n | currency: 'KRW' }}", "ko", n=9900) == "₩9,900"
-    assert read("{{ n | currency: 'JPY' }}", "ja", n=9900.4) == "¥9,900"
+    assert read("{{ n | currency: 'JPY' }}", "ja", n=9900.4) == "￥9,900"
 
 
 @pytest.mark.parametrize(
     ("locale", "timezone", "said"),
     [
         ("en", "UTC", "12/5/26, Dec 5, 2026, December 5, 2026, Saturday, December 5, 2026"),
-        ("en-GB", "UTC", "05/12/2026, 5 Dec 2026, 5 December 2026, Saturday 5 December 2026"),
+        ("en-GB", "UTC", "05/12/2026, 5 Dec 2026, 5 December 2026, Saturday, 5 December 2026"),
         ("de", "UTC", "05.12.26, 05.12.2026, 5. Dezember 2026, Samstag, 5. Dezember 2026"),
         ("ko", "UTC", "26. 12. 5., 2026. 12. 5., 2026년 12월 5일, 2026년 12월 5일 토요일"),
         ("en", "Pacific/Auckland",
@@ -99,6 +99,7 @@ def test_a_form_written_letter_by_letter_says_its_words_in_the_readers_language(
     text = "{{ at | date: '%A %a %d %B %b %Y %H:%M %p 100%%' }}"
     at = "2026-12-05T21:30:00Z"
     assert read(text, "en", at=at) == "Saturday Sat 05 December Dec 2026 21:30 PM 100%"
+    assert read(text, "ko", at=at) == "토요일 토 05 12월 12월 2026 21:30 오후 100%"
     assert read(text, "de", at=at) == "Samstag Sa. 05 Dezember Dez. 2026 21:30 PM 100%"
 
 
@@ -141,7 +142,7 @@ def test_a_word_goes_with_its_number_as_the_readers_language_has_it(locale: str,
     one = (
         "{{{{ {0} }}}} {{{{ {0} | plural: one: 'day', few: 'few', many: 'many', other: 'days' }}}}"
     )
-    values = {"a": 0, "b": 1, "c": 2, "d": 5}
+    values: dict[str, Any] = {"a": 0, "b": 1, "c": 2, "d": 5}
     if locale != "ru":
         one = one.replace("few: 'few', many: 'many', ", "")
     assert read(", ".join(one.format(name) for name in values), locale, **values) == said
@@ -164,6 +165,13 @@ def test_a_missing_value_skips_its_person_whatever_is_done_to_it(name: str) -> N
     refusal = refused(f"your plan {{{{ ends_at | {name}{given} }}}}")
     assert refusal.reason == Reason.MISSING_VALUE
     assert "“ends_at” is missing" in refusal.detail
+
+
+def test_nothing_is_added_to_a_number_that_is_missing() -> None:
+    assert read("{{ points | plus: 1 }} {{ 3 | times: points }}", points=2) == "3 6"
+    for text in ("{{ points | plus: 1 }}", "{{ 1 | plus: points }}", "{{ points | round }}"):
+        assert refused(text).reason == Reason.MISSING_VALUE
+    assert read("{{ points | plus: 1 | default: 'some' }}") == "some"
 
 
 @pytest.mark.parametrize("way", ["date: 'long'", "currency: 'EUR'", "join: ', '", "url_encode"])

@@ -6,13 +6,15 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from campaigns.texts.filters import amounts, moments, words
+from campaigns.texts.filters.readers import of_a_value
 
 OF_LIQUID = frozenset(
     (
         *("default", "upcase", "downcase", "capitalize", "truncate", "strip", "escape", "size"),
-        *("plus", "minus", "times", "divided_by", "round", "append", "prepend"),
+        *("append", "prepend"),
     )
 )
+CALCULATING = frozenset(("plus", "minus", "times", "divided_by", "round"))
 OURS: dict[str, Callable[..., Any]] = {
     "currency": amounts.currency,
     "date": moments.date_,
@@ -22,7 +24,7 @@ OURS: dict[str, Callable[..., Any]] = {
     "replace": words.replace,
     "url_encode": words.url_encode,
 }
-FILTERS = OF_LIQUID | OURS.keys()
+FILTERS = OF_LIQUID | CALCULATING | OURS.keys()
 # What the same is called elsewhere.
 OTHER_NAMES = {
     "upper": "upcase", "uppercase": "upcase", "lower": "downcase", "lowercase": "downcase",
@@ -36,4 +38,5 @@ def put_into(filters: MutableMapping[str, Callable[..., Any]]) -> None:
     """In place of whatever else stood there."""
     for name in set(filters) - FILTERS:
         del filters[name]
+    filters.update({name: of_a_value(filters[name]) for name in CALCULATING})
     filters.update(OURS)

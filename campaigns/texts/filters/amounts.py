@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
+from babel import Locale
 from babel.numbers import NumberPattern, is_currency
 from liquid import RenderContext
 from liquid.exceptions import FilterArgumentError
 from liquid.filter import with_context
 
-from campaigns.texts.filters.readers import locale_of, of_a_value
+from campaigns.texts.filters.readers import KEPT, locale_of, of_a_value
 
 # A number of any length would be written at any length.
 MOST = Decimal(10) ** 18
@@ -23,13 +26,10 @@ PLURALS = ("zero", "one", "two", "few", "many", "other")
 @of_a_value
 def number(value: Any, decimals: Any = None, *, context: RenderContext) -> str:
     """1234.5 → 1,234.5; with a count of decimals: 1,234.50."""
-    locale = locale_of(context)
-    pattern: NumberPattern = locale.decimal_formats[None]
-    if decimals is None:
-        return pattern.apply(_read(value), locale)
-    if type(decimals) is not int or not 0 <= decimals <= MAX_DECIMALS:
+    if decimals is not None and (type(decimals) is not int or not 0 <= decimals <= MAX_DECIMALS):
         raise FilterArgumentError(f"number takes 0 to {MAX_DECIMALS} decimals", token=None)
-    return pattern.apply(_read(value), locale, force_frac=(decimals, decimals))
+    locale = locale_of(context)
+    return str(_pattern(locale, decimals).apply(_read(value), locale))
 
 
 @with_context
@@ -40,7 +40,7 @@ def currency(value: Any, code: Any = "", *, context: RenderContext) -> str:
         raise FilterArgumentError("currency needs a code such as 'EUR'", token=None)
     locale = locale_of(context)
     pattern: NumberPattern = locale.currency_formats["standard"]
-    return pattern.apply(_read(value), locale, currency=code.upper())
+    return str(pattern.apply(_read(value), locale, currency=code.upper()))
 
 
 @with_context
@@ -52,6 +52,14 @@ def plural(value: Any, *, context: RenderContext, **words: Any) -> Any:
     if "other" not in words:
         raise FilterArgumentError("plural needs “other:”", token=None)
     return words.get(locale_of(context).plural_form(_read(value)), words["other"])
+
+
+@lru_cache(maxsize=KEPT)
+def _pattern(locale: Locale, decimals: int | None) -> NumberPattern:
+    pattern: NumberPattern = copy(locale.decimal_formats[None])
+    if decimals is not None:
+        pattern.frac_prec = (decimals, decimals)
+    return pattern
 
 
 def _read(value: Any) -> Decimal:

@@ -14,7 +14,7 @@ from typing import Any
 
 from babel import Locale
 from babel.dates import DateTimePattern, parse_pattern
-from dateutil import parser
+from dateutil import parser  # type: ignore[import-untyped]
 from django.utils import timezone
 from liquid import RenderContext
 from liquid.exceptions import FilterArgumentError
@@ -26,6 +26,7 @@ LONGEST = 60  # letters of a date; those of a number of 4,000 digits would be al
 # Each a form of its own in every language; between them what is written most.
 SKELETONS = {"day": "MMMMd", "weekday": "EEEE"}
 STYLES = ("short", "medium", "long", "full")
+HALF_OF_THE_DAY = parse_pattern("aaaa")
 # Of strftime's letters those that are words.
 WORDS: dict[str, Callable[[datetime, Locale], str]] = {
     "A": lambda moment, locale: locale.days["format"]["wide"][moment.weekday()],
@@ -33,7 +34,7 @@ WORDS: dict[str, Callable[[datetime, Locale], str]] = {
     "B": lambda moment, locale: locale.months["format"]["wide"][moment.month],
     "b": lambda moment, locale: locale.months["format"]["abbreviated"][moment.month],
     "h": lambda moment, locale: locale.months["format"]["abbreviated"][moment.month],
-    "p": lambda moment, locale: _half_of_the_day(moment, locale),
+    "p": lambda moment, locale: HALF_OF_THE_DAY.apply(moment, locale),
 }
 DIRECTIVE = re.compile(r"%(.)", re.DOTALL)
 
@@ -83,12 +84,21 @@ def _read(value: Any) -> datetime | None:
 @lru_cache(maxsize=KEPT)
 def _pattern(locale: Locale, form: str) -> DateTimePattern | None:
     if form in STYLES:
-        return locale.date_formats[form]
+        return parse_pattern(locale.date_formats[form])
     if form == "time":
-        return parse_pattern(locale.time_formats["short"])
+        return _in_whole_words(locale.time_formats["short"])
     if form in SKELETONS:
         return parse_pattern(locale.datetime_skeletons.get(SKELETONS[form], SKELETONS[form]))
     return None
+
+
+def _in_whole_words(pattern: DateTimePattern) -> DateTimePattern:
+    """오후 9:00, as Koreans write it, and not PM 9:00. What stands between quotes is no letter."""
+    return parse_pattern(
+        re.sub(
+            r"'[^']*'|a+", lambda found: found[0] if "'" in found[0] else "aaaa", pattern.pattern
+        )
+    )
 
 
 def _by_letters(moment: datetime, form: str, locale: Locale) -> str:
@@ -97,7 +107,3 @@ def _by_letters(moment: datetime, form: str, locale: Locale) -> str:
         return word(moment, locale).replace("%", "%%") if word else found[0]
 
     return moment.strftime(DIRECTIVE.sub(said, form))
-
-
-def _half_of_the_day(moment: datetime, locale: Locale) -> str:
-    return str(locale.periods["am" if moment.hour < 12 else "pm"])

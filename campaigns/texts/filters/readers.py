@@ -22,11 +22,14 @@ KEPT = 500
 
 
 def of_a_value(made: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that leaves what is missing missing: for a “default” behind it, or to skip."""
+    """A filter that leaves what is missing missing: for a “default” behind it, or to skip. Liquid's
+    own ones count it as nothing, and “You have 1 points” is worse than no push.
+    """
 
     @wraps(made)
-    def of_what_is_there(value: Any, *given: Any, **named: Any) -> Any:
-        return value if is_undefined(value) else made(value, *given, **named)
+    def of_what_is_there(*given: Any, **named: Any) -> Any:
+        missing = next((one for one in given if is_undefined(one)), None)
+        return made(*given, **named) if missing is None else missing
 
     return of_what_is_there
 
