@@ -137,6 +137,7 @@
     const one = chosen();
     const { skipped, everyone, filled, snippet } = byId("t-insert-fate").dataset;
     for (const id of ["t-insert-way-of", "t-insert-else"]) byId(id).hidden = Boolean(one?.dataset.snippet);
+    byId("t-insert-readers").hidden = !byId("t-insert-way").value;
     byId("t-insert-do").disabled = !one;
     byId("t-insert-shown").textContent = one ? written() : "";
     const fate = one?.dataset.percent === "100" ? everyone : skipped;
