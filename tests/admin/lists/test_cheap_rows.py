@@ -21,13 +21,13 @@ def test_a_longer_list_renders_no_more_widgets(
     admin_client: Client, project: Project, monkeypatch: MonkeyPatch
 ) -> None:
     rendered: list[str] = []
-    render = Widget._render
+    render = Widget.render
 
-    def counted(self: Widget, template_name: str, *given: Any) -> Any:
-        rendered.append(template_name)
-        return render(self, template_name, *given)
+    def counted(self: Widget, name: str, *given: Any, **named: Any) -> Any:
+        rendered.append(name)
+        return render(self, name, *given, **named)
 
-    monkeypatch.setattr(Widget, "_render", counted)
+    monkeypatch.setattr(Widget, "render", counted)
     counts = []
     for number in range(20):
         make_contact(project, external_id=f"u{number}")
