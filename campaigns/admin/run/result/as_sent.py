@@ -29,19 +29,29 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale and revision of the text, preferably one whose message was accepted.
+# A few recipients for each locale and revision of the text, accepted ones first: one of them may
+# have been erased since.
+# What an older release froze has its language and platform elsewhere: such rows look it up.
 READERS = """
-SELECT DISTINCT ON (locale, revision) * FROM (
-    SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
-        COALESCE(r.platform, v.platform, 'android') AS platform,
-        COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision
-    FROM campaigns_recipient r
-    JOIN notifications_contact c ON c.id = r.contact_id
-    LEFT JOIN notifications_device v ON v.id = r.device_id
-    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
-    WHERE r.run_id = %(run)s AND r.seq <= %(most)s
-) x ORDER BY locale, revision, status <> 'accepted', seq
+SELECT * FROM (
+    SELECT x.*, row_number() OVER (
+        PARTITION BY locale, revision ORDER BY status <> 'accepted', seq
+    ) AS place FROM (
+        SELECT COALESCE(r.locale, (
+                SELECT c.locale FROM notifications_contact c WHERE c.id = r.contact_id
+            )) AS locale,
+            r.contact_id,
+            COALESCE(r.platform, (
+                SELECT v.platform FROM notifications_device v WHERE v.id = r.device_id
+            ), 'android') AS platform,
+            COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision
+        FROM campaigns_recipient r
+        LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
+        WHERE r.run_id = %(run)s AND r.seq <= %(most)s
+    ) x
+) y WHERE place <= %(each)s
 """
+A_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -74,15 +84,16 @@ def readings(run: Run) -> list[Reading]:
     if broken.text_of(run):
         return []
     try:
-        found = _of_recipients(run) or _of_somebody(run)
+        found = _of_recipients(run)
+        if not any(one.revision in (0, run.revision) for one in found):
+            found += _of_somebody(run)  # nobody among the first has got the newest text yet
     except LiquidError:
         return []
     return sorted(found, key=lambda one: (-one.revision, not one.accepted, not one.card.message))
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    contents = contents_of(run)
-    rows = _one_of_each_text(contents, _readers(run))
+    contents, rows = contents_of(run), _readers(run)
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
     return [
         Reading(
@@ -95,8 +106,7 @@ def _of_recipients(run: Run) -> list[Reading]:
             row["status"],
             revision=row["revision"] if run.revision > FIRST else 0,
         )
-        for row in rows
-        if row["contact_id"] in people
+        for row in _one_of_each_text(contents, [row for row in rows if row["contact_id"] in people])
     ]
 
 
@@ -105,7 +115,8 @@ def _of_somebody(run: Run) -> list[Reading]:
     removed, and where that takes too long, by anybody."""
     person = _first_to_be(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
-    return [Reading(preview.card(content_of(run), person))] if person else []
+    revision = run.revision if run.revision > FIRST else 0
+    return [Reading(preview.card(content_of(run), person), revision=revision)] if person else []
 
 
 def _first_to_be(run: Run) -> Contact | None:
@@ -119,7 +130,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
     if run.planned is None or run.forgotten_at:
         return []
     with connection.cursor() as cursor:
-        asked = {"run": run.pk, "most": LOOKED_AT, "newest": run.revision}
+        asked = {"run": run.pk, "most": LOOKED_AT, "each": A_FEW, "newest": run.revision}
         cursor.execute(READERS, asked)
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
