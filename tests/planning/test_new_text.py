@@ -17,6 +17,7 @@ from campaigns.planning.new_text.changing import NewText, NotChanged, WouldSkip
 from campaigns.runs.revisions.revision import ChangedMeanwhile, RunRevision, content_of
 from campaigns.runs.run import Run
 from campaigns.sending import sending
+from campaigns.texts.revision import newest
 from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.template import Template
 from notifications.people.project import Project
@@ -263,7 +264,7 @@ def test_the_template_takes_over_what_changed_and_nothing_else(run: Run) -> None
     change(run, in_template=True)
     template.refresh_from_db()
     assert (template.title, template.body) == (RIGHT["title"], "Edited since")
-    assert template.revisions.first().by == "user:alice"
+    assert newest(template).by == "user:alice"
     entry = AuditEntry.objects.get(action="changed")
     assert entry.detail["fields"] == ["title"]
 

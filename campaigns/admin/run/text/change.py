@@ -128,7 +128,7 @@ class ChangeTextDialog(RunDialog):
 
     @property
     def button(self) -> str:
-        return "" if self.looks else _("Look at the change")
+        return _("Send this text from now on") if self.looks else ""
 
     def _place(self, error: ValidationError) -> None:
         """Each problem at its field; of what has none here, above them all."""
