@@ -52,11 +52,14 @@ def run(project: Project) -> Run:
 
 
 def written(**texts: str) -> dict[str, str]:
-    return {**WRONG, "image": "", "ko.title": "70%", "revision": "1", **texts}
+    main = {f"main.{name}": said for name, said in {**WRONG, "image": ""}.items()}
+    return {**main, "ko.title": "70%", "revision": "1", **texts}
 
 
 def look(desk: Desk, run: Run, **texts: str) -> HttpResponse:
-    return desk.confirm(PAGE, run.pk, **written(**texts))
+    """The main texts by their bare names."""
+    named = {f"main.{name}" if name in WRONG else name: said for name, said in texts.items()}
+    return desk.confirm(PAGE, run.pk, **written(**named))
 
 
 def mark_of(reply: HttpResponse) -> str:
@@ -154,7 +157,7 @@ def test_a_run_nobody_waits_in_says_so_and_one_that_ended_offers_the_correction(
 def test_an_editor_changes_no_text_of_a_run(run: Run) -> None:
     editor = logged_in(Role.EDITOR)
     url = reverse(f"admin:{PAGE}", args=[run.pk])
-    values = {"_form_submitted": "on", **written(title=RIGHT)}
+    values = {"_form_submitted": "on", **written(**{"main.title": RIGHT})}
     assert editor.post(url, values).status_code == 403
     assert Run.objects.get(pk=run.pk).revision == 1
 
