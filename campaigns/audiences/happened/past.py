@@ -169,14 +169,18 @@ def _rows(value: dict[str, Any]) -> Sql:
         return Sql(OF_PERSON, [runs])
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED, [runs, runs, runs])
+    narrower = _narrower(value)
+    params = [runs, runs, value["outcome"], *narrower.params]
+    return Sql(f"{FINAL}{narrower.sql}", params)
+
+
+def _narrower(value: dict[str, Any]) -> Sql:
+    """What else is asked of an outcome's row."""
+    asked = {"reason": value.get("reason"), "revision": value.get("revision")}
     if variable := value.get("variable"):
-        lacking = [value["outcome"], value["reason"], missing(variable)]
-        return Sql(f"{FINAL} AND x.reason = %s AND x.detail = %s", [runs, runs, *lacking])
-    if reason := value.get("reason"):
-        return Sql(f"{FINAL} AND x.reason = %s", [runs, runs, value["outcome"], reason])
-    if revision := value.get("revision"):
-        return Sql(f"{FINAL} AND x.revision = %s", [runs, runs, value["outcome"], revision])
-    return Sql(FINAL, [runs, runs, value["outcome"]])
+        asked["detail"] = missing(variable)
+    meant = {name: one for name, one in asked.items() if one}
+    return Sql("".join(f" AND x.{name} = %s" for name in meant), [*meant.values()])
 
 
 def _sql(op: str, value: Any) -> Sql:
@@ -233,14 +237,9 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         return Sql(PLANNED_IN, [run, *people])
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED_IN, [run, run, *people])
-    sql, params = ENDED_IN, [run, run, *people, value["outcome"]]
-    if reason := value.get("reason"):
-        sql, params = f"{sql} AND x.reason = %s", [*params, reason]
-    if variable := value.get("variable"):
-        sql, params = f"{sql} AND x.detail = %s", [*params, missing(variable)]
-    if revision := value.get("revision"):
-        sql, params = f"{sql} AND x.revision = %s", [*params, revision]
-    return Sql(sql, params)
+    narrower = _narrower(value)
+    params = [run, run, *people, value["outcome"], *narrower.params]
+    return Sql(f"{ENDED_IN}{narrower.sql}", params)
 
 
 def _found(rows: Sql, value: dict[str, Any]) -> Sql:
