@@ -33,7 +33,10 @@ ELSEWHERE = "*"  # stands for languages beyond those that are counted one by one
 # narrow letters.
 CUT_OFF = {"android": (65, 240), "ios": (50, 178), "web": (50, 120)}
 # Letters as wide as two others: Korean, Chinese, Japanese, and emoji.
-WIDE = "ᄀ-ᅟ⺀-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦🌀-🫿"
+WIDE = (
+    r"\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
+    r"\uffe0-\uffe6\U0001f300-\U0001faff"
+)
 _wide = re.compile(f"[{WIDE}]")
 _filtered = re.compile(r"\{%|\{\{[^}]*\|")
 MEASURES = ("title", "body", "bytes")
