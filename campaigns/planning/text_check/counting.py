@@ -88,7 +88,7 @@ WITH judged AS MATERIALIZED (
     SELECT c.id AS person, COALESCE(l.locale, '{elsewhere}') AS locale, d.platform, s.number,
         standing.out, {codes} AS codes, {skipped} AS skipped, {sizes}, {again} AS again,
         s.title_room, s.body_room, s.bytes_room
-    FROM {joined} {standing}
+    FROM {joined} {standing} {told}
     LEFT JOIN unnest(%s::text[], %s::text[], %s::int[]) l(locale, platform, number)
         ON l.locale = c.locale AND l.platform = d.platform
     JOIN (VALUES {sheets}) s({columns})
@@ -128,11 +128,18 @@ SELECT
 """
 
 
+# Other processes need the second core. To compile hundreds of expressions takes longer than to run
+# them, and what is judged of a part fits into so much memory.
+GENTLY = """
+SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL work_mem = '48MB'
+"""
+
+
 def count(plan: Plan, sheets: Sheets, ids: range) -> Counted:
-    """The devices of these ids. In a transaction: other processes need the second core."""
+    """The devices of these ids. In a transaction."""
     found = _statement(plan, sheets, ids)
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+        cursor.execute(GENTLY)
         cursor.execute(found.sql, found.params)
         return Counted(*(_read(one) for one in cursor.fetchone()))
 
@@ -149,7 +156,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         "codes": _joined(" || ", [_code(n, one) for n, one in enumerate(variables)], "''"),
         "skipped": _joined(" OR ", [_is_skipped(n, v) for n, v in enumerate(variables)], "FALSE"),
         "sizes": _sizes(len(variables)),
-        "again": _again(plan, people),
+        "told": _told(plan, people),
         "locales": _locales(sheets),
         "out": Sql("", [plan.asks["marketing"], plan.asks["category"]]),
         "values": _joined(", ", [_named(f"v{n}", v.value) for n, v in enumerate(variables)], "1"),
@@ -164,6 +171,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         columns=", ".join(_columns(len(variables))),
         sheets=", ".join(_row(sheets, number) for number in range(len(sheets.all))),
         main=" ".join(f"WHEN '{name}' THEN {n}" for n, name in enumerate(PLATFORMS)),
+        again="told.person IS NOT NULL" if plan.same else "FALSE",
         lacking=LACKING,
         bits=PERSON_BITS,
         variables=len(variables),
@@ -291,19 +299,20 @@ def _of_part(rules: dict[str, Any], people: tuple[int, int], devices: int) -> di
     return answered(rules, first, last)
 
 
-AGAIN = """(c.id IN (
-    SELECT r.contact_id FROM campaigns_recipient r
+TOLD = """LEFT JOIN (
+    SELECT DISTINCT r.contact_id AS person FROM campaigns_recipient r
     JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
     JOIN unnest(%s::bigint[], %s::text[]) same(run, locale)
         ON same.run = r.run_id AND same.locale = COALESCE(r.locale, '')
     WHERE r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status IN ('accepted', 'unknown')
         AND r.contact_id BETWEEN %s AND %s
-))"""
+) told ON told.person = c.id"""
 
 
-def _again(plan: Plan, people: tuple[int, int]) -> Sql:
+def _told(plan: Plan, people: tuple[int, int]) -> Sql:
+    """Who was sent the same. Joined: asked for one by one, millions are looked up one by one."""
     if not plan.same:
-        return Sql("FALSE")
+        return Sql("")
     runs = sorted({run for run, _ in plan.same})
     pairs = [[run for run, _ in plan.same], [locale for _, locale in plan.same]]
-    return Sql(AGAIN, [*pairs, runs, runs, *people])
+    return Sql(TOLD, [*pairs, runs, runs, *people])
