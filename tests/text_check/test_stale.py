@@ -87,7 +87,7 @@ def test_what_it_speaks_of_has_changed(
     assert stale(campaign) == [code]
 
 
-def test_one_more_person_in_a_hundred_is_not_much_and_one_in_ten_is(campaign: Campaign) -> None:
+def test_many_more_devices_than_were_read_make_it_stale(campaign: Campaign) -> None:
     TextCheck.objects.update(report={**_report(), "totals": {"devices": 11}})
     assert stale(campaign) == ["people"]
     make_reader(campaign.project, "new")

@@ -65,7 +65,7 @@ def test_an_odd_value_is_found_with_its_person(project: Project, code: str) -> N
 )
 def test_a_usual_value_is_not_called_odd(project: Project, value: object) -> None:
     make_reader(project, "fine", v=value)
-    assert read_text(project, title="Hello {{ v }}")["findings"] == []
+    assert read_text(project, title="Hi", body="Hello {{ v }}")["findings"] == []
 
 
 def test_an_entity_of_html_is_markup_too(project: Project) -> None:
@@ -100,7 +100,7 @@ def test_only_the_text_somebody_reads_is_asked_of_them(project: Project) -> None
 def test_a_value_of_one_platform_is_asked_of_its_readers_alone(project: Project) -> None:
     make_reader(project, "ann", platform="android")
     make_reader(project, "ike", platform="ios")
-    report = read_text(project, title="Hi", options={"ios": {"subtitle": "For {{ city }}"}})
+    report = read_text(project, title="Hi", options={"ios": {"thread_id": "{{ city }}"}})
     assert names(one(report, "missing")) == ["ike"]
 
 

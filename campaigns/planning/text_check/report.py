@@ -16,6 +16,7 @@ from campaigns.planning.text_check.counting import ODD
 from campaigns.planning.text_check.sheets import CUT_OFF, MEASURES, Sheet, Sheets
 from campaigns.planning.text_check.tally import EXAMPLES, Group
 from campaigns.planning.text_check.text_check import TextCheck
+from campaigns.runs.reasons import Reason
 from campaigns.texts import preview
 from campaigns.texts.content import languages_of, on_platform
 from notifications.fcm.options import PLATFORMS
@@ -72,7 +73,7 @@ def made(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> dict[str, 
     found = [
         *_of_values(check, sheets),
         *_of_sizes(texts),
-        *_refused(looked["refused"]),
+        *_refused(looked["refused"], texts),
         *_of_keys(check),
         *_of_links(check),
         *_of_languages(groups, sheets),
@@ -198,13 +199,22 @@ def _of_sizes(texts: list[dict[str, Any]]) -> Iterator[Finding]:
                 yield _finding(Code.TOO_LARGE, **where, devices=one["too_large"])
 
 
-def _refused(refused: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Of the few that were rendered: whoever has a text that cannot be made, or that FCM refuses.
-    That it is too large stands above, counted for everybody."""
+def _refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Of the few that were rendered: whoever's text cannot be made, or FCM refuses. Those that are
+    too large stand above, where they could be counted."""
+    counted = {
+        (text["text"], one["platform"])
+        for text in texts
+        for one in text["platforms"]
+        if one["too_large"]
+    }
     for one in refused:
-        if one["reason"] != Code.TOO_LARGE:
-            where = {"text": one["text"], "platform": one["platform"], "reason": one["reason"]}
-            yield _finding(Code.REFUSED, **where, devices=1, exact=False, people=[one["person"]])
+        where = {"text": one["text"], "platform": one["platform"]}
+        of_a_few = {"devices": 1, "exact": False, "people": [one["person"]]}
+        if one["reason"] != Reason.TOO_LONG:
+            yield _finding(Code.REFUSED, **where, **of_a_few, reason=one["reason"])
+        elif (one["text"], one["platform"]) not in counted:
+            yield _finding(Code.TOO_LARGE, **where, **of_a_few)
 
 
 def _of_keys(check: TextCheck) -> Iterator[Finding]:

@@ -209,10 +209,18 @@ class Sheets:
             needed=tuple(one.path in needed for one in self.variables),
             often=often,
             room={name: most[name] - taken[name] if taken else NO_LIMIT for name in MEASURES},
-            exact=bool(taken)
-            and not any(_filtered.search(source) for source in sources)
-            and not (self.printer.counts_links and is_personal(written["link"])),
+            exact=bool(taken) and self._is_plain(written, platform),
         )
+
+    def _is_plain(self, written: Mapping[str, Any], platform: str) -> bool:
+        """Whether a message is as long as its words and its values together, for everybody."""
+        options = written["options"]
+        # Not on iOS: an image goes beside what Apple counts.
+        elsewhere = is_personal(options) or (platform == "ios" and is_personal(written["image"]))
+        led_through_us = self.printer.counts_links and is_personal(written["link"])
+        sources = [one for one in texts_in(written) if is_personal(one)]
+        filtered = any(_filtered.search(source) for source in sources)
+        return not (filtered or elsewhere or options.get("data") or led_through_us)
 
     def _often(self, sources: Iterable[str]) -> tuple[int, ...]:
         counted = Counter(
