@@ -48,6 +48,8 @@ def test_it_is_begun_watched_and_read(call: Caller, campaign: Campaign) -> None:
     (finding,) = report["findings"]
     assert finding["contacts"] == ["lacks"] and finding["variable"] == "city"
     assert (finding["code"], finding["level"], finding["devices"]) == ("missing", "wrong", 1)
+    (readers,) = report["texts"]
+    assert (readers["text"], readers["languages"]) == ("", {"en": 1, "ko": 1})
     by = {line["platform"]: (line["title"], line["body"]) for line in report["longest"]}
     assert by == {"android": (2, 8), "ios": (None, None)}
     assert report["stale"] == []

@@ -48,6 +48,17 @@ def test_it_is_asked_for_watched_and_read_on_one_card(campaign: Campaign, desk: 
     assert (entry.subject_id, entry.actor) == (str(campaign.pk), "user:editor-person")
 
 
+def test_the_readers_of_each_text_stand_apart(project: Project, desk: Desk) -> None:
+    make_reader(project, "has", "fr", city="Seoul")
+    make_reader(project, "mina", "ko")
+    texts = {"title": "Hi", "body": "In {{ city | default: 'town' }}"}
+    campaign = make_campaign(project, template={**texts, "locales": {"ko": {"body": "{{ city }}"}}})
+    read(campaign)
+    page = desk.open(CARD, campaign.pk)
+    assert "the main text fr (1) 1 1 0 0 0" in page
+    assert "ko ko (1) 1 0 0 1 0" in page
+
+
 def test_a_check_that_is_under_way_can_be_cancelled(campaign: Campaign, desk: Desk) -> None:
     desk.post(CARD, campaign.pk, days="7")
     assert "The last check was cancelled." in text_of(desk.post(CANCEL, campaign.pk))

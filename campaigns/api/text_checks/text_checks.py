@@ -62,6 +62,15 @@ class TextCheckTotals(serializers.Serializer[Any]):
     )
 
 
+class TextCheckReaders(TextCheckTotals):
+    """The readers of one text of the template, in devices."""
+
+    text = serializers.CharField(help_text="Its language; empty: the main text.")
+    languages = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Devices by language, those with the most."
+    )
+
+
 class TextCheckFinding(serializers.Serializer[Any]):
     """One thing that was found."""
 
@@ -121,6 +130,7 @@ class TextCheckReport(serializers.Serializer[Any]):
         help_text="False: a condition of the text decides for each person who is skipped."
     )
     totals = TextCheckTotals()
+    texts = TextCheckReaders(many=True)
     findings = TextCheckFinding(many=True)
     longest = TextCheckLongest(many=True)
     links = TextCheckLink(many=True)
@@ -161,6 +171,7 @@ class TextChecks(ApiView):
             "stale": [{"code": one.code, "message": one.words} for one in texts.stale],
             "exact": texts.exact,
             "totals": texts.totals,
+            "texts": [_readers(text, texts.totals) for text in kept["texts"]],
             "findings": [self._finding(one) for one in texts.found],
             "longest": [line for text in kept["texts"] for line in _longest(text)],
             "links": kept["links"],
@@ -178,6 +189,14 @@ class TextChecks(ApiView):
             "variable": told.variable,
             "contacts": told.people if Scope.CONTACTS in self.key.scopes else [],
         }
+
+
+def _readers(text: dict[str, Any], totals: dict[str, int]) -> dict[str, Any]:
+    return {
+        "text": text["text"],
+        "languages": dict(text["locales"]),
+        **{name: text[name] for name in totals},
+    }
 
 
 def _longest(text: dict[str, Any]) -> list[dict[str, Any]]:

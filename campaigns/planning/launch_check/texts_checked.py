@@ -36,6 +36,15 @@ class Longest:
 
 
 @dataclass(frozen=True)
+class Readers:
+    """Whoever reads one text, in devices: what happens to them."""
+
+    text: str
+    languages: str
+    totals: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Line:
     """One text on one platform: its readers, and its longest, each with whose it is."""
 
@@ -90,6 +99,17 @@ class TextsChecked:
         ]
         said = [each % {"count": f"{number:,}"} for number, each in parts if number]
         return ", ".join(said) or _("nothing to mend")
+
+    @property
+    def texts(self) -> list[Readers]:
+        return [
+            Readers(
+                words.text_named(one["text"]),
+                words.languages(one["locales"], one["more_locales"]),
+                {name: one[name] for name in self.totals},
+            )
+            for one in self._report["texts"]
+        ]
 
     @property
     def lines(self) -> list[Line]:

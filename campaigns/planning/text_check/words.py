@@ -92,6 +92,15 @@ def locale_named(locale: str) -> str:
     return locale or _("no language")
 
 
+def languages(counted: list[list[Any]], more: int) -> str:
+    """“fr (1,200), de (30)”."""
+    named = ", ".join(f"{locale_named(tag)} ({count:,})" for tag, count in counted)
+    if not more:
+        return named
+    rest = ngettext("%(count)s more language", "%(count)s more languages", more)
+    return f"{named}, {rest % {'count': f'{more:,}'}}"
+
+
 # --- Each kind ------------------------------------------------------------------------------------
 
 
@@ -130,10 +139,7 @@ def _odd_value(one: Finding) -> str:
 
 
 def _no_text(one: Finding) -> str:
-    named = ", ".join(f"{locale_named(tag)} ({count:,})" for tag, count in one["locales"])
-    if more := one["more_locales"]:
-        rest = ngettext("%(count)s more language", "%(count)s more languages", more)
-        named = f"{named}, {rest % {'count': f'{more:,}'}}"
+    named = languages(one["locales"], one["more_locales"])
     said = _("%(devices)s read the main text, as there is none in their language: %(languages)s.")
     return said % {"devices": _devices(one), "languages": named}
 
