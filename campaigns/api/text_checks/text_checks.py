@@ -17,7 +17,6 @@ from campaigns import control, tasks
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import texts_checked
 from campaigns.planning.launch_check.texts_checked import TextsChecked
-from campaigns.planning.text_check import words
 from campaigns.planning.text_check.asking import DAYS, Refused
 from campaigns.planning.text_check.report import Code, Level
 from campaigns.planning.text_check.stale import Why
