@@ -8,7 +8,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import texts_checked
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.text_check.text_check import TextCheck
 from notifications.people.consent.category import Category
@@ -105,6 +107,17 @@ def test_an_import_that_wrote_many_people_since_makes_it_stale(campaign: Campaig
     one.counts = {"updated": 3}
     one.save()
     assert stale(campaign) == ["people"]
+
+
+def test_a_newer_count_of_the_audience_is_heeded_where_nobody_counts_anew(
+    campaign: Campaign,
+) -> None:
+    rules = campaign.audience.effective_rules
+    for number, code in ((10, []), (12, ["people"])):
+        found = reach.Reach(number, number, number, {"android": number})
+        campaign.audience.keep_size(found, rules, timezone.now())
+        texts = texts_checked.of(Campaign.objects.get(pk=campaign.pk), timezone.now())
+        assert texts is not None and [str(one.code) for one in texts.stale] == code
 
 
 def test_after_a_week_it_is_old(campaign: Campaign) -> None:

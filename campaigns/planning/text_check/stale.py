@@ -61,7 +61,8 @@ def _found(
         yield Why.TEXT
     if (check.rules, check.asks) != (_rules_of(campaign), campaign.asks):
         yield Why.AUDIENCE
-    if _people_changed(check, devices):
+    counted = _counted_since(check, campaign) if devices is None else devices
+    if _people_changed(check, counted):
         yield Why.PEOPLE
     if check.finished_at and check.finished_at < now - OLD:
         yield Why.OLD
@@ -73,6 +74,15 @@ def _rules_of(campaign: Campaign) -> object:
         return campaign.audience.frozen_rules()
     except ValidationError:
         return None
+
+
+def _counted_since(check: TextCheck, campaign: Campaign) -> int | None:
+    """As the audience's last count has it, where that is newer."""
+    known = campaign.audience.known_size
+    since = check.started_at or check.asked_at
+    if known is None or not known["exact"] or datetime.fromisoformat(known["at"]) < since:
+        return None
+    return int(known["devices"])
 
 
 def _people_changed(check: TextCheck, devices: int | None) -> bool:
