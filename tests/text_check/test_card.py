@@ -45,7 +45,7 @@ def test_it_is_asked_for_watched_and_read_on_one_card(campaign: Campaign, desk: 
     assert "the main text Android 2 2 of 65 8 of 240" in page
     assert "every 1s" not in page and "Check again" in page
     entry = AuditEntry.objects.get(action="had the texts checked of")
-    assert (entry.subject_id, entry.actor) == (str(campaign.pk), "user:editor-person")
+    assert (entry.subject_id, entry.actor) == (campaign.pk, "user:editor-person")
 
 
 def test_the_readers_of_each_text_stand_apart(project: Project, desk: Desk) -> None:
