@@ -298,7 +298,7 @@ SPECTACULAR_SETTINGS = {
         "Verdict": "notifications.gateway.Verdict",
         "TextCheckCode": "campaigns.planning.text_check.report.Code",
         "TextCheckLevel": "campaigns.planning.text_check.report.Level",
-        "TextCheckStale": "campaigns.planning.text_check.stale.Why",
+        "TextCheckStaleWhy": "campaigns.planning.text_check.stale.Why",
         "TextCheckState": "campaigns.planning.text_check.text_check.TextCheck.State",
         "TestGoesTo": "campaigns.api.test_sends.asked.TO",
         "TestStatus": "campaigns.test_sends.sent_test.DeviceTest.Status",

@@ -58,7 +58,7 @@ def test_it_is_begun_on_the_review_and_its_report_comes_by_itself(
     assert complaints(page) == []
 
     card.get_by_label("Look for the same text within the last days").fill("91")
-    page.keyboard.press("Enter")
+    card.get_by_role("button", name="Check again").click()
     expect(card.get_by_role("alert")).to_contain_text("a whole number from 0 to 90")
     card.get_by_label("Look for the same text within the last days").fill("30")
     card.get_by_role("button", name="Check again").click()

@@ -17,7 +17,7 @@ from tests.given.builders import make_campaign, make_contact, make_device
 
 
 def make_reader(
-    project: Project, name: str, locale: str = "en", platform: str = "android", **attributes: Any
+    project: Project, name: str, /, locale: str = "en", platform: str = "android", **attributes: Any
 ) -> Device:
     person = make_contact(project, external_id=name, locale=locale, attributes=attributes)
     return make_device(person, platform=platform)

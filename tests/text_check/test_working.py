@@ -101,6 +101,7 @@ def test_a_cancelled_check_is_not_read_further_and_the_last_report_stays(
     read(campaign)
     check = asked(campaign)
     step(check)
+    lapse(check)
     step(check)
     reading = TextCheck.objects.select_related("project", "campaign").get(pk=check.pk)
     assert control.cancel_text_check(campaign, by="user:alice", now=timezone.now())

@@ -102,6 +102,9 @@ class TextCheckLongest(serializers.Serializer[Any]):
     body = serializers.IntegerField(allow_null=True)
     body_shown = serializers.IntegerField()
     bytes = serializers.IntegerField(allow_null=True, help_text="FCM takes 4,096 at most.")
+    title_cut = serializers.IntegerField(help_text="Devices whose title is longer than shown.")
+    body_cut = serializers.IntegerField()
+    too_large = serializers.IntegerField(help_text="Devices whose message FCM would refuse.")
 
 
 class TextCheckLink(serializers.Serializer[Any]):
@@ -207,6 +210,7 @@ def _longest(text: dict[str, Any]) -> list[dict[str, Any]]:
             **{name: held[0] if held else None for name, held in one["longest"].items()},
             "title_shown": one["shows"]["title"],
             "body_shown": one["shows"]["body"],
+            **{name: one[name] for name in ("title_cut", "body_cut", "too_large")},
         }
         for one in text["platforms"]
     ]

@@ -76,7 +76,7 @@ class Plan:
 @dataclass(frozen=True)
 class Counted:
     """One part. `sums`: language, platform, SUMS. `longest`: sheet, and of each of MEASURES the
-    size and the person. `odd`: variable, letter, language, platform, devices, a person."""
+    size and the person. `odd`: variable, letter, language, platform, devices, two people."""
 
     sums: list[list[Any]]
     longest: list[list[Any]]
@@ -120,7 +120,7 @@ SELECT
     ) longest),
     (SELECT json_agg(one) FROM (
         SELECT json_build_array(nth - 1, substr(codes, nth, 1), locale, platform, count(*),
-            min(person)) AS one
+            min(person), max(person)) AS one
         FROM read, generate_series(1, {variables}) nth
         WHERE out = '' AND codes ~ '[a-z]' AND substr(codes, nth, 1) <> '.'
         GROUP BY nth, substr(codes, nth, 1), locale, platform

@@ -186,17 +186,33 @@ def _of_values(check: TextCheck, sheets: Sheets) -> Iterator[Finding]:
 
 
 def _of_sizes(texts: list[dict[str, Any]]) -> Iterator[Finding]:
-    for text in texts:
-        for one in text["platforms"]:
-            where = {"text": text["text"], "platform": one["platform"], "exact": one["exact"]}
-            for code, name in CUTS:
-                size, *people = one["longest"][name] or [0]
-                if size > (most := one["shows"][name]):
-                    devices = max(one[f"{name}_cut"], 1)
-                    said = {"devices": devices, "size": size, "most": most, "people": people}
-                    yield _finding(code, **where, **said)
-            if one["too_large"]:
-                yield _finding(Code.TOO_LARGE, **where, devices=one["too_large"])
+    """What is cut off in one finding, with the worst of it: the rest stands in the texts."""
+    each = [(text["text"], one) for text in texts for one in text["platforms"]]
+    for code, name in CUTS:
+        over = [(text, one) for text, one in each if _over(one, name) > 0]
+        if over:
+            text, worst = max(over, key=lambda pair: _over(pair[1], name))
+            size, person = worst["longest"][name]
+            yield _finding(
+                code,
+                devices=sum(max(one[f"{name}_cut"], 1) for _, one in over),
+                exact=all(one["exact"] for _, one in over),
+                text=text,
+                platform=worst["platform"],
+                size=size,
+                most=worst["shows"][name],
+                people=[person],
+            )
+    for text, one in each:
+        if one["too_large"]:
+            where = {"text": text, "platform": one["platform"], "exact": one["exact"]}
+            yield _finding(Code.TOO_LARGE, **where, devices=one["too_large"])
+
+
+def _over(platform: dict[str, Any], name: str) -> int:
+    """By how much its longest is longer than what a phone shows."""
+    size, *_ = platform["longest"][name] or [0]
+    return int(size) - int(platform["shows"][name])
 
 
 def _refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iterator[Finding]:

@@ -80,10 +80,10 @@ def _largest(found: list[list[int]]) -> list[list[int]]:
 
 def _odd(known: dict[str, Any], part: Counted) -> dict[str, Any]:
     found = dict(known)
-    for variable, letter, locale, platform, devices, person in part.odd:
+    for variable, letter, locale, platform, devices, *some in part.odd:
         key = f"{variable}|{letter}|{locale}|{platform}"
         count, people = found.get(key, [0, []])
-        found[key] = [count + devices, list(dict.fromkeys([*people, person]))[:EXAMPLES]]
+        found[key] = [count + devices, list(dict.fromkeys([*people, *some]))[:EXAMPLES]]
     return found
 
 

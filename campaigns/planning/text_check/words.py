@@ -146,12 +146,12 @@ def _no_text(one: Finding) -> str:
 
 def _cut(one: Finding) -> str:
     said = _(
-        "The title is cut off for %(devices)s (%(where)s): the longest is as wide as %(size)s "
+        "The title is cut off for %(devices)s. The longest (%(where)s) is as wide as %(size)s "
         "letters, and about %(most)s are shown."
     )
     if one["code"] == Code.BODY_CUT:
         said = _(
-            "The body is cut off for %(devices)s (%(where)s): the longest is as wide as %(size)s "
+            "The body is cut off for %(devices)s. The longest (%(where)s) is as wide as %(size)s "
             "letters, and about %(most)s are shown."
         )
     numbers = {"size": f"{one['size']:,}", "most": one["most"]}
