@@ -33,8 +33,7 @@ def read(campaign: Campaign, **values: Any) -> dict[str, Any]:
     tasks.check_texts(check.pk)
     check.refresh_from_db()
     assert check.state == "finished", (check.state, check.problem)
-    report: dict[str, Any] = check.report
-    return report
+    return dict(check.report or {})
 
 
 def read_text(project: Project, **template: Any) -> dict[str, Any]:

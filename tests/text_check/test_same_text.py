@@ -80,7 +80,7 @@ def test_a_series_that_says_the_same_each_day_is_no_finding(project: Project, fc
     make_reader(project, "bob")
     run = sent(project)
     assert one(read(run.campaign), "said_before")["devices"] == 1
-    Campaign.objects.filter(pk=run.campaign_id).update(
+    Campaign.objects.filter(pk=run.campaign.pk).update(
         schedule_kind="recurring", repeat="daily", at=timezone.now() + timedelta(days=1)
     )
     run.campaign.refresh_from_db()

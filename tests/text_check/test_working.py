@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.audience import Member
-from campaigns.planning.text_check import asking, text_check, working
+from campaigns.planning.text_check import asking, counting, longest, text_check, working
 from campaigns.planning.text_check.asking import Refused
 from campaigns.planning.text_check.text_check import TextCheck, claim
 from notifications.people.project import Project
@@ -39,7 +39,7 @@ def make_readers(project: Project) -> None:
 def whole(check: TextCheck) -> dict[str, Any]:
     check.refresh_from_db()
     assert check.state == "finished", check.problem
-    report: dict[str, Any] = check.report
+    report: dict[str, Any] = dict(check.report or {})
     assert report["totals"]["devices"] == one(report, "missing")["devices"] == PEOPLE
     return report
 
@@ -189,7 +189,7 @@ def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_readers(project)
-    count, tried = working.counting.count, []
+    count, tried = counting.count, []
 
     def slow(plan: Any, sheets: Any, ids: range) -> Any:
         tried.append(ids)
@@ -197,7 +197,7 @@ def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(
             raise TooSlow
         return count(plan, sheets, ids)
 
-    monkeypatch.setattr(working.counting, "count", slow)
+    monkeypatch.setattr(counting, "count", slow)
     check = asked(make_campaign(project, template=LACKS))
     tasks.check_texts(check.pk)
     whole(check)
@@ -206,7 +206,7 @@ def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(
     def never(*_: Any) -> Any:
         raise TooSlow
 
-    monkeypatch.setattr(working.counting, "count", never)
+    monkeypatch.setattr(counting, "count", never)
     check = asked(check.campaign)
     tasks.check_texts(check.pk)
     check.refresh_from_db()
@@ -216,7 +216,7 @@ def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(
 def test_whatever_breaks_it_is_said_and_not_tried_for_ever(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working.longest, "rendered", lambda *_: 1 / 0)
+    monkeypatch.setattr(longest, "rendered", lambda *_: 1 / 0)
     make_readers(project)
     check = asked(make_campaign(project, template=LACKS))
     tasks.check_texts(check.pk)

@@ -172,7 +172,7 @@ def release(check: TextCheck) -> None:
 def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
     """With it go those before. Raises Fenced."""
     with transaction.atomic():
-        ended = {"state": "finished", "finished_at": now, "report": report}
+        ended: dict[str, Any] = {"state": "finished", "finished_at": now, "report": report}
         keep(check, now=now, **ended, plan=None, tally={})
         TextCheck.objects.filter(campaign=check.campaign_id, pk__lt=check.pk).delete()
 

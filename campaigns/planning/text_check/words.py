@@ -106,8 +106,8 @@ def languages(counted: list[list[Any]], more: int) -> str:
 
 def _devices(one: Finding) -> str:
     said = ngettext("%(count)s device", "%(count)s devices", one["devices"])
-    said %= {"count": f"{one['devices']:,}"}
-    return said if one["exact"] else _("about %(number)s") % {"number": said}
+    count = f"{one['devices']:,}"
+    return said % {"count": count if one["exact"] else _("about %(number)s") % {"number": count}}
 
 
 def _lacking(one: Finding) -> str:

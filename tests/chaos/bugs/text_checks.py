@@ -16,7 +16,7 @@ def _small_parts() -> None:
     counted and nothing kept."""
     from campaigns.planning.text_check import working
 
-    keep = working.keep
+    keep = vars(working)["keep"]
 
     def keep_after_a_nap(*given: Any, **values: Any) -> None:
         if "tally" in values:
@@ -34,7 +34,7 @@ def _keeps_early() -> None:
     from campaigns.planning.text_check import working
     from campaigns.planning.text_check.text_check import TextCheck
 
-    keep = working.keep
+    keep = vars(working)["keep"]
 
     def keep_in_two_steps(check: TextCheck, **values: Any) -> None:
         if "tally" in values:
