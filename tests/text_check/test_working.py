@@ -14,6 +14,7 @@ from campaigns.audiences.audience import Member
 from campaigns.planning.text_check import asking, counting, longest, text_check, working
 from campaigns.planning.text_check.asking import Refused
 from campaigns.planning.text_check.text_check import TextCheck, claim
+from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres import clock
 from notifications.postgres.budget import TooSlow
@@ -60,6 +61,16 @@ def test_parts_add_up_to_everybody_once(project: Project, few_at_once: None) -> 
     campaign = make_campaign(project, template=LACKS)
     report = read(campaign)
     assert report["totals"]["devices"] == one(report, "missing")["devices"] == PEOPLE
+
+
+def test_the_longest_of_all_parts_is_found_wherever_it_stands(
+    project: Project, few_at_once: None
+) -> None:
+    for number in range(PEOPLE):
+        make_reader(project, f"u{number:02}", name="x" * (40 if number == 2 else number))
+    (text,) = read(make_campaign(project, template={"title": "{{ name }}"}))["texts"]
+    size, person = text["platforms"][0]["longest"]["title"]
+    assert (size, Contact.objects.get(pk=person).external_id) == (40, "u02")
 
 
 def test_of_a_worker_that_died_another_goes_on_and_nobody_is_counted_twice(
