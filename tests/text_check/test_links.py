@@ -13,7 +13,11 @@ from campaigns.planning.text_check import links
 from config.boot.outgoing import Places
 from notifications.outgoing.ways import posting
 from notifications.people.project import Project
+from notifications.staff.team import Role
+from tests.admin.desk import Desk
 from tests.given.builders import make_campaign
+from tests.roles.people import logged_in
+from tests.security.pages.test_images import project_form
 from tests.servers.receiver import Receiver, receiving
 from tests.text_check.reading import found, make_reader, one, read
 
@@ -111,6 +115,21 @@ def test_twenty_addresses_are_tried_and_no_more(
     report = read(campaign, tries_links=True)
     assert len(shop.heard) == len(report["links"]) == links.MOST == 20
     assert report["links_untried"] == 10
+
+
+def test_an_operator_lists_the_hosts_on_the_projects_page(project: Project) -> None:
+    desk = Desk(logged_in(Role.OPERATOR))
+    hosts = {"own_hosts": " Shop.example.com, *.example.org "}
+    desk.save("notifications_project_change", project.pk, **project_form(project, ""), **hosts)
+    project.refresh_from_db()
+    assert project.own_hosts == ["shop.example.com", "*.example.org"]
+    wrong = {"own_hosts": "https://shop.example.com"}
+    said = desk.save(
+        "notifications_project_change", project.pk, **project_form(project, ""), **wrong
+    )
+    assert "“https://shop.example.com” is not a host" in said
+    project.refresh_from_db()
+    assert project.own_hosts == ["shop.example.com", "*.example.org"]
 
 
 def test_a_redirect_is_not_followed(ours: Project, shop: Receiver) -> None:
