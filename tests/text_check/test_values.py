@@ -136,6 +136,13 @@ def test_a_text_without_variables_has_nothing_to_lack(project: Project) -> None:
     assert report["findings"] == [] and report["totals"]["sent_to"] == 1
 
 
+def test_of_more_variables_than_are_looked_at_the_rest_is_named(project: Project) -> None:
+    make_reader(project, "bob")
+    report = read_text(project, title="Hi", body="".join(f"{{{{ v{n} }}}}" for n in range(53)))
+    rest = one(report, "not_looked_at")
+    assert len(rest["variables"]) == 3 and len(found(report, "missing")) == 50
+
+
 def test_only_the_audience_is_read(project: Project) -> None:
     make_reader(project, "in", "ko")
     make_reader(project, "out", "en")

@@ -76,7 +76,8 @@ class Plan:
 @dataclass(frozen=True)
 class Counted:
     """One part. `sums`: language, platform, SUMS. `longest`: sheet, and of each of MEASURES the
-    size and the person. `odd`: variable, letter, language, platform, devices, two people."""
+    size and the person, and who has the least. `odd`: variable, letter, language, platform,
+    devices, two people."""
 
     sums: list[list[Any]]
     longest: list[list[Any]]
@@ -115,7 +116,8 @@ SELECT
     ) sums),
     (SELECT json_agg(one) FROM (
         SELECT json_build_array(number, max(title << {bits} | person),
-            max(body << {bits} | person), max(bytes << {bits} | person)) AS one
+            max(body << {bits} | person), max(bytes << {bits} | person),
+            min(bytes << {bits} | person)) AS one
         FROM read WHERE stays GROUP BY number, locale
     ) longest),
     (SELECT json_agg(one) FROM (

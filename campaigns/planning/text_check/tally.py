@@ -12,6 +12,8 @@ from campaigns.planning.text_check.counting import PERSON_BITS, SUMS, Counted
 from campaigns.planning.text_check.sheets import MEASURES
 
 EXAMPLES = 3  # people named for each thing found
+# The longest values make the longest texts, unless a filter cannot do with them: then others do.
+TRIED = (*MEASURES, "least")
 LONGEST = 5  # tried of each sheet, where a filter may make the third longest value the longest text
 PERSON = 2**PERSON_BITS - 1
 
@@ -64,7 +66,7 @@ def _longest(known: dict[str, Any], part: Counted) -> dict[str, Any]:
         held = found.get(str(number), {})
         found[str(number)] = {
             name: _largest([*held.get(name, []), _unpacked(one)])
-            for name, one in zip(MEASURES, packed, strict=True)
+            for name, one in zip(TRIED, packed, strict=True)
         }
     return found
 
@@ -105,5 +107,5 @@ def oddities(tally: Tally) -> Iterator[Oddity]:
 def longest(tally: Tally) -> Iterator[tuple[int, int]]:
     """Each sheet with a person whose values are among its longest, by any measure."""
     for number, held in tally.get("longest", {}).items():
-        people = dict.fromkeys(person for name in MEASURES for _, person in held[name])
+        people = dict.fromkeys(person for name in TRIED for _, person in held[name])
         yield from ((int(number), person) for person in people)
