@@ -67,7 +67,7 @@ def _arguments() -> argparse.Namespace:
         "--people",
         type=int,
         default=planning.MOST,
-        help="of planning, people, result; 5,000,000",
+        help="of planning, people, result, 5,000,000; of lint at most 1,000,000",
     )
     add("--minutes", type=float, default=20, help="of the soak; default 20")
     wanted = parser.parse_args()

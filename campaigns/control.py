@@ -21,6 +21,9 @@ from campaigns.planning import correcting, moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.new_text import changing, handing_on
 from campaigns.planning.new_text.changing import NewText
+from campaigns.planning.text_check import asking as checking
+from campaigns.planning.text_check import text_check
+from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
@@ -120,6 +123,28 @@ def send_test(
         detail: dict[str, Any] = {"test": test.pk, "devices": test.devices.count()}
         audit.record(by, gettext_noop("sent a test of"), about, project=tried.project, **detail)
     return test
+
+
+def begin_text_check(campaign: Campaign, *, by: str, now: datetime, **asked: Any) -> TextCheck:
+    """Raises Refused; then nothing was written."""
+    with transaction.atomic():
+        check = checking.begin(campaign, by=by, now=now, **asked)
+        detail = {"links": check.tries_links, "days": check.days}
+        _record_check(campaign, by, gettext_noop("had the texts checked of"), **detail)
+    return check
+
+
+def cancel_text_check(campaign: Campaign, *, by: str, now: datetime) -> bool:
+    """Whether there was one to cancel."""
+    with transaction.atomic():
+        cancelled = text_check.cancel(campaign, now=now)
+        if cancelled:
+            _record_check(campaign, by, gettext_noop("cancelled the text check of"))
+    return cancelled
+
+
+def _record_check(campaign: Campaign, by: str, action: str, **detail: Any) -> None:
+    audit.record(by, action, campaign, project=campaign.project, **detail)
 
 
 def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:

@@ -13,6 +13,7 @@ from campaigns.echo.receipt import Receipt as Receipt
 from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.echo.recount import Recount as Recount
 from campaigns.planning.campaign import Campaign as Campaign
+from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery

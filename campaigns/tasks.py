@@ -26,6 +26,8 @@ from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import keeping
 from campaigns.planning import schedule
+from campaigns.planning.text_check import text_check
+from campaigns.planning.text_check import working as text_checks
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.messages import many
@@ -44,6 +46,8 @@ from notifications.tracing import tracing
 log = logging.getLogger(__name__)
 
 FILLING_SECONDS = 10.0
+READING_SECONDS = 10.0
+AHEAD = 3  # of 0 to 9, where 0 is first: before the chunks of a wave that wait
 UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
 AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
@@ -114,6 +118,7 @@ def sweep() -> None:
         with ringing():
             send_to_many.delay()
     _ring_tests(now)
+    _ring_text_checks()
     for seconds in if_free(deciding.due_soon) or ():
         with ringing():
             decide_triggers.apply_async(countdown=seconds)
@@ -317,6 +322,41 @@ def fill_list(audience_id: int) -> None:
         return
     if more:
         _publish_list(audience_id)
+
+
+def _ring_text_checks() -> None:
+    for check_id in if_free(text_check.unfinished) or ():
+        with ringing():
+            check_texts.apply_async(kwargs={"check_id": check_id}, priority=AHEAD)
+
+
+def ring_text_check(check_id: int) -> None:
+    """Have it read as soon as this transaction commits."""
+    transaction.on_commit(lambda: _publish_text_check(check_id))
+
+
+def _publish_text_check(check_id: int) -> None:
+    try:
+        with ringing():
+            check_texts.apply_async(kwargs={"check_id": check_id}, priority=AHEAD)
+    except NotRung as error:
+        log.warning("text check=%s could not be rung, the sweep will: %s", check_id, error)
+
+
+@shared_task
+def check_texts(check_id: int) -> None:
+    """A slice of a text check; it rings itself again for the next, so that runs have their turn."""
+    try:
+        more = text_checks.work(check_id, seconds=READING_SECONDS)
+    except DATABASE_TROUBLE as error:  # the sweep rings again
+        log.warning("text check=%s not read further: %s", check_id, error)
+        return
+    except Exception as error:
+        log.exception("text check=%s cannot be read", check_id)
+        text_check.give_up(check_id, f"{type(error).__name__}: {error}", now=clock.now())
+        return
+    if more:
+        _publish_text_check(check_id)
 
 
 @shared_task

@@ -66,6 +66,7 @@ FIELDS = {
     "mode": pgettext_lazy("field", "mode"),
     "name": pgettext_lazy("field", "name"),
     "only": pgettext_lazy("field", "only"),
+    "own hosts": pgettext_lazy("field", "own hosts"),
     "people": _("people"),
     "person": _("person"),
     "platform": pgettext_lazy("field", "platform"),

@@ -22,6 +22,7 @@ from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel, revisions
 from campaigns.api.test_sends import test_sends
+from campaigns.api.text_checks import text_checks
 from campaigns.api.translations import translations
 from campaigns.api.why import why
 from campaigns.verbs import VERBS
@@ -67,6 +68,8 @@ urlpatterns = [
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
     path("campaigns/<int:pk>/test", test_sends.CampaignTest.as_view()),
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
+    path("campaigns/<int:pk>/text-check", text_checks.CampaignTextCheck.as_view()),
+    path("campaigns/<int:pk>/text-check/cancel", text_checks.TextCheckCancel.as_view()),
     path("messages", messages.Messages.as_view()),
     path("messages/bulk", messages.MessagesBulk.as_view()),
     path("messages/<path:pk>/cancel", messages.MessageCancel.as_view()),

@@ -81,6 +81,7 @@ task_routes = {
     "campaigns.tasks.decide_triggers": {"queue": "urgent"},
     # It works for 20 s at a time: there is one process only that moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
+    "campaigns.tasks.check_texts": {"queue": "bulk"},
     "notifications.tasks.fetch_figures": {"queue": "bulk"},  # Google may take its time
     # It waits for other people's servers: no run may wait with it.
     "notifications.tasks.send_reports": {"queue": "outgoing"},

@@ -49,6 +49,7 @@ class ProjectPage(Page):
         (gettext_lazy("Receipts"), {"fields": ["asks_receipts", "counts_links", "told_where"]}),
         (gettext_lazy("FCM's own figures"), {"fields": ["fcm_app_id", "figures"]}),
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
+        (gettext_lazy("Links"), {"fields": ["own_hosts"]}),
         (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
         (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
@@ -65,7 +66,7 @@ class ProjectPage(Page):
         return super().get_queryset(request).select_related("service_account")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name in ("image_hosts", "allowed_origins"):
+        if db_field.name in ("image_hosts", "own_hosts", "allowed_origins"):
             kwargs["widget"] = LineInput(spellcheck="false")
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 

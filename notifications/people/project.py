@@ -78,6 +78,16 @@ class Project(models.Model):
             "*.example.com, with commas between them. Phones fetch them from anywhere."
         ),
     )
+    own_hosts = ArrayField(
+        models.CharField(max_length=255),
+        blank=True,
+        default=list,
+        db_default=[],
+        help_text=_(
+            "Hosts of your own, such as shop.example.com or *.example.com, with commas between "
+            "them. A text check tries links and images of these only, if somebody asks for it."
+        ),
+    )
     allowed_origins = ArrayField(
         models.CharField(max_length=255),
         blank=True,
@@ -165,6 +175,10 @@ class Project(models.Model):
             self.image_hosts = images.in_order(self.image_hosts)
         except ValidationError as error:
             wrong["image_hosts"] = error
+        try:
+            self.own_hosts = images.in_order(self.own_hosts)
+        except ValidationError as error:
+            wrong["own_hosts"] = error
         try:
             self.allowed_origins = origins.in_order(self.allowed_origins)
         except ValidationError as error:

@@ -237,7 +237,8 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
-        "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextsFormat", "Verdict",
+        "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextCheckCode", "TextCheckLevel",
+        "TextCheckStaleWhy", "TextCheckState", "TextsFormat", "Verdict",
         "WhyEnding",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
@@ -279,7 +280,7 @@ def test_every_example_can_be_sent_as_it_stands(
     others = {"devices", "a list", "who is on it", "who is not", "a token", "a message"}
     others |= {"one to many", "one to somebody new", "an automation"}
     others |= {"a list of a run", "a correction", "an endpoint", "a snippet", "translations"}
-    others |= {"a test to testers", "a test to one", "a test of a campaign"}
+    others |= {"a test to testers", "a test to one", "a test of a campaign", "a text check"}
     marks = {"all seen", "all read", "all archived"}
     own = {"one's own device", "one's own preferences"}
     assert sent == len(WRITTEN) + len(others) + len(own) + len(marks)

@@ -1,4 +1,4 @@
-"""Somebody else's server that takes webhooks over TLS, on loopback; it may fail for a while."""
+"""Somebody else's server over TLS, on loopback: it takes webhooks and has pages; it may fail."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class Receiver:
         self.headers: dict[str, str] = {}
         self.slow_seconds = 0.0
         self.heard: list[Heard] = []
+        self.pages: dict[str, int] = {}  # by path; others are not there
+        self.knows_heads = True
         self._lock = Lock()
 
     def take(self, one: Heard) -> None:
@@ -89,6 +91,20 @@ def receiving(folder: Path) -> Iterator[Receiver]:
             self.send_header("Content-Length", str(len(receiver.says)))
             self.end_headers()
             self.wfile.write(receiver.says)
+
+        def do_HEAD(self) -> None:
+            self._show(known=receiver.knows_heads)
+
+        def do_GET(self) -> None:
+            self._show(known=True)
+
+        def _show(self, *, known: bool) -> None:
+            status = receiver.pages.get(self.path, 404) if known else 405
+            given = {name.lower(): value for name, value in self.headers.items()}
+            receiver.take(Heard(status, f"{self.command} {self.path}", given, b""))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass

@@ -25,6 +25,7 @@ from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.run.states import STATE_COLOURS
+from campaigns.admin.text_check.card import Card
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series, sums
 from campaigns.runs.run import Run
@@ -71,7 +72,8 @@ class CampaignPage(Page):
         css = {"all": ["calendar.css", "filing.css"]}
 
     def get_urls(self) -> list[Any]:
-        return [*Calendar(self).urls(), *Panels(self).urls(), *super().get_urls()]
+        ours = [*Calendar(self).urls(), *Panels(self).urls(), *Card(self).urls()]
+        return [*ours, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> Any:
         latest = Run.objects.filter(campaign=OuterRef("pk")).order_by("-pk")

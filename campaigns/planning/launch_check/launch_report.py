@@ -22,10 +22,18 @@ from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import doubts, forecast, losses, quiet, skipped
+from campaigns.planning.launch_check import (
+    doubts,
+    forecast,
+    losses,
+    quiet,
+    skipped,
+    texts_checked,
+)
 from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Skipped
+from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.reasons import Reason
@@ -308,6 +316,12 @@ class LaunchReport:
             for person in _different([one for one in people if one.devices.all()])
             for device in list(person.devices.all())[:1]
         ]
+
+    @cached_property
+    def texts(self) -> TextsChecked | None:
+        """What the last text check found, read by a worker for everybody."""
+        devices = self.reach.devices if self.reach and self.reach.exact else None
+        return texts_checked.of(self.campaign, self.now, devices=devices)
 
     @cached_property
     def longest(self) -> preview.Card | None:

@@ -1,4 +1,4 @@
-"""Posting: one HTTPS request, to an address that was checked. Runs in a thread, knows no database.
+"""Posting: one HTTPS request, to an address that was checked. It knows no database.
 
 A plain blocking client: whom it connects to is then our own choice, and no proxy or redirect makes
 another one. The other side may be slow, endless or hostile, so all of it is bounded: the
@@ -31,6 +31,7 @@ CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the connection to the end of the answer
 LONGEST_DATE = 40  # characters
 NOISE = re.compile(r"\[[^\]]*\]\s*|\s*\(_ssl\.c:\d+\)")  # “[Errno 111] ”, “ (_ssl.c:1006)”
+NO_HEADS = (405, 501)
 MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
 Error = Call.Error
 
@@ -56,9 +57,20 @@ class Answer:
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Never raises for what the other side did."""
+    return _answered("POST", url, body, headers)
+
+
+def look(url: str) -> Answer:
+    """Whether a page is there: its head only, and all of it where a host knows no heads. What it
+    redirects to is not followed. Never raises for what the other side did."""
+    answer = _answered("HEAD", url, None, {})
+    return _answered("GET", url, None, {}) if answer.status in NO_HEADS else answer
+
+
+def _answered(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
     began = now()
     try:
-        status, text, after = _ask(addresses.parse(url), body, headers)
+        status, text, after = _ask(method, addresses.parse(url), body, headers)
         return Answer(status, text, took_ms=since(began), retry_after=after)
     except Exception as error:  # of a dozen libraries' kinds; each is a try that failed
         return failed(error, began, otherwise=Error.BROKEN)
@@ -75,7 +87,9 @@ def _said(error: Exception) -> str:
     return NOISE.sub("", str(error)).strip() or type(error).__name__
 
 
-def _ask(place: Place, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, float | None]:
+def _ask(
+    method: str, place: Place, body: bytes | None, headers: Mapping[str, str]
+) -> tuple[int, str, float | None]:
     found = addresses.resolve(place)
     with _connected(place, found) as tls, _ended(tls) as ends_at:
         connection = http.client.HTTPConnection(place.host, place.port)
@@ -83,7 +97,7 @@ def _ask(place: Place, body: bytes, headers: Mapping[str, str]) -> tuple[int, st
         try:
             tls.do_handshake()
             ours = {"Host": place.netloc, "User-Agent": "Carillon", "Connection": "close"}
-            connection.request("POST", place.path, body, {**headers, **ours})
+            connection.request(method, place.path, body, {**headers, **ours})
             reply = connection.getresponse()
             return reply.status, _clean(_text(reply)), _retry_after(reply)
         except OSError as error:

@@ -19,6 +19,7 @@ from tests.chaos.bugs import (
     redis_faults,
     refusals,
     slow_callers,
+    text_checks,
 )
 
 GROUPS = (
@@ -35,5 +36,6 @@ GROUPS = (
         receipts,
         outgoing,
         alerts,
+        text_checks,
     ),
 )

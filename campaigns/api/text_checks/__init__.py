@@ -1,0 +1,1 @@
+"""Text checks by API: begun, watched, cancelled, read. The URLs enter."""

@@ -1,0 +1,268 @@
+"""Text checks: what a campaign's text says to its whole audience, read by a worker."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns import control, tasks
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import texts_checked
+from campaigns.planning.launch_check.texts_checked import TextsChecked
+from campaigns.planning.text_check.asking import DAYS, Refused
+from campaigns.planning.text_check.report import Code, Level
+from campaigns.planning.text_check.stale import Why
+from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
+from campaigns.planning.text_check.words import Told
+from notifications.api.ground.fields import Nothing, StrictSerializer
+from notifications.api.ground.idempotency import idempotent
+from notifications.api.ground.problems import Problem, refuses
+from notifications.api.ground.view import ApiView
+from notifications.people.device import Device
+from notifications.staff.access import Scope
+
+EXAMPLE = OpenApiExample(
+    "With links", {"try_links": True, "same_text_within_days": 30}, request_only=True
+)
+
+
+class TextCheckAskedSerializer(StrictSerializer):
+    """What is looked at beside the text itself."""
+
+    try_links = serializers.BooleanField(
+        default=False,
+        help_text="Ask the project's own hosts for the links and images; at most 20 requests.",
+    )
+    same_text_within_days = serializers.IntegerField(
+        default=DAYS,
+        min_value=0,
+        max_value=MOST_DAYS,
+        help_text="Look for runs that sent the same text to the same people. 0: do not.",
+    )
+
+
+class TextCheckTotals(serializers.Serializer[Any]):
+    """Devices."""
+
+    devices = serializers.IntegerField()
+    out = serializers.IntegerField(help_text="Of people who unsubscribed or are suppressed.")
+    skipped = serializers.IntegerField(help_text="They lack a value that the text needs.")
+    sent_to = serializers.IntegerField(help_text="`devices` minus `out` and `skipped`.")
+    with_default = serializers.IntegerField(
+        help_text="Of `sent_to`, those who lack a value that the text can do without."
+    )
+
+
+class TextCheckReaders(TextCheckTotals):
+    """The readers of one text of the template, in devices."""
+
+    text = serializers.CharField(help_text="Its language; empty: the main text.")
+    languages = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Devices by language, those with the most."
+    )
+
+
+class TextCheckFinding(serializers.Serializer[Any]):
+    """One thing that was found."""
+
+    code = serializers.ChoiceField(choices=[(one.value, one.name) for one in Code])
+    level = serializers.ChoiceField(choices=[(one.value, one.name) for one in Level])
+    message = serializers.CharField()
+    devices = serializers.IntegerField(help_text="0 where it is not about devices.")
+    exact = serializers.BooleanField(
+        help_text="False: reckoned, as a filter or a condition makes texts of unknown length."
+    )
+    text = serializers.CharField(
+        allow_null=True, help_text="The language of the text; empty: the main text; null: of all."
+    )
+    platform = serializers.CharField()
+    variable = serializers.CharField()
+    contacts = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="External ids of a few; empty for a key that may not read people.",
+    )
+
+
+class TextCheckLongest(serializers.Serializer[Any]):
+    """The longest of one text on one platform. null: nobody gets it."""
+
+    text = serializers.CharField(help_text="The language of the text; empty: the main text.")
+    platform = serializers.ChoiceField(choices=Device.Platform.choices)
+    devices = serializers.IntegerField()
+    title = serializers.IntegerField(allow_null=True, help_text="In letters; wide ones are two.")
+    title_shown = serializers.IntegerField(help_text="How many such phones show, about.")
+    body = serializers.IntegerField(allow_null=True)
+    body_shown = serializers.IntegerField()
+    bytes = serializers.IntegerField(allow_null=True, help_text="FCM takes 4,096 at most.")
+    title_cut = serializers.IntegerField(help_text="Devices whose title is longer than shown.")
+    body_cut = serializers.IntegerField()
+    too_large = serializers.IntegerField(help_text="Devices whose message FCM would refuse.")
+
+
+class TextCheckLink(serializers.Serializer[Any]):
+    """An address that was tried."""
+
+    url = serializers.CharField()
+    status = serializers.IntegerField(allow_null=True, help_text="null: there was no answer.")
+    error = serializers.CharField(help_text="Why there was none, or empty.")
+
+
+class TextCheckStaleSerializer(serializers.Serializer[Any]):
+    """Why a report does not hold any more."""
+
+    code = serializers.ChoiceField(choices=[(one.value, one.name) for one in Why])
+    message = serializers.CharField()
+
+
+class TextCheckReport(serializers.Serializer[Any]):
+    """What the last whole check found. It is kept until the next is whole."""
+
+    id = serializers.IntegerField()
+    finished_at = serializers.DateTimeField()
+    stale = TextCheckStaleSerializer(many=True, help_text="Empty: it holds.")
+    exact = serializers.BooleanField(
+        help_text="False: a condition of the text decides for each person who is skipped."
+    )
+    totals = TextCheckTotals()
+    texts = TextCheckReaders(many=True)
+    findings = TextCheckFinding(many=True)
+    longest = TextCheckLongest(many=True)
+    links = TextCheckLink(many=True)
+
+
+class TextCheckSerializer(serializers.Serializer[Any]):
+    """The newest text check of a campaign, and the last report."""
+
+    id = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=TextCheck.State.choices)
+    percent = serializers.IntegerField()
+    devices_read = serializers.IntegerField()
+    problem = serializers.CharField(help_text="Why it failed, or empty.")
+    asked_at = serializers.DateTimeField()
+    report = TextCheckReport(allow_null=True)
+
+
+class TextChecks(ApiView):
+    """A door of text checks."""
+
+    def shown(self, campaign: Campaign, check: TextCheck) -> dict[str, Any]:
+        texts = texts_checked.of(campaign, timezone.now())
+        return {
+            "id": check.pk,
+            "state": check.state,
+            "percent": check.percent,
+            "devices_read": check.seen or (check.report or {}).get("totals", {}).get("devices", 0),
+            "problem": check.problem,
+            "asked_at": check.asked_at,
+            "report": self._report(texts) if texts else None,
+        }
+
+    def _report(self, texts: TextsChecked) -> dict[str, Any]:
+        kept: dict[str, Any] = texts.check.report or {}
+        return {
+            "id": texts.check.pk,
+            "finished_at": texts.check.finished_at,
+            "stale": [{"code": one.code, "message": one.words} for one in texts.stale],
+            "exact": texts.exact,
+            "totals": texts.totals,
+            "texts": [_readers(text, texts.totals) for text in kept["texts"]],
+            "findings": [self._finding(one) for one in texts.found],
+            "longest": [line for text in kept["texts"] for line in _longest(text)],
+            "links": kept["links"],
+        }
+
+    def _finding(self, told: Told) -> dict[str, Any]:
+        return {
+            "code": told.code,
+            "level": told.level,
+            "message": told.words,
+            "devices": told.devices,
+            "exact": told.exact,
+            "text": told.text,
+            "platform": told.platform,
+            "variable": told.variable,
+            "contacts": told.people if Scope.CONTACTS in self.key.scopes else [],
+        }
+
+
+def _readers(text: dict[str, Any], totals: dict[str, int]) -> dict[str, Any]:
+    return {
+        "text": text["text"],
+        "languages": dict(text["locales"]),
+        **{name: text[name] for name in totals},
+    }
+
+
+def _longest(text: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": text["text"],
+            "platform": one["platform"],
+            "devices": one["devices"],
+            **{name: held[0] if held else None for name, held in one["longest"].items()},
+            "title_shown": one["shows"]["title"],
+            "body_shown": one["shows"]["body"],
+            **{name: one[name] for name in ("title_cut", "body_cut", "too_large")},
+        }
+        for one in text["platforms"]
+    ]
+
+
+class CampaignTextCheck(TextChecks):
+    @extend_schema(responses=TextCheckSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        """How far the newest text check is, and what the last whole one found."""
+        campaign = self.find(Campaign, pk)
+        check = newest(campaign)
+        if check is None:
+            raise NotFound(f"The texts of campaign {pk} were never checked.")
+        return Response(self.shown(campaign, check))
+
+    @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
+    @extend_schema(
+        request=TextCheckAskedSerializer, responses={202: TextCheckSerializer}, examples=[EXAMPLE]
+    )
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Have a worker read the text for everybody in the audience. Nothing is sent. One check of
+        a campaign is under way at a time."""
+        asked, campaign = self.given(TextCheckAskedSerializer), self.find(Campaign, pk)
+        try:
+            check = control.begin_text_check(
+                campaign,
+                tries_links=asked["try_links"],
+                days=asked["same_text_within_days"],
+                by=self.actor,
+                now=timezone.now(),
+            )
+        except ObjectDoesNotExist as error:
+            raise NotFound(f"There is no campaign {pk} in this project.") from error
+        except Refused as error:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="not-checked"
+            ) from error
+        tasks.ring_text_check(check.pk)
+        return Response(self.shown(campaign, check), status=HTTPStatus.ACCEPTED)
+
+
+class TextCheckCancel(TextChecks):
+    @extend_schema(request=Nothing, responses=TextCheckSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Stop the text check that is under way. The last report stays. Of one that is over
+        nothing changes."""
+        self.given(Nothing)
+        campaign = self.find(Campaign, pk)
+        control.cancel_text_check(campaign, by=self.actor, now=timezone.now())
+        check = newest(campaign)
+        if check is None:
+            raise NotFound(f"The texts of campaign {pk} were never checked.")
+        return Response(self.shown(campaign, check))

@@ -1,0 +1,156 @@
+"""The last whole text check beside a launch: what it found, and whether it still holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.text_check import stale, words
+from campaigns.planning.text_check.report import Level
+from campaigns.planning.text_check.stale import Stale
+from campaigns.planning.text_check.text_check import TextCheck, newest_whole
+from campaigns.planning.text_check.words import Told
+from notifications.fcm.sizes import MAX_BYTES
+from notifications.people.device import Device
+
+
+@dataclass(frozen=True)
+class Longest:
+    """`size` of `most`; None: nobody gets it."""
+
+    size: int | None
+    most: int
+    person: str = ""
+    over: int = 0  # devices
+
+    @property
+    def is_over(self) -> bool:
+        return (self.size or 0) > self.most
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Whoever reads one text, in devices: what happens to them."""
+
+    text: str
+    languages: str
+    totals: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One text on one platform: its readers, and its longest, each with whose it is."""
+
+    text: str
+    platform: str
+    devices: int
+    title: Longest
+    body: Longest
+    bytes: Longest
+    exact: bool
+
+
+@dataclass(frozen=True)
+class TextsChecked:
+    """A text check that is whole, as of now."""
+
+    check: TextCheck
+    stale: list[Stale]
+
+    @cached_property
+    def found(self) -> list[Told]:
+        return words.told(self.check)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return dict(self._report["totals"])
+
+    @property
+    def exact(self) -> bool:
+        """False: a condition of the text decides for each person what it needs."""
+        return bool(self._report["exact"])
+
+    @property
+    def by_level(self) -> list[tuple[str, list[Told]]]:
+        found = [
+            (str(label), [one for one in self.found if one.level == level])
+            for level, label in words.LEVELS.items()
+        ]
+        return [(label, those) for label, those in found if those]
+
+    @property
+    def is_wrong(self) -> bool:
+        return any(one.level == Level.WRONG for one in self.found)
+
+    @property
+    def in_short(self) -> str:
+        """“2 to mend, 1 to look at”."""
+        count = Counter(one.level for one in self.found)
+        parts = [
+            (count[Level.WRONG], _("%(count)s to mend")),
+            (count[Level.ODD], _("%(count)s to look at")),
+        ]
+        said = [each % {"count": f"{number:,}"} for number, each in parts if number]
+        return ", ".join(said) or _("nothing to mend")
+
+    @property
+    def texts(self) -> list[Readers]:
+        return [
+            Readers(
+                words.text_named(one["text"]),
+                words.languages(one["locales"], one["more_locales"]),
+                {name: one[name] for name in self.totals},
+            )
+            for one in self._report["texts"]
+        ]
+
+    @property
+    def lines(self) -> list[Line]:
+        return list(self._lines())
+
+    @property
+    def links_untried(self) -> int:
+        return int(self._report["links_untried"] or 0)
+
+    @property
+    def _report(self) -> dict[str, Any]:
+        return dict(self.check.report or {})
+
+    def _lines(self) -> Iterator[Line]:
+        names = words.named(self.check)
+        for text in self._report["texts"]:
+            for one in text["platforms"]:
+                most = {**one["shows"], "bytes": MAX_BYTES}
+                over = {"title": "title_cut", "body": "body_cut", "bytes": "too_large"}
+                held = {
+                    name: _longest(one["longest"][name], most[name], names, one[over[name]])
+                    for name in over
+                }
+                yield Line(
+                    words.text_named(text["text"]),
+                    str(Device.Platform(one["platform"]).label),
+                    one["devices"],
+                    exact=one["exact"],
+                    **held,
+                )
+
+
+def _longest(held: list[int] | None, most: int, names: dict[int, str], over: int) -> Longest:
+    if not held:
+        return Longest(None, most, over=over)
+    return Longest(held[0], most, names.get(held[1], ""), over)
+
+
+def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> TextsChecked | None:
+    """None: no text check of it was ever whole. `devices`: how many it would reach, if counted."""
+    check = newest_whole(campaign)
+    if check is None:
+        return None
+    return TextsChecked(check, stale.reasons(check, campaign, now=now, devices=devices))

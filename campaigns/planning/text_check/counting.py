@@ -1,0 +1,320 @@
+"""Counting: a part of the audience judged by PostgreSQL in one pass, everybody once.
+
+Of each device: which values are missing or odd, whether it would be skipped for that, how much its
+values take up, and whether its person was told the same lately. What comes back is a few sums for
+each language and platform, with the number of one person for each thing found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.selection import compile_tree, is_time, joined
+from campaigns.audiences.settled.part import answered, names_runs
+from campaigns.planning.text_check.sheets import (
+    ELSEWHERE,
+    MEASURES,
+    WIDE,
+    Sheets,
+    Variable,
+)
+from notifications.fcm.options import PLATFORMS
+from notifications.people.consent import standing
+
+# What a value may be, by the letter that stands for it in a device's `codes`; one at a time, the
+# first that holds.
+ODD = {
+    "m": "missing",
+    "e": "empty",
+    "s": "blank",
+    "o": "object",
+    "h": "markup",
+    "n": "placeholder",
+    "l": "long",
+    "p": "past",
+}
+LACKING = "[me]"
+LONG = 80  # letters of one value: no name, city or price is that long
+NOBODYS = ("null", "none", "undefined", "nan", "n/a", "nil", "(null)", "test", "unknown")
+MARKUP = "<[a-z/!][^<>]*>|&(amp|lt|gt|quot|nbsp|#[0-9]{1,6});"
+BLANK = "^[[:space:]\u00a0\u200b\u3000]*$"
+CLOSE = 4  # times as many people as devices are still close together
+PERSON_BITS = 40  # a person's number beside a size, in one number that can be compared
+MOST_SIZE = 2**22
+# Devices of a language and platform; what a tally adds up, in this order.
+SUMS = (
+    "devices",
+    "unsubscribed",
+    "suppressed",
+    "skipped",
+    "lacking",
+    "title_cut",
+    "body_cut",
+    "too_large",
+    "again",
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all parts must agree on."""
+
+    project_id: int
+    rules: dict[str, Any]
+    seen_since: datetime | None
+    asks: dict[str, Any]
+    same: Sequence[tuple[int, str]]  # runs that said the same, and in which language
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One part. `sums`: language, platform, SUMS. `longest`: sheet, and of each of MEASURES the
+    size and the person, and who has the least. `odd`: variable, letter, language, platform,
+    devices, two people."""
+
+    sums: list[list[Any]]
+    longest: list[list[Any]]
+    odd: list[list[Any]]
+
+
+JUDGED = """
+WITH judged AS MATERIALIZED (
+    SELECT c.id AS person, COALESCE(l.locale, '{elsewhere}') AS locale, d.platform, s.number,
+        standing.out, {codes} AS codes, {skipped} AS skipped, {sizes}, {again} AS again,
+        s.title_room, s.body_room, s.bytes_room
+    FROM {joined} {standing} {told}
+    LEFT JOIN unnest(%s::text[], %s::text[], %s::int[]) l(locale, platform, number)
+        ON l.locale = c.locale AND l.platform = d.platform
+    JOIN (VALUES {sheets}) s({columns})
+        ON s.number = COALESCE(l.number, CASE d.platform {main} END)
+    CROSS JOIN LATERAL (SELECT {out} AS out OFFSET 0) standing
+    CROSS JOIN LATERAL (SELECT {values} OFFSET 0) v
+    CROSS JOIN LATERAL (SELECT {lengths} OFFSET 0) w
+    WHERE c.project_id = %s AND d.id >= %s AND d.id < %s AND {where}
+), read AS (
+    SELECT *, out = '' AND NOT skipped AS stays FROM judged
+)
+SELECT
+    (SELECT json_agg(one) FROM (
+        SELECT json_build_array(locale, platform, count(*),
+            count(*) FILTER (WHERE out = 'unsubscribed'),
+            count(*) FILTER (WHERE out = 'suppressed'),
+            count(*) FILTER (WHERE out = '' AND skipped),
+            count(*) FILTER (WHERE stays AND codes ~ '{lacking}'),
+            count(*) FILTER (WHERE stays AND title > title_room),
+            count(*) FILTER (WHERE stays AND body > body_room),
+            count(*) FILTER (WHERE stays AND bytes > bytes_room),
+            count(*) FILTER (WHERE stays AND again)) AS one
+        FROM read GROUP BY locale, platform
+    ) sums),
+    (SELECT json_agg(one) FROM (
+        SELECT json_build_array(number, max(title << {bits} | person),
+            max(body << {bits} | person), max(bytes << {bits} | person),
+            min(bytes << {bits} | person)) AS one
+        FROM read WHERE stays GROUP BY number, locale
+    ) longest),
+    (SELECT json_agg(one) FROM (
+        SELECT json_build_array(nth - 1, substr(codes, nth, 1), locale, platform, count(*),
+            min(person), max(person)) AS one
+        FROM read, generate_series(1, {variables}) nth
+        WHERE out = '' AND codes ~ '[a-z]' AND substr(codes, nth, 1) <> '.'
+        GROUP BY nth, substr(codes, nth, 1), locale, platform
+    ) odd)
+"""
+
+
+# Other processes need the second core. To compile hundreds of expressions takes longer than to run
+# them, and what is judged of a part fits into so much memory.
+GENTLY = """
+SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL work_mem = '48MB'
+"""
+
+
+def count(plan: Plan, sheets: Sheets, ids: range) -> Counted:
+    """The devices of these ids. In a transaction."""
+    found = _statement(plan, sheets, ids)
+    with connection.cursor() as cursor:
+        cursor.execute(GENTLY)
+        cursor.execute(found.sql, found.params)
+        return Counted(*(_read(one) for one in cursor.fetchone()))
+
+
+def _read(found: Any) -> list[list[Any]]:
+    given = json.loads(found) if isinstance(found, str) else found
+    return given or []
+
+
+def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
+    variables = sheets.variables
+    people = _people_of(plan, ids)
+    parts = {
+        "codes": _joined(" || ", [_code(n, one) for n, one in enumerate(variables)], "''"),
+        "skipped": _joined(" OR ", [_is_skipped(n, v) for n, v in enumerate(variables)], "FALSE"),
+        "sizes": _sizes(len(variables)),
+        "told": _told(plan, people),
+        "locales": _locales(sheets),
+        "out": Sql("", [plan.asks["marketing"], plan.asks["category"]]),
+        "values": _joined(", ", [_named(f"v{n}", v.value) for n, v in enumerate(variables)], "1"),
+        "lengths": _lengths(len(variables)),
+        "ids": Sql("", [plan.project_id, ids.start, ids.stop]),
+        "where": compile_tree(_of_part(plan.rules, people, len(ids))),
+    }
+    sql = JUDGED.format(
+        elsewhere=ELSEWHERE,
+        joined=joined(plan.seen_since),
+        standing=standing.JOIN,
+        columns=", ".join(_columns(len(variables))),
+        sheets=", ".join(_row(sheets, number) for number in range(len(sheets.all))),
+        main=" ".join(f"WHEN '{name}' THEN {n}" for n, name in enumerate(PLATFORMS)),
+        again="told.person IS NOT NULL" if plan.same else "FALSE",
+        lacking=LACKING,
+        bits=PERSON_BITS,
+        variables=len(variables),
+        **{name: part.sql for name, part in parts.items() if name not in ("out", "locales", "ids")},
+        out=standing.out("%s", "%s"),
+    )
+    return Sql(sql, [param for part in parts.values() for param in part.params])
+
+
+# --- Of one variable ------------------------------------------------------------------------------
+
+
+def _code(number: int, variable: Variable) -> Sql:
+    value, void, held = f"v.v{number}", variable.is_void, variable.is_object
+    words = ", ".join(f"'{word}'" for word in NOBODYS)
+    past = f"CASE WHEN {is_time(value)} THEN {value}::timestamptz < statement_timestamp() END"
+    sql = f"""CASE WHEN NOT s.asked{number} THEN '.'
+        WHEN {value} IS NULL AND {void.sql} THEN 'e' WHEN {value} IS NULL THEN 'm'
+        WHEN {value} = '' THEN 'e'
+        WHEN {value} ~ '{BLANK}' THEN 's'
+        WHEN starts_with({value}, '{{') AND {held.sql} THEN 'o'
+        WHEN (strpos({value}, '<') > 0 OR strpos({value}, '&') > 0) AND {value} ~* '{MARKUP}'
+            THEN 'h'
+        WHEN char_length({value}) < 12 AND lower(btrim({value})) IN ({words}) THEN 'n'
+        WHEN char_length({value}) > {LONG} THEN 'l'
+        WHEN {value} LIKE '____-__-__%%' AND {past} THEN 'p'
+        ELSE '.' END"""
+    return Sql(sql, [*void.params, *held.params])
+
+
+def _is_skipped(number: int, variable: Variable) -> Sql:
+    """As rendering judges: an empty value is a missing one, but not inside another value."""
+    value, void = f"v.v{number}", variable.is_void
+    if len(variable.path) == 1:
+        return Sql(f"(s.needed{number} AND COALESCE({value}, '') = '')")
+    return Sql(f"(s.needed{number} AND {value} IS NULL AND NOT {void.sql})", void.params)
+
+
+def _lengths(count: int) -> Sql:
+    """How wide each value is, and how many bytes it takes: on iOS as JSON, which escapes."""
+    each = [part for n in range(count) for part in _lengths_of(n)]
+    return Sql(", ".join(each) or "1")
+
+
+def _lengths_of(number: int) -> Iterator[str]:
+    value = f"v.v{number}"
+    wide = f"char_length(regexp_replace({value}, '[^{WIDE}]', '', 'g'))"
+    plain = f"octet_length({value}) = char_length({value})"
+    yield f"char_length({value}) + CASE WHEN {plain} THEN 0 ELSE {wide} END AS wide{number}"
+    as_json = f"octet_length(to_json({value})::text) - 2"
+    size = f"CASE WHEN d.platform = 'ios' THEN {as_json} ELSE octet_length({value}) END"
+    yield f"{size} AS size{number}"
+
+
+def _sizes(count: int) -> Sql:
+    """What the values of a device take up of each measure."""
+    unit = {"title": "wide", "body": "wide", "bytes": "size"}
+    sums = {
+        name: " + ".join(f"s.{name}{n} * COALESCE(w.{unit[name]}{n}, 0)" for n in range(count))
+        for name in MEASURES
+    }
+    each = [f"LEAST({sums[name] or '0'}, {MOST_SIZE})::bigint AS {name}" for name in MEASURES]
+    return Sql(", ".join(each))
+
+
+def _named(name: str, value: Sql) -> Sql:
+    return Sql(f"{value.sql} AS {name}", value.params)
+
+
+def _joined(between: str, parts: Sequence[Sql], otherwise: str) -> Sql:
+    sql = between.join(part.sql for part in parts) or otherwise
+    return Sql(f"({sql})" if between in (" || ", " OR ") else sql, [
+        param for part in parts for param in part.params
+    ])  # fmt: skip
+
+
+# --- Of the sheets --------------------------------------------------------------------------------
+
+
+def _columns(count: int) -> Iterator[str]:
+    yield "number"
+    yield from (f"{name}_room" for name in MEASURES)
+    for number in range(count):
+        yield from (f"asked{number}", f"needed{number}")
+        yield from (f"{name}{number}" for name in MEASURES)
+
+
+def _row(sheets: Sheets, number: int) -> str:
+    """Numbers of ours, and nothing that anybody typed."""
+    sheet = sheets.all[number]
+    cells = [str(int(number)), *(str(int(sheet.room[name])) for name in MEASURES)]
+    for nth in range(len(sheets.variables)):
+        cells += ["TRUE" if sheet.asked[nth] else "FALSE"]
+        cells += ["TRUE" if sheet.needed[nth] else "FALSE"]
+        cells += [str(int(sheet.often[name][nth])) for name in MEASURES]
+    return f"({', '.join(cells)})"
+
+
+def _locales(sheets: Sheets) -> Sql:
+    pairs = list(sheets.of)
+    locales, platforms = [one for one, _ in pairs], [one for _, one in pairs]
+    return Sql("", [locales, platforms, list(sheets.of.values())])
+
+
+# --- Of the part ----------------------------------------------------------------------------------
+
+
+def _people_of(plan: Plan, ids: range) -> tuple[int, int]:
+    """The first and the last person of these devices."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT min(contact_id), max(contact_id) FROM notifications_device"
+            " WHERE project_id = %s AND id >= %s AND id < %s",
+            [plan.project_id, ids.start, ids.stop],
+        )
+        first, last = cursor.fetchone()
+    return first or 0, last or 0
+
+
+def _of_part(rules: dict[str, Any], people: tuple[int, int], devices: int) -> dict[str, Any]:
+    """Those on past runs answered for the part's people at once, where these lie close together."""
+    first, last = people
+    if not names_runs(rules) or last - first >= CLOSE * max(devices, 1):
+        return rules
+    return answered(rules, first, last)
+
+
+TOLD = """LEFT JOIN (
+    SELECT DISTINCT r.contact_id AS person FROM campaigns_recipient r
+    JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
+    JOIN unnest(%s::bigint[], %s::text[]) same(run, locale)
+        ON same.run = r.run_id AND same.locale = COALESCE(r.locale, '')
+    WHERE r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status IN ('accepted', 'unknown')
+        AND r.contact_id BETWEEN %s AND %s
+) told ON told.person = c.id"""
+
+
+def _told(plan: Plan, people: tuple[int, int]) -> Sql:
+    """Who was sent the same. Joined: asked for one by one, millions are looked up one by one."""
+    if not plan.same:
+        return Sql("")
+    runs = sorted({run for run, _ in plan.same})
+    pairs = [[run for run, _ in plan.same], [locale for _, locale in plan.same]]
+    return Sql(TOLD, [*pairs, runs, runs, *people])

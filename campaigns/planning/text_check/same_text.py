@@ -1,0 +1,42 @@
+"""The same text: which runs said it within the last days, and to readers of which languages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.text_check.text_check import TextCheck
+from campaigns.runs.run import Run
+from campaigns.texts.content import Content, in_language
+
+LOOKED_AT = 100  # runs, the newest
+MOST = 10  # of which said the same; each is looked through for everybody
+
+
+def runs_alike(check: TextCheck, locales: Sequence[str], now: datetime) -> list[tuple[int, str]]:
+    """Each with a language in which it said the same. The runs of its own series say the same by
+    design; nobody is to be told that."""
+    if not check.days:
+        return []
+    runs = Run.objects.filter(
+        project=check.project_id,
+        planned__isnull=False,
+        forgotten_at=None,
+        started_at__gte=now - timedelta(days=check.days),
+    ).order_by("-pk")
+    if check.campaign.schedule_kind == Campaign.Schedule.RECURRING:
+        runs = runs.exclude(campaign=check.campaign_id)
+    says = {locale: _said(check.content, locale) for locale in locales}
+    found: list[tuple[int, str]] = []
+    for run in runs.only("content", "project")[:LOOKED_AT]:
+        alike = [one for one, words in says.items() if _said(run.content, one) == words]
+        found += [(run.pk, locale) for locale in alike]
+        if len({pk for pk, _ in found}) == MOST:
+            break
+    return found
+
+
+def _said(content: Content, locale: str) -> tuple[str, str]:
+    said = in_language(content, locale)
+    return said["title"], said["body"]

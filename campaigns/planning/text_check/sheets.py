@@ -1,0 +1,263 @@
+"""Sheets: what is written for one language on one platform, and what it asks of its readers.
+
+A million people read a handful of sheets. What each of these asks for is worked out once here, as
+numbers by which PostgreSQL can judge everybody: how often a value stands in the title, in the body
+and in the whole message, and how much room is left for values before something is cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.texts import liquid, preview
+from campaigns.texts.caps import texts_in
+from campaigns.texts.content import Content, is_personal, on_platform, text_for
+from campaigns.texts.liquid import Path
+from campaigns.texts.rendering import Reader, Renderer, Unrenderable
+from notifications.fcm import payload, sizes
+from notifications.fcm.options import PLATFORMS
+from notifications.gateway import Push
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+
+MOST_VARIABLES = 50  # each is looked at for everybody
+NO_LIMIT = 2**31 - 1
+ELSEWHERE = "*"  # stands for languages beyond those that are counted one by one
+# Where phones cut off, about: no platform promises a number, and each device differs. Counted in
+# narrow letters.
+CUT_OFF = {"android": (65, 240), "ios": (50, 178), "web": (50, 120)}
+# Letters as wide as two others: Korean, Chinese, Japanese, and emoji.
+WIDE = (
+    r"\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
+    r"\uffe0-\uffe6\U0001f300-\U0001faff"
+)
+_wide = re.compile(f"[{WIDE}]")
+_filtered = re.compile(r"\{%|\{\{[^}]*\|")
+MEASURES = ("title", "body", "bytes")
+
+
+def width(text: str) -> int:
+    """In narrow letters."""
+    return len(text) + (0 if text.isascii() else len(_wide.findall(text)))
+
+
+def measured(message: Push) -> tuple[int, int, int]:
+    """The title and the body in narrow letters, the whole in bytes."""
+    size = max(sizes.of(payload.as_fcm(message)).values())
+    return width(message.title), width(message.body), size
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A value that a text asks for, and how PostgreSQL finds it of the person `c`."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return liquid.written(self.path)
+
+    @property
+    def value(self) -> Sql:
+        """As text; NULL where it is not there."""
+        if own := preview.OWN.get(str(self.path[0])):
+            return Sql(own)
+        if len(self.path) == 1:
+            return Sql("c.attributes ->> %s", [self.path[0]])
+        return Sql("c.attributes #>> %s::text[]", [self._steps])
+
+    @property
+    def is_object(self) -> Sql:
+        if str(self.path[0]) in preview.OWN:
+            return Sql("FALSE")
+        return Sql("jsonb_typeof(c.attributes #> %s::text[]) = 'object'", [self._steps])
+
+    @property
+    def is_void(self) -> Sql:
+        """It is there, and says nothing: null inside another value is no missing one."""
+        if len(self.path) == 1:
+            return Sql("FALSE")
+        return Sql("(c.attributes #> %s::text[]) IS NOT NULL", [self._steps])
+
+    @property
+    def _steps(self) -> list[str]:
+        return [str(step) for step in self.path]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """By variable, in their order: whether it is asked for, whether nothing leaves without it, and
+    how often it stands in each of MEASURES."""
+
+    number: int
+    text: str  # the template's language whose text it is; empty: the main text
+    platform: str
+    asked: tuple[bool, ...]
+    needed: tuple[bool, ...]
+    often: Mapping[str, tuple[int, ...]]
+    room: Mapping[str, int]  # for all values together, until it is cut off or too large
+    exact: bool  # False: a filter or a condition makes of a value what nobody counts beforehand
+
+
+class Printer:
+    """Renders as a launch would: with what a project adds to each message, and the longest
+    reference that a device of it may have."""
+
+    def __init__(self, content: Content, project: Project, *, label: str, run: int) -> None:
+        self.counts_links = bool(project.counts_links)
+        self._reference = f"{run}:{NO_LIMIT}"
+        self._renderer = Renderer(
+            content,
+            collapse_id=f"carillon-{run}",
+            analytics_label=label,
+            asks_receipts=project.asks_receipts,
+            counts_links=project.counts_links,
+        )
+
+    def message(self, person: Contact, platform: str) -> Push:
+        """Raises Unrenderable."""
+        reader = Reader(
+            reference=self._reference,
+            external_id=person.external_id,
+            attributes=person.attributes,
+            locale=person.locale,
+            timezone=person.timezone,
+            kind="token",
+            address="somebody",
+            platform=platform,
+        )
+        return self._renderer.render(reader, ttl_seconds=60)
+
+
+class Sheets:
+    """All of one content, for so many languages."""
+
+    def __init__(self, content: Content, locales: Sequence[str], printer: Printer) -> None:
+        self._content, self.printer = content, printer
+        # Those of the main text are the numbers 0, 1 and 2, in the order of the platforms.
+        pairs = [(locale, platform) for locale in ("", *locales) for platform in PLATFORMS]
+        self._numbers: dict[str, int] = {}
+        self._first: list[tuple[str, str]] = []
+        self.of: dict[tuple[str, str], int] = {}
+        for locale, platform in pairs:
+            self.of[locale, platform] = self._number(locale, platform)
+
+    def _number(self, locale: str, platform: str) -> int:
+        written = on_platform(self._content, locale, platform)
+        mark = f"{platform} {text_for(self._content, locale)} {written!r}"
+        if mark not in self._numbers:
+            self._numbers[mark] = len(self._first)
+            self._first.append((locale, platform))
+        return self._numbers[mark]
+
+    def number_of(self, locale: str, platform: str) -> int:
+        """Whose language is not counted by itself reads the main text."""
+        return self.of.get((locale, platform), self.of["", platform])
+
+    def of_reader(self, locale: str, platform: str) -> Sheet:
+        return self.all[self.number_of(locale, platform)]
+
+    @cached_property
+    def variables(self) -> list[Variable]:
+        return [Variable(path) for path in self._paths[:MOST_VARIABLES]]
+
+    @property
+    def left_out(self) -> list[str]:
+        """Variables beyond those that are looked at."""
+        return [liquid.written(path) for path in self._paths[MOST_VARIABLES:]]
+
+    @cached_property
+    def _paths(self) -> list[Path]:
+        counted = Counter(
+            path
+            for locale, platform in self._first
+            for source in self._sources(locale, platform)
+            for path in liquid.paths(source)
+        )
+        return sorted(counted, key=lambda path: (-counted[path], liquid.written(path)))
+
+    @cached_property
+    def all(self) -> list[Sheet]:
+        return [self._sheet(number) for number in range(len(self._first))]
+
+    def _sources(self, locale: str, platform: str) -> list[str]:
+        written = on_platform(self._content, locale, platform)
+        return [source for source in texts_in(written) if is_personal(source)]
+
+    def _sheet(self, number: int) -> Sheet:
+        locale, platform = self._first[number]
+        written = on_platform(self._content, locale, platform)
+        sources = self._sources(locale, platform)
+        each = {"title": [written["title"]], "body": [written["body"]], "bytes": sources}
+        often = {name: self._often(found) for name, found in each.items()}
+        asked = {path for source in sources for path in liquid.paths(source)}
+        needed = preview.needed_by(self._content, locale, platform)
+        taken = self._taken_by_itself(locale, platform, often, asked)
+        title, body = CUT_OFF[platform]
+        most = {"title": title, "body": body, "bytes": sizes.MAX_BYTES}
+        return Sheet(
+            number,
+            text_for(self._content, locale),
+            platform,
+            asked=tuple(one.path in asked for one in self.variables),
+            needed=tuple(one.path in needed for one in self.variables),
+            often=often,
+            room={name: most[name] - taken[name] if taken else NO_LIMIT for name in MEASURES},
+            exact=bool(taken) and self._is_plain(written, platform),
+        )
+
+    def _is_plain(self, written: Mapping[str, Any], platform: str) -> bool:
+        """Whether a message is as long as its words and its values together, for everybody."""
+        options = written["options"]
+        # Not on iOS: an image goes beside what Apple counts.
+        elsewhere = is_personal(options) or (platform == "ios" and is_personal(written["image"]))
+        led_through_us = self.printer.counts_links and is_personal(written["link"])
+        sources = [one for one in texts_in(written) if is_personal(one)]
+        filtered = any(_filtered.search(source) for source in sources)
+        return not (filtered or elsewhere or options.get("data") or led_through_us)
+
+    def _often(self, sources: Iterable[str]) -> tuple[int, ...]:
+        counted = Counter(
+            path for source in sources if is_personal(source) for path, _ in liquid.asked(source)
+        )
+        return tuple(counted[one.path] for one in self.variables)
+
+    def _taken_by_itself(
+        self, locale: str, platform: str, often: Mapping[str, tuple[int, ...]], asked: set[Path]
+    ) -> dict[str, int]:
+        """By the words between the values: of somebody made up whose every value is one letter.
+        Empty where nobody can be made up for it."""
+        person = Contact(external_id="1", attributes=_made_up(asked), locale=locale, timezone="1")
+        try:
+            message = self.printer.message(person, platform)
+        except Unrenderable:
+            return {}
+        found = dict(zip(MEASURES, measured(message), strict=True))
+        # A language is the only value that was not one letter.
+        own = [len(locale) if one.path == ("locale",) else 1 for one in self.variables]
+        values = {
+            name: sum(n * size for n, size in zip(often[name], own, strict=True))
+            for name in MEASURES
+        }
+        return {name: found[name] - values[name] for name in MEASURES}
+
+
+def _made_up(asked: Iterable[Path]) -> dict[str, Any]:
+    """Whoever has each of these; a place in a list is nothing that is made up."""
+    person: dict[str, Any] = {}
+    for path in sorted(asked, key=len):
+        inside = person
+        for step in path[:-1]:
+            inner = inside.setdefault(str(step), {})
+            if not isinstance(inner, dict):
+                break
+            inside = inner
+        else:
+            inside.setdefault(str(path[-1]), "1")
+    return person

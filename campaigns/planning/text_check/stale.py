@@ -1,0 +1,103 @@
+"""Stale: does a report still speak of what a launch would send, and of whom it would reach?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.core.exceptions import ValidationError
+from django.db.models import IntegerField, Sum
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext as _
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.text_check.text_check import TextCheck
+from notifications.people.importing.model import Import
+
+MUCH = 0.05  # of the devices: fewer change on any day
+OLD = timedelta(days=7)
+WRITTEN = ("created", "updated", "removed")  # people, of an import
+
+
+class Why(StrEnum):
+    """What programs call it."""
+
+    TEXT = "text"
+    AUDIENCE = "audience"
+    PEOPLE = "people"
+    OLD = "old"
+
+
+@dataclass(frozen=True)
+class Stale:
+    code: Why
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def reasons(
+    check: TextCheck, campaign: Campaign, *, now: datetime, devices: int | None = None
+) -> list[Stale]:
+    """Why it is stale; none: it is not. `devices`: how many a launch would reach, if that was
+    counted."""
+    words = {
+        Why.TEXT: _("The text has changed since."),
+        Why.AUDIENCE: _("The audience has changed since."),
+        Why.PEOPLE: _("The people have changed much since."),
+        Why.OLD: _("It is more than a week old."),
+    }
+    return [Stale(why, words[why]) for why in _found(check, campaign, now, devices)]
+
+
+def _found(
+    check: TextCheck, campaign: Campaign, now: datetime, devices: int | None
+) -> Iterator[Why]:
+    if check.content != campaign.content:
+        yield Why.TEXT
+    if (check.rules, check.asks) != (_rules_of(campaign), campaign.asks):
+        yield Why.AUDIENCE
+    counted = _counted_since(check, campaign) if devices is None else devices
+    if _people_changed(check, counted):
+        yield Why.PEOPLE
+    if check.finished_at and check.finished_at < now - OLD:
+        yield Why.OLD
+
+
+def _rules_of(campaign: Campaign) -> object:
+    """Broken ones are others than those that were read."""
+    try:
+        return campaign.audience.frozen_rules()
+    except ValidationError:
+        return None
+
+
+def _counted_since(check: TextCheck, campaign: Campaign) -> int | None:
+    """As the audience's last count has it, where that is newer."""
+    known = campaign.audience.known_size
+    since = check.started_at or check.asked_at
+    if known is None or not known["exact"] or datetime.fromisoformat(known["at"]) < since:
+        return None
+    return int(known["devices"])
+
+
+def _people_changed(check: TextCheck, devices: int | None) -> bool:
+    then = int((check.report or {}).get("totals", {}).get("devices", 0))
+    if devices is not None and abs(devices - then) > MUCH * max(then, 1):
+        return True
+    return _imported_since(check) > MUCH * max(then, 1)
+
+
+def _imported_since(check: TextCheck) -> int:
+    """People whom imports have written since it began to read."""
+    since = check.started_at or check.asked_at
+    sums = {
+        name: Coalesce(Sum(Cast(KeyTextTransform(name, "counts"), IntegerField())), 0)
+        for name in WRITTEN
+    }
+    later = Import.objects.filter(project=check.project_id, finished_at__gt=since)
+    return sum(later.aggregate(**sums).values())

@@ -1,0 +1,223 @@
+"""Working: a worker settles what is to be read, reads it in parts, tries links, and reports.
+
+A part and the progress after it are one guarded UPDATE. If the process dies here: the worker with
+the next lease reads the unfinished part again, and none is counted twice.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.utils import translation
+from django.utils.translation import gettext
+
+from campaigns.audiences.audience import hold_lists
+from campaigns.audiences.seen import policy
+from campaigns.audiences.selection import drawn
+from campaigns.audiences.settled.settling import settled
+from campaigns.planning.text_check import counting, links, longest, report, same_text
+from campaigns.planning.text_check.counting import Plan
+from campaigns.planning.text_check.sheets import Printer, Sheets
+from campaigns.planning.text_check.tally import added
+from campaigns.planning.text_check.text_check import (
+    LEASE,
+    Fenced,
+    TextCheck,
+    claim,
+    finish,
+    give_up,
+    keep,
+    release,
+)
+from campaigns.runs.run import Run
+from notifications.postgres import clock
+from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.outage import DATABASE_TROUBLE
+
+FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices of a part
+PART_SECONDS = 2.0  # wanted: what a cancel, and a run beside it, waits for
+MOST_SECONDS = LEASE.total_seconds() * 2 / 3  # of a part; then it is tried with fewer
+LINK_LEASE = timedelta(seconds=links.SECONDS)
+MOST_LOCALES = 2_000  # languages counted one by one
+
+
+def work(check_id: int, *, seconds: float) -> bool:
+    """Read for this long. Returns whether there is more to do for the next call."""
+    check = claim(check_id, now=clock.now())
+    if check is None:
+        return False
+    try:
+        with translation.override(check.language), suppress(Fenced):
+            _work(check, until=time.monotonic() + seconds)
+    finally:
+        with suppress(*DATABASE_TROUBLE):
+            release(check)
+    check.refresh_from_db(fields=["state"])
+    return check.under_way
+
+
+def _work(check: TextCheck, *, until: float) -> None:
+    try:
+        reading = Reading(check)
+        while check.under_way:
+            reading.step()
+            if time.monotonic() >= until:
+                return
+    except ValidationError as error:
+        give_up(check.pk, " ".join(error.messages), now=clock.now())
+    except TooSlow:
+        said = gettext("These rules take too long to evaluate. Use fewer rules, or shorter lists.")
+        give_up(check.pk, said, now=clock.now())
+
+
+class Reading:
+    """Reads on from where the check had stopped."""
+
+    def __init__(self, check: TextCheck) -> None:
+        self.check = check
+
+    def step(self) -> None:
+        """Settle, or read one part, or try one link, or report."""
+        if self.check.plan is None:
+            self._settle()
+        elif self.check.position < self.check.plan["end"]:
+            self._read()
+        elif untried := self._links[len(self.check.links) :]:
+            self._try(untried[0])
+        else:
+            self._report()
+
+    # --- What is to be read -----------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Looked up once, as a run does before it freezes."""
+        check, now = self.check, clock.now()
+        with transaction.atomic():
+            self._refuse_lists_that_are_gone()
+            with within(seconds=MOST_SECONDS):
+                rules = drawn(check.project_id, settled(check.project_id, check.rules))
+                begin, end = _devices_of(check.project_id)
+                locales = _locales_of(check.project_id)
+            since = policy.seen_since(check.project_id)
+            newest = Run.every.order_by("-pk").values_list("pk", flat=True).first()
+            plan = {
+                "rules": rules,
+                "seen_since": since.isoformat() if since else None,
+                "begin": begin,
+                "end": end,
+                "locales": locales,
+                "run": (newest or 0) + 1,
+                "same": same_text.runs_alike(check, ["", *locales], now),
+            }
+            keep(check, now=now, plan=plan, position=begin)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        check, plan = self.check, self.check.plan or {}
+        since = plan["seen_since"]
+        return Plan(
+            project_id=check.project_id,
+            rules=plan["rules"],
+            seen_since=datetime.fromisoformat(since) if since else None,
+            asks=check.asks,
+            same=[(run, locale) for run, locale in plan["same"]],
+        )
+
+    @cached_property
+    def _sheets(self) -> Sheets:
+        check, plan = self.check, self.check.plan or {}
+        label = check.campaign.label
+        printer = Printer(check.content, check.project, label=label, run=plan["run"])
+        return Sheets(check.content, [one for one in plan["locales"] if one], printer)
+
+    # --- Reading ----------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """One part, of about as many devices as two seconds allow."""
+        check, began = self.check, time.monotonic()
+        ids = range(check.position, self._end_of_part())
+        try:
+            with transaction.atomic(), within(seconds=MOST_SECONDS):
+                self._refuse_lists_that_are_gone()
+                found = counting.count(self._plan, self._sheets, ids)
+        except TooSlow:
+            self._try_fewer()
+            return
+        took = max(time.monotonic() - began, 0.01)
+        wanted = round(self._devices * PART_SECONDS / took)
+        fits = max(LEAST, min(wanted, 4 * self._devices, MOST))
+        tally = {**added(check.tally, found), "part": fits}
+        keep(check, now=clock.now(), tally=tally, position=ids.stop)
+
+    def _try_fewer(self) -> None:
+        if self._devices == LEAST:
+            raise TooSlow
+        fewer = max(LEAST, self._devices // 8)
+        keep(self.check, now=clock.now(), tally={**self.check.tally, "part": fewer})
+
+    @property
+    def _devices(self) -> int:
+        """Of the next part."""
+        return int(self.check.tally.get("part", FIRST))
+
+    def _refuse_lists_that_are_gone(self) -> None:
+        """Nobody is on one of those: a part would count too few, or too many."""
+        if hold_lists(self.check.project_id, self.check.rules):
+            raise ValidationError(gettext("A list that its rules ask about is gone."))
+
+    def _end_of_part(self) -> int:
+        end: int = (self.check.plan or {})["end"]
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT id FROM notifications_device WHERE project_id = %s AND id >= %s AND id < %s"
+                " ORDER BY id OFFSET %s LIMIT 1",
+                [self.check.project_id, self.check.position, end, self._devices],
+            )
+            following = cursor.fetchone()
+        return following[0] if following else end
+
+    # --- Links, and the end -----------------------------------------------------------------------
+
+    @cached_property
+    def _links(self) -> list[str]:
+        check = self.check
+        return links.to_try(check.content, check.project) if check.tries_links else []
+
+    def _try(self, url: str) -> None:
+        """Outside of any transaction: somebody else's server answers when it likes."""
+        keep(self.check, now=clock.now(), lease=LINK_LEASE)
+        one = links.tried(url)
+        keep(self.check, now=clock.now(), links=[*self.check.links, one])
+
+    def _report(self) -> None:
+        check = self.check
+        looked = longest.rendered(check.project_id, self._sheets, check.tally)
+        finish(check, report.made(check, self._sheets, looked), now=clock.now())
+
+
+def _devices_of(project_id: int) -> tuple[int, int]:
+    """Those that are there now. One that is registered later is not read."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COALESCE(min(id), 0), 1 + COALESCE(max(id), -1) FROM notifications_device"
+            " WHERE project_id = %s",
+            [project_id],
+        )
+        begin, end = cursor.fetchone()
+    return begin, end
+
+
+def _locales_of(project_id: int) -> list[str]:
+    """The languages of its people, those of the most people first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT locale FROM notifications_contact WHERE project_id = %s"
+            " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT %s",
+            [project_id, MOST_LOCALES],
+        )
+        return [row[0] for row in cursor.fetchall()]
