@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
-from campaigns.runs import series
+from campaigns.runs import rehearsal, series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
@@ -343,6 +343,13 @@ class Campaign(OfProject):
             counts_links=self.project.counts_links,
         )
         return outlook.look(self.project_id, self.audience.effective_rules, renderer)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Its rehearsals go with it: nobody got anything of them. Raises ProtectedError while one
+        goes on, and once it was launched."""
+        with transaction.atomic():
+            rehearsal.remove_all_of(self.pk)
+            return super().delete(*args, **kwargs)
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)

@@ -18,6 +18,7 @@ from tests.chaos.bugs import (
     receipts,
     redis_faults,
     refusals,
+    rehearsals,
     slow_callers,
 )
 
@@ -35,5 +36,6 @@ GROUPS = (
         receipts,
         outgoing,
         alerts,
+        rehearsals,
     ),
 )
