@@ -300,7 +300,7 @@ class Run(OfProject):
     @property
     def reference(self) -> str:
         """How the pace and the devices know us, without knowing what a run is."""
-        return f"run:{self.pk}"
+        return f"{'rehearsal' if self.is_rehearsal else 'run'}:{self.pk}"
 
     @property
     def collapse_id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models import ProtectedError
 from django.utils import timezone
 
 from campaigns import control
@@ -166,6 +167,24 @@ def test_a_draft_is_deleted_with_its_rehearsals(project: Project, fcm: Fcm) -> N
     campaign.delete()
     assert not Run.kept.exists()
     assert not Rehearsal.objects.exists()
+
+
+def test_one_that_goes_on_keeps_its_campaign(project: Project) -> None:
+    campaign = make_campaign(project)
+    ask(campaign)
+    with pytest.raises(ProtectedError):
+        campaign.delete()
+    assert Rehearsal.objects.exists()
+
+
+def test_a_launched_campaign_keeps_its_rehearsals(project: Project, fcm: Fcm) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project)
+    rehearse(campaign)
+    launch(campaign)
+    with pytest.raises(ProtectedError):
+        campaign.delete()
+    assert Rehearsal.objects.count() == 1
 
 
 def test_a_project_that_sends_for_real_leaves_a_rehearsal_one_chunk(project: Project) -> None:

@@ -20,6 +20,7 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import LISTENERS, Run
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.people.figures.figure import Figure
 from notifications.people.project import Project
 from notifications.postgres import clock
@@ -173,6 +174,18 @@ def test_figures_of_the_overview_say_the_same(
     before = sums()
     try_everything(campaign)
     assert sums() == before
+
+
+def test_dead_addresses_that_it_retires_are_no_news_of_the_day(
+    project: Project, sent: Run, campaign: Campaign
+) -> None:
+    make_people(project, [f"dead-later-{n}:a" for n in range(3)])
+    rehearse(campaign, retires=True)
+    assert Device.objects.filter(retired_by__startswith="rehearsal:").exists()
+    keeping.keep_figures(now=clock.now())
+    found = Figure.objects.filter(project=project, what="dead").latest("at")
+    by_runs = Device.objects.filter(retired_by__startswith="run:").count()
+    assert found.count == by_runs == 2
 
 
 def test_no_alert_is_raised_by_one_that_waits_for_a_person(

@@ -136,7 +136,11 @@ class CampaignPage(Page):
         return format_html_join(" ", '<span class="c-tag">{}</span>', ((tag,) for tag in obj.tags))
 
     def used_by(self, obj: Campaign) -> list[str]:
-        return [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]]
+        going = Run.rehearsals.filter(campaign=obj, finished_at=None)
+        return [
+            *(_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]),
+            *(_("rehearsal %(number)d") % {"number": run.pk} for run in going),
+        ]
 
     # --- The form ------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from campaigns.results.next_step import NEXT_STEP
 from campaigns.results.rehearsed.compared import Compared, real_run_of
 from campaigns.results.rehearsed.foretold import Foretold
 from campaigns.results.rehearsed.told import Told
+from campaigns.runs import sums
 from campaigns.runs.reasons import cause_in_words
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
@@ -94,14 +95,14 @@ class RehearsalSerializer(RehearsalSummarySerializer):
 
 
 def summary(rehearsal: Rehearsal) -> dict[str, Any]:
-    run, told = rehearsal.run, Told(rehearsal, timezone.now())
+    run = rehearsal.run
     return {
         "id": rehearsal.pk,
         "campaign": run.campaign_id,
         "state": run.state,
         "sample": rehearsal.sample,
         "retire_dead": rehearsal.retires,
-        "totals": told.totals.as_dict(),
+        "totals": sums.totals_of(run).as_dict(),
         "started_at": run.started_at,
         "finished_at": run.finished_at,
     }
