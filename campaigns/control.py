@@ -22,7 +22,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
-from campaigns.runs.rehearsal import Rehearsal
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.test_sends import asking

@@ -18,8 +18,9 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
-from campaigns.runs import rehearsal, series
+from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
+from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.content import in_place_of

@@ -11,9 +11,9 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
-from campaigns.runs import rehearsal
 from campaigns.runs.policy import TIMES
-from campaigns.runs.rehearsal import Rehearsal
+from campaigns.runs.rehearsals import rehearsal
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 
 LARGEST_SEED = 2**53  # a program that reads JSON keeps it as it is

@@ -86,7 +86,8 @@ def goes_on(last: Run, now: datetime) -> bool:
 
 
 def going_on(project_id: int) -> list[Run]:
-    """The unfinished runs, also rehearsals, and the last one of each series that goes on: the next copies it."""
+    """The unfinished runs, rehearsals too, and the last one of each series that goes on: the next
+    copies it."""
     runs = Run.objects.filter(project=project_id).select_related("campaign")
     may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
     repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)

@@ -14,7 +14,7 @@ from campaigns.results.rehearsed.foretold import Foretold
 from campaigns.results.rehearsed.told import Told
 from campaigns.runs import sums
 from campaigns.runs.reasons import cause_in_words
-from campaigns.runs.rehearsal import Rehearsal
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 
 

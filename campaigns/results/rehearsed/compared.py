@@ -8,7 +8,7 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
-from campaigns.runs.rehearsal import Rehearsal
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 from notifications.people import device
