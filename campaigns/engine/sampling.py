@@ -23,7 +23,7 @@ SHOWN_STRATA = 20  # values of each that are kept, the largest first
 # One statement: who is counted is who was drawn from. By chance too is where the list begins.
 DRAW = """
 WITH found AS MATERIALIZED (
-    {found}
+    SELECT contact_id, device_id, platform, locale, timezone, app_version FROM ({found}) anybody
 ), listed AS MATERIALIZED (
     SELECT found.*, count(*) OVER () AS devices, row_number() OVER (
         ORDER BY platform, locale, hashint8extended(device_id, %s), device_id

@@ -97,6 +97,14 @@ def test_it_is_drawn_from_the_audience_alone(campaign: Campaign, project: Projec
     assert set(rows.values_list("locale", flat=True)) == {"en"}
 
 
+def test_it_is_drawn_from_at_most_so_many_people(campaign: Campaign, project: Project) -> None:
+    rules = {"field": "people", "op": "lte", "value": {"most": 300}}
+    campaign.audience = make_audience(project, rules=rules)
+    campaign.save()
+    rehearsal = drawn(campaign, 100)
+    assert (rehearsal.devices, rehearsal.run.planned) == (300, 100)
+
+
 def test_an_empty_audience_ends_at_once(campaign: Campaign, project: Project) -> None:
     rules = {"field": "locale", "op": "eq", "value": "fr"}
     campaign.audience = make_audience(project, rules=rules)
