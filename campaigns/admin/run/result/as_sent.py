@@ -28,19 +28,28 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale, preferably one whose message was accepted.
+# A few recipients for each locale, accepted ones first: one of them may have been erased since.
+# What an older release froze has its language and platform elsewhere: such rows look it up.
 READERS = """
-SELECT DISTINCT ON (locale) * FROM (
-    SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
-        COALESCE(r.platform, v.platform, 'android') AS platform,
-        COALESCE(d.status, '') AS status, r.seq
-    FROM campaigns_recipient r
-    JOIN notifications_contact c ON c.id = r.contact_id
-    LEFT JOIN notifications_device v ON v.id = r.device_id
-    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
-    WHERE r.run_id = %(run)s AND r.seq <= %(most)s
-) x ORDER BY locale, status <> 'accepted', seq
+SELECT * FROM (
+    SELECT x.*, row_number() OVER (
+        PARTITION BY locale ORDER BY status <> 'accepted', seq
+    ) AS place FROM (
+        SELECT COALESCE(r.locale, (
+                SELECT c.locale FROM notifications_contact c WHERE c.id = r.contact_id
+            )) AS locale,
+            r.contact_id,
+            COALESCE(r.platform, (
+                SELECT v.platform FROM notifications_device v WHERE v.id = r.device_id
+            ), 'android') AS platform,
+            COALESCE(d.status, '') AS status, r.seq
+        FROM campaigns_recipient r
+        LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
+        WHERE r.run_id = %(run)s AND r.seq <= %(most)s
+    ) x
+) y WHERE place <= %(each)s
 """
+A_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,7 @@ def readings(run: Run) -> list[Reading]:
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    rows = _one_of_each_text(run, _readers(run))
+    rows = _readers(run)
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
     return [
         Reading(
@@ -90,8 +99,7 @@ def _of_recipients(run: Run) -> list[Reading]:
             ),
             row["status"],
         )
-        for row in rows
-        if row["contact_id"] in people
+        for row in _one_of_each_text(run, [row for row in rows if row["contact_id"] in people])
     ]
 
 
@@ -114,7 +122,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
     if run.planned is None or run.forgotten_at:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(READERS, {"run": run.pk, "most": LOOKED_AT})
+        cursor.execute(READERS, {"run": run.pk, "most": LOOKED_AT, "each": A_FEW})
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
