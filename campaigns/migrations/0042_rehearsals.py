@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='notifications.project')),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('sample__isnull', True), ('sample__gte', 100), ('sample__lte', 100000), _connector='OR'), name='a_sample_says_something')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('sample__isnull', True), models.Q(('sample__gte', 100), ('sample__lte', 100000)), _connector='OR'), name='a_sample_says_something')],
             },
         ),
     ]

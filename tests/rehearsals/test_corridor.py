@@ -15,7 +15,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.inbox.item import Item
+from notifications.inbox.item import InboxItem
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import addresses, make_campaign, make_contact, make_people
@@ -85,7 +85,7 @@ def test_dead_addresses_stay_unless_their_retirement_was_asked_for(
 def test_nothing_comes_into_an_inbox(project: Project, fcm: Fcm) -> None:
     make_people(project, 2)
     rehearse(make_campaign(project, inbox=True))
-    assert not Item.objects.exists()
+    assert not InboxItem.objects.exists()
 
 
 def test_what_fcm_said_is_kept_for_nobody(project: Project, fcm: Fcm) -> None:
@@ -135,7 +135,7 @@ def test_a_lapsed_lease_is_taken_over_with_one_row_each(project: Project, fcm: F
     # A worker dies with the chunk in its hands.
     granted = claim(rehearsal.pk, 1, ring.epoch, task_id=None)
     assert granted is not None and granted.open_window([1, 2], timezone.now())
-    let_leases_lapse(rehearsal.run)
+    let_leases_lapse()
     drive(rehearsal.run)
     assert ends_of(rehearsal) == [("accepted", "")] * 3
     assert fcm.witness() == []

@@ -16,7 +16,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of
 from tests.given.builders import addresses, make_campaign, make_people
-from tests.rehearsals.rehearsing import ask, drive, launch, rehearse
+from tests.rehearsals.rehearsing import ask, drive, launch, owner_of, rehearse
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 
@@ -94,12 +94,18 @@ def test_a_second_one_is_refused_while_the_first_goes_on(desk: Desk, campaign: C
 
 
 def test_payload_errors_are_shown_by_field(desk: Desk, project: Project, fcm: Fcm) -> None:
-    make_people(project, 2)
-    template = {"title": "Hi", "body": "x" * 5_000}
+    owner_of(project, "live-1:a", attributes={"first_name": "x" * 5_000})
+    owner_of(project, "live-2:a", attributes={"first_name": "Ada", "page": "http://x.org/a.png"})
+    owner_of(project, "live-3:a", attributes={"first_name": "Ada", "page": "https://x.org/a.png"})
+    template = {"title": "{{ first_name }}", "body": "Hi", "image": "{{ page | default: '' }}"}
     rehearsal = rehearse(make_campaign(project, template=template))
     page = desk.open("rehearsal_one", rehearsal.pk)
-    assert "message" in page and "The rendered message is over FCM's 4,096 bytes" in page
-    assert Rehearsal.objects.get().errors is not None
+    assert "message 1 The rendered message is over FCM's 4,096 bytes" in page
+    assert "message.notification.image 1 This person's message breaks one of FCM's rules" in page
+    kept = Rehearsal.objects.get().errors
+    assert kept is not None and {field for _, field, _, _ in kept} == {
+        "message", "message.notification.image"
+    }  # fmt: skip
 
 
 def test_missing_values_are_shown_with_how_many_lack_them(
