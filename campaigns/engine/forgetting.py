@@ -82,7 +82,7 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
             for table in OF_RECIPIENTS:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", [run.pk])
         # A rehearsal has no page of a run to lead to.
-        of_it = {"rehearsal": run.pk} if run.is_rehearsal else {}
+        of_it: dict[str, Any] = {"rehearsal": run.pk} if run.is_rehearsal else {}
         audit.record(
             by, gettext_noop("removed the recipients of"), run.campaign if of_it else run,
             project=run.project, campaign=run.campaign.name if run.campaign else str(run), **of_it,

@@ -86,7 +86,9 @@ class RehearsalSerializer(RehearsalSummarySerializer):
     reasons = serializers.DictField(child=serializers.IntegerField())
     foretold = ForetoldSerializer(many=True, help_text="Empty until it has finished.")
     dead = DeadSerializer()
-    errors = FieldErrorSerializer(many=True, allow_null=True, help_text="The most frequent first.")
+    errors = FieldErrorSerializer(  # type: ignore[assignment]  # the metaclass takes it
+        many=True, allow_null=True, help_text="The most frequent first."
+    )
     rate_per_second = serializers.FloatField(help_text="Messages per second, measured.")
     seconds_for_everybody = serializers.FloatField(allow_null=True)
     requests = serializers.IntegerField(help_text="That FCM may have counted as quota.")

@@ -16,7 +16,7 @@ def _sends_for_real() -> None:
     of_chunk = terms.of_chunk
 
     def forgetful(claim: Any) -> Any:
-        found = of_chunk(claim)
+        found: Any = of_chunk(claim)
         if claim.chunk.attempt == 1:
             return found
         for_real = replace(found[None], only_checked=False)
