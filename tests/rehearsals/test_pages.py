@@ -141,6 +141,18 @@ def test_it_can_be_cancelled(desk: Desk, campaign: Campaign) -> None:
     assert "foretells nothing" in desk.open("rehearsal_one", rehearsal.pk)
 
 
+def test_what_cannot_be_done_any_more_is_refused_in_the_dialog(
+    desk: Desk, campaign: Campaign
+) -> None:
+    rehearsal = rehearse(campaign)
+    for verb in ("rehearsal_resume", "rehearsal_cancel"):
+        reply = desk.confirm(verb, rehearsal.pk)
+        assert reply.status_code == 200 and "HX-Redirect" not in reply
+        assert "A Finished run cannot" in reply.content.decode()
+    rehearsal.run.refresh_from_db()
+    assert rehearsal.run.state == "finished"
+
+
 def test_a_viewer_looks_and_does_nothing(campaign: Campaign) -> None:
     rehearsal = ask(campaign)
     viewer = Desk(logged_in(Role.VIEWER))

@@ -24,7 +24,7 @@ from campaigns.results.rehearsed.told import Told
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
 from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.dialogs import DRAWN, Dialog, FinalDialog, done, refused
+from notifications.admin.furniture.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
 from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import actor
 from notifications.people import device
@@ -138,7 +138,9 @@ class Verb:
         try:
             self.does(rehearsal, by=actor(request))
         except Run.InvalidMove as error:
-            return refused(request, form, str(error))
+            said = {"title": _("Not done"), "description": str(error)}
+            context = {"form": Gone(request), "dialog": said}  # type: ignore[arg-type]
+            return render(request, DRAWN, context)
         tasks.ring(rehearsal.run_id)
         return done(request, str(self.said), to=page_of(rehearsal))
 
