@@ -6,7 +6,11 @@ import random
 
 import pytest
 
+from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.interval import points, wilson
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Totals
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,14 @@ def test_of_many_samples_nineteen_in_twenty_hold_the_truth(dead: float) -> None:
         found = wilson(sum(chance.random() < dead for _ in range(500)), 500)
         held += found.low <= dead <= found.high
     assert held / tries > 0.93
+
+
+def test_what_was_rehearsed_is_known_whatever_the_others_are() -> None:
+    """Of 100 devices 90 were drawn, and 80 of these are accepted: 80 to 90 are, of all."""
+    run = Run(kind="rehearsal", planned=90)
+    rehearsal = Rehearsal(run=run, sample=100, devices=100)
+    totals = Totals(planned=90, accepted=80, rejected=10, skipped=0, unknown=0)
+    accepted, rejected, skipped, _ = foretold.ends(rehearsal, totals)
+    assert (accepted.count, accepted.low, accepted.high) == (89, 80, 90)
+    assert (rejected.low, rejected.high) == (10, 20)
+    assert (skipped.count, skipped.low) == (0, 0)

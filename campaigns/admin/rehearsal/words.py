@@ -35,7 +35,7 @@ def picture(told: Told) -> dict[str, Any]:
         "run": run,
         "told": told,
         "zone": run.project.timezone,
-        "verdict": verdict(told),
+        "verdict": _unbroken(verdict(told)),
         "moving": run.finished_at is None and run.state != Run.State.PAUSED,
         "bars": [
             (name, count, width(count, drawn))
@@ -47,9 +47,14 @@ def picture(told: Told) -> dict[str, Any]:
         "pause": pause_in_words(run),
         "reasons": [(in_words(code), count) for code, count in told.progress.reasons.items()],
         "strata": _strata(rehearsal.strata),
-        "dead_words": dead_in_words(told),
-        "quota_words": quota_in_words(told),
+        "dead_words": _unbroken(dead_in_words(told)),
+        "quota_words": _unbroken(quota_in_words(told)),
     }
+
+
+def _unbroken(words: str) -> str:
+    """No line begins with a percent sign."""
+    return words.replace(" %", "\u00a0%")
 
 
 def pause_in_words(run: Run) -> dict[str, str]:

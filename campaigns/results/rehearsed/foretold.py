@@ -49,6 +49,8 @@ def _end(rehearsal: Rehearsal, name: str, found: int, of: int) -> Foretold:
         return _exactly(name, found, found)
     whole = rehearsal.stands_for
     low, high = wilson(found, of).of(whole)
+    others = whole - of  # of whom nothing is known; of those rehearsed it is
+    low, high = max(low, found), min(high, found + others)
     return Foretold(name, found, round(whole * found / of) if of else 0, low, high)
 
 
