@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -74,6 +75,12 @@ def test_the_same_seed_draws_the_same_devices_and_another_others(campaign: Campa
     other = devices_of(drawn(campaign, 200, seed=8))
     assert first == again
     assert len(first & other) < 100
+
+
+def test_it_is_by_chance_and_not_every_fifth_that_was_registered(campaign: Campaign) -> None:
+    rows = Recipient.objects.filter(run_id=drawn(campaign, 200).pk, platform="android")
+    ids = sorted(rows.values_list("device_id", flat=True))
+    assert len({later - one for one, later in pairwise(ids)}) > 3
 
 
 @pytest.mark.parametrize("seed", range(12))
