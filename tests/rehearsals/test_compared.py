@@ -46,7 +46,7 @@ def test_a_rehearsal_of_everybody_foretells_the_run_within_one_percent(campaign:
 
 
 def test_a_samples_interval_holds_the_run(campaign: Campaign) -> None:
-    """A sample so large, as an interval of 95 % is wrong one time in twenty, and this test never."""
+    """So large, as an interval of 95 % is wrong one time in twenty, and this test never is."""
     rehearsal = rehearse(campaign, sample=800)
     assert rehearsal.is_sample
     found = compared.of_run(launch(campaign))

@@ -72,7 +72,7 @@ def test_the_recipients_are_numbered_and_in_chunks(campaign: Campaign) -> None:
 
 def test_the_same_seed_draws_the_same_devices_and_another_others(campaign: Campaign) -> None:
     first, again = (devices_of(drawn(campaign, 200, seed=7)) for _ in range(2))
-    other = devices_of(drawn(campaign, 200, seed=8))
+    other = devices_of(drawn(campaign, 200, seed=1_007))  # the list begins where that of 7 does
     assert first == again
     assert len(first & other) < 100
 
