@@ -17,7 +17,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from campaigns.alerts.alert import Alert
 from campaigns.engine import unknowns
-from campaigns.planning import correcting, moving, schedule
+from campaigns.planning import correcting, moving, rehearsing, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.new_text import changing, handing_on
 from campaigns.planning.new_text.changing import NewText
@@ -27,6 +27,7 @@ from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.revisions.revision import content_of, revise
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
@@ -48,6 +49,40 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
     return run
 
 
+def rehearse(
+    campaign: Campaign, *, sample: int | None, retires: bool, by: str, now: datetime
+) -> Rehearsal:
+    """Raises Campaign.NotReady or rehearsing.Going; then nothing was changed."""
+    with transaction.atomic():
+        made = rehearsing.rehearse(campaign, sample=sample, retires=retires, by=by, now=now)
+        _record_rehearsal(made, by, gettext_noop("rehearsed"), sample=sample, retires=retires)
+    return made
+
+
+def resume_rehearsal(rehearsal: Rehearsal, *, by: str) -> None:
+    """Raises Run.InvalidMove."""
+    with transaction.atomic():
+        _go_on(rehearsal.run)
+        _record_rehearsal(rehearsal, by, gettext_noop("resumed the rehearsal of"))
+
+
+def cancel_rehearsal(rehearsal: Rehearsal, *, by: str) -> None:
+    """Raises Run.InvalidMove."""
+    with transaction.atomic():
+        rehearsal.run.cancel()
+        _record_rehearsal(rehearsal, by, gettext_noop("cancelled the rehearsal of"))
+
+
+def restore_after_rehearsal(rehearsal: Rehearsal, *, by: str) -> int:
+    """Take back what it retired."""
+    with transaction.atomic():
+        restored = device.restore(rehearsal.run.reference, now=timezone.now())
+        if restored:
+            action = gettext_noop("restored devices after the rehearsal of")
+            _record_rehearsal(rehearsal, by, action, devices=restored)
+    return restored
+
+
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
         run.pause(Cause.BY_HAND, details.by("by_hand", by))
@@ -57,12 +92,16 @@ def pause(run: Run, *, by: str) -> None:
 def resume(run: Run, *, by: str) -> None:
     """Go on from the rows. Quarantined chunks get another five leases, held ones their turn."""
     with transaction.atomic():
-        run.resume()
-        # Queued ones too: their doorbells are of an older epoch and would wake nobody.
-        states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
-        stopped = run.chunks.filter(state__in=states)
-        stopped.update(state=Chunk.State.WAITING, lapses=0)
+        _go_on(run)
         _record(run, by, gettext_noop("resumed"))
+
+
+def _go_on(run: Run) -> None:
+    run.resume()
+    # Queued ones too: their doorbells are of an older epoch and would wake nobody.
+    states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
+    stopped = run.chunks.filter(state__in=states)
+    stopped.update(state=Chunk.State.WAITING, lapses=0)
 
 
 def cancel(run: Run, *, by: str) -> None:
@@ -253,6 +292,12 @@ def _record_alert(alert: Alert, by: str, action: str) -> None:
 
 def _record_move(automation: Automation, by: str, action: str) -> None:
     audit.record(by, action, automation, project=automation.project)
+
+
+def _record_rehearsal(rehearsal: Rehearsal, by: str, action: str, **more: Any) -> None:
+    """As something done with its campaign, which is what people know it by."""
+    run = rehearsal.run
+    audit.record(by, action, run.campaign, project=run.project, rehearsal=run.pk, **more)
 
 
 def _record(run: Run, by: str, action: str, **more: Any) -> None:

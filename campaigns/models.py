@@ -22,6 +22,7 @@ from campaigns.runs.ledger import Retry as Retry
 from campaigns.runs.ledger import Window as Window
 from campaigns.runs.messages.message import Deduplication as Deduplication
 from campaigns.runs.messages.message import Message as Message
+from campaigns.runs.rehearsals.rehearsal import Rehearsal as Rehearsal
 from campaigns.runs.revisions.revision import RunRevision as RunRevision
 from campaigns.runs.run import Run as Run
 from campaigns.runs.sums import Breakdown as Breakdown

@@ -11,6 +11,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from campaigns.admin.alert import pages as alerts
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
+from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.api.receipts.receipts import links_elsewhere
 from campaigns.demo import pages as demo
 from config.middleware import projects
@@ -24,7 +25,7 @@ admin.autodiscover()
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
     *overview.urls(), *alerts.urls(), *messages.urls(), *demo.urls(), *operations.urls(),
-    *projects.urls(), *downtime.urls(), *retention.urls(),
+    *rehearsals.urls(), *projects.urls(), *downtime.urls(), *retention.urls(),
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]

@@ -41,6 +41,7 @@ class Push:
 
     reference: str
     is_test: bool = False  # a test send: its data says so, and nothing else does
+    only_checked: bool = False  # FCM says whether it would take it, and no phone gets it
     receipt: str = ""  # what the app reports by; empty: it is asked for no receipts
     kind: str
     address: str

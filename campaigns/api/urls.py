@@ -20,6 +20,7 @@ from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
+from campaigns.api.rehearsals import rehearsals
 from campaigns.api.results import breakdown, funnel, revisions
 from campaigns.api.test_sends import test_sends
 from campaigns.api.text_checks import text_checks
@@ -70,11 +71,17 @@ urlpatterns = [
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("campaigns/<int:pk>/text-check", text_checks.CampaignTextCheck.as_view()),
     path("campaigns/<int:pk>/text-check/cancel", text_checks.TextCheckCancel.as_view()),
+    path("campaigns/<int:pk>/rehearse", rehearsals.CampaignRehearse.as_view()),
+    path("campaigns/<int:pk>/rehearsals", rehearsals.CampaignRehearsals.as_view()),
     path("messages", messages.Messages.as_view()),
     path("messages/bulk", messages.MessagesBulk.as_view()),
     path("messages/<path:pk>/cancel", messages.MessageCancel.as_view()),
     path("messages/<path:pk>", messages.MessageById.as_view(), name="api-message"),
     path("receipts", receipts.Receipts.as_view()),
+    path("rehearsals/<int:pk>", rehearsals.RehearsalById.as_view(), name="api-rehearsal"),
+    path("rehearsals/<int:pk>/resume", rehearsals.RehearsalResume.as_view()),
+    path("rehearsals/<int:pk>/cancel", rehearsals.RehearsalCancel.as_view()),
+    path("rehearsals/<int:pk>/restore-devices", rehearsals.RehearsalRestore.as_view()),
     path("runs", runs.Runs.as_view()),
     path("runs/<int:pk>", runs.RunById.as_view(), name="api-run"),
     path("runs/<int:pk>/breakdown", breakdown.RunBreakdown.as_view()),

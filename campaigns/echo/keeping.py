@@ -39,7 +39,7 @@ WITH given AS (
         extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after, run.started_at
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
-    JOIN campaigns_run run ON run.id = %(run)s
+    JOIN campaigns_run run ON run.id = %(run)s AND run.kind <> 'rehearsal'
 ), new AS (
     INSERT INTO campaigns_receipt (run_id, seq, event, at, phone_at)
     SELECT %(run)s, seq, event, statement_timestamp(), phone_at FROM theirs ORDER BY seq, event

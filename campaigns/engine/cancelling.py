@@ -30,7 +30,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
     for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
         close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
-        unended = Run.objects.filter(pk=run.pk, finished_at__isnull=True)
+        unended = Run.driven.filter(pk=run.pk, finished_at__isnull=True)
         if unended.update(finished_at=clock.after(now), **sums.sums_of(run)):
             run.refresh_from_db()
             run.tell()
@@ -39,7 +39,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
 def goes_on(run_id: int) -> bool:
     """Whether another step would close anything, and no other process is at it."""
     with transaction.atomic():
-        cancelled = Run.objects.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
+        cancelled = Run.driven.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
         run = cancelled.select_for_update(skip_locked=True, no_key=True).first()
         return run is not None and bool(_closable(run)[:1])
 

@@ -29,7 +29,7 @@ from campaigns.runs.chunk import (
     worked_on,
 )
 from campaigns.runs.reasons import Cause
-from campaigns.runs.run import Run
+from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.wave import Wave
 from campaigns.sending import breakers, trying
 from notifications.pace import gate
@@ -65,7 +65,7 @@ def sweep(now: datetime) -> list[int]:
     """
     plan_series(now)
     start_due(now)
-    unfinished = Run.objects.filter(finished_at__isnull=True)
+    unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
     in_order = (moving.order_by("pk"), counting.uncounted())
     return [pk for runs in in_order for pk in runs.values_list("pk", flat=True)]
@@ -76,7 +76,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
-    if not Run.objects.filter(pk=run_id).exists():
+    if not Run.driven.filter(pk=run_id).exists():
         return None  # a day of messages, which has no waves: an old doorbell may name one
     room = _room(run_id, now)  # asks Redis, so before the run is locked
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
@@ -85,7 +85,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     counting.go_on(run_id)
     with transaction.atomic():
         run = _locked(run_id)
-        if run.state == Run.State.SENDING:
+        if run.state in LEAVING:
             return _send_on(run, now, room)
         if step := STEPS.get(Run.State(run.state)):
             step(run, now)
@@ -101,7 +101,7 @@ def _is_broken(run_id: int) -> bool:
     """Whether its text is, and it was paused for that."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _locked(run_id)
-        moves = run.state in (Run.State.PREPARING, Run.State.SENDING)
+        moves = run.state in (Run.State.PREPARING, *LEAVING)
         if moves and (wrong := broken.text_of(run)):
             run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
             return True
@@ -110,12 +110,12 @@ def _is_broken(run_id: int) -> bool:
 
 def _locked(run_id: int) -> Run:
     # `no_key`: workers write windows that refer to the run, and must not wait for us.
-    return Run.objects.select_for_update(no_key=True).get(pk=run_id)
+    return Run.driven.select_for_update(no_key=True).get(pk=run_id)
 
 
 def goes_on(run_id: int) -> bool:
     """Whether there is more to freeze, to close or to count: worth another look at once."""
-    left = any(run.freezing for run in Run.objects.filter(pk=run_id))
+    left = any(run.freezing for run in Run.driven.filter(pk=run_id))
     if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
         return True
     return counting.goes_on(run_id)
@@ -125,7 +125,7 @@ def give_up(run_id: int, error: Exception) -> None:
     """An error that is not PostgreSQL's trouble would come again: a person has to look."""
     detail = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     with suppress(Run.InvalidMove):
-        Run.objects.get(pk=run_id).pause(Cause.BROKEN, detail)
+        Run.driven.get(pk=run_id).pause(Cause.BROKEN, detail)
 
 
 # --- Sending: release the next wave, or finish ----------------------------------------------------
@@ -141,7 +141,7 @@ def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     if not states and not run.freezing:
         run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **sums.sums_of(run))
         return None
-    Run.objects.filter(pk=run.pk).update(**sums.sums_of(run))
+    Run.driven.filter(pk=run.pk).update(**sums.sums_of(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
@@ -214,11 +214,13 @@ def _room(run_id: int, now: datetime) -> Room:
 
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
     """
-    run = Run.objects.select_related("project").get(pk=run_id)
+    run = Run.driven.select_related("project").get(pk=run_id)
     allowed = gate.pace_of(run.project, run.reference, run.rate_per_second)
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Room(int(may_try), fcm_fails=True)
+    if run.is_rehearsal and _others_leave(run):
+        return Room(1)
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
@@ -226,10 +228,15 @@ def _room(run_id: int, now: datetime) -> Room:
     return Room(min(OUTSTANDING, math.ceil(ahead / (first.size if first else SMALLEST))))
 
 
+def _others_leave(run: Run) -> bool:
+    """A rehearsal may take its time: while the project sends for real, one worker is at it."""
+    return Run.objects.filter(project=run.project_id, state=Run.State.SENDING).exists()
+
+
 def _look_after(run: Run, now: datetime) -> None:
     """A paused run starts nothing, but a worker that died on it must not keep its chunks."""
     free_lapsed(run)
-    Run.objects.filter(pk=run.pk).update(**sums.sums_of(run))
+    Run.driven.filter(pk=run.pk).update(**sums.sums_of(run))
 
 
 STEPS: dict[Run.State, Callable[[Run, datetime], None]] = {

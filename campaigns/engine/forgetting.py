@@ -36,7 +36,7 @@ OF_RECIPIENTS = (
 
 def forgettable(finished_before: datetime, **narrower: Any) -> Any:
     """Finished runs whose rows still exist, oldest first."""
-    ended = Run.every.exclude(state=Run.State.OPEN).filter(
+    ended = Run.kept.exclude(state=Run.State.OPEN).filter(
         finished_at__lt=finished_before, planned__isnull=False, forgotten_at=None
     )
     return ended.filter(**narrower).select_related("campaign", "project").order_by("pk")
@@ -71,7 +71,7 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
     with transaction.atomic():
         if run.pk in needed(run.project_id):
             raise Run.InvalidMove(gettext("Rules refer to it. Change or delete them first."))
-        old = Run.every.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
+        old = Run.kept.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
         if not old.filter(finished_at__isnull=False).update(forgotten_at=now):
             raise Run.InvalidMove(gettext("Its recipients are still needed, or already removed."))
         for table in ("campaigns_recipient", "campaigns_delivery"):
@@ -81,9 +81,11 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         with connection.cursor() as cursor:
             for table in OF_RECIPIENTS:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", [run.pk])
+        # A rehearsal has no page of a run to lead to.
+        of_it: dict[str, Any] = {"rehearsal": run.pk} if run.is_rehearsal else {}
         audit.record(
-            by, gettext_noop("removed the recipients of"), run, project=run.project,
-            campaign=run.campaign.name if run.campaign else str(run),
+            by, gettext_noop("removed the recipients of"), run.campaign if of_it else run,
+            project=run.project, campaign=run.campaign.name if run.campaign else str(run), **of_it,
         )  # fmt: skip
 
 

@@ -25,12 +25,12 @@ from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
 from campaigns.audiences.settled.settling import settled
-from campaigns.engine import broken
+from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.reasons import Cause
-from campaigns.runs.run import Run
+from campaigns.runs.run import LEAVING, Run
 
 DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
 CLOSE = 4  # times as many ids as devices are still close together
@@ -60,7 +60,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
     with suppress(Run.InvalidMove), transaction.atomic():
         if not is_free(run_id):
             return
-        run = Run.objects.get(pk=run_id)
+        run = Run.driven.get(pk=run_id)
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
@@ -115,7 +115,7 @@ def _add(run: Run) -> None:
 
 def _add_people(run: Run) -> None:
     """For the release before, which began it: by person, the run's row locked while it freezes."""
-    run.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
+    run.refresh_from_db(from_queryset=Run.driven.select_for_update(no_key=True))
     if run.frozen_through is None:
         return
     part = _freeze(run, BY_PERSON, range(run.frozen_through + 1, LAST_ID))
@@ -131,9 +131,9 @@ def _keep(run: Run, part: Part, **values: object) -> None:
 
     Raises InvalidMove if it was cancelled meanwhile: nothing of the part shall remain.
     """
-    sends = When(state=Run.State.PREPARING, then=Value(Run.State.SENDING))
-    going = (Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
-    kept = Run.objects.filter(pk=run.pk, state__in=going).update(
+    sends = When(state=Run.State.PREPARING, then=Value(run.leaves_as))
+    going = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
+    kept = Run.driven.filter(pk=run.pk, state__in=going).update(
         state=Case(sends, default=F("state")),
         planned=Coalesce("planned", 0) + part.recipients,
         people=part.people,
@@ -158,7 +158,8 @@ def _freeze_devices(run: Run, ids: range) -> Part:
 
 def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     known = run.planned or 0
-    following = _begin_of_next(run, by, ids)
+    # A sample is drawn from everybody at once.
+    following = None if sampling.of_run(run) else _begin_of_next(run, by, ids)
     recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
     planned, size = known + recipients, size_for(recipients)
     Chunk.objects.bulk_create(
@@ -200,6 +201,8 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
     found = _found(run, by, ids)
     if cut := most.only(run.rules):
         found = most.trimmed(found, cut, table)
+    if rehearsal := sampling.of_run(run):
+        return sampling.write(run, rehearsal, found)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table}"

@@ -31,7 +31,7 @@ SECONDS = 5.0  # seconds of one pass; runs wait meanwhile
 
 def _look(project_id: int, before: datetime | None) -> Kept:
     """How many recipients would be removed, as counted by the runs."""
-    there = Run.every.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    there = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
     ended = (
         there.filter(finished_at__isnull=False)
         .exclude(state=Run.State.OPEN)

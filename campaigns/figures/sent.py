@@ -36,7 +36,7 @@ LEFT JOIN LATERAL (
     SELECT sum(accepted) AS accepted, sum(rejected + unknown) AS failed
     FROM campaigns_chunk WHERE run_id = run.id AND NOT ended
 ) chunks ON TRUE
-WHERE run.started_at IS NOT NULL AND {whose} GROUP BY 1, 2
+WHERE run.started_at IS NOT NULL AND run.kind <> 'rehearsal' AND {whose} GROUP BY 1, 2
 """
 EACH = """
 SELECT project_id, kind || ':' || outcome AS what, COALESCE(level, 0)::bigint AS level
@@ -67,7 +67,7 @@ FROM (
     CROSS JOIN LATERAL (
         VALUES ('accepted', accepted), ('failed', rejected + unknown)
     ) AS each (outcome, ended)
-    WHERE finished_at IS NOT NULL AND state <> 'open' AND ended > 0
+    WHERE finished_at IS NOT NULL AND state <> 'open' AND kind <> 'rehearsal' AND ended > 0
 ) run
 WHERE NOT EXISTS (
     SELECT FROM notifications_figure f WHERE f.project_id = run.project_id AND f.what = run.what

@@ -20,6 +20,7 @@ from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
+from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.content import in_place_of
@@ -343,6 +344,13 @@ class Campaign(OfProject):
             counts_links=self.project.counts_links,
         )
         return outlook.look(self.project_id, self.audience.effective_rules, renderer)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Its rehearsals go with it: nobody got anything of them. Raises ProtectedError while one
+        goes on, and once it was launched."""
+        with transaction.atomic():
+            rehearsal.remove_all_of(self.pk)
+            return super().delete(*args, **kwargs)
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import in_words
-from campaigns.runs.run import Run
+from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
 
 RATE_OVER = timedelta(seconds=5)
@@ -110,7 +110,7 @@ def _rate(run: Run, totals: Totals, now: datetime) -> float:
         return 0.0
     if run.finished_at:
         return average_rate(totals.sent, run.started_at, run.finished_at)
-    if run.state != Run.State.SENDING:
+    if run.state not in LEAVING:
         return 0.0
     recent = Window.objects.filter(run=run, settled_at__gt=now - RATE_OVER)
     sent = sum(len(seqs) for seqs in recent.values_list("seqs", flat=True))
@@ -118,7 +118,7 @@ def _rate(run: Run, totals: Totals, now: datetime) -> float:
 
 
 def _eta(run: Run, totals: Totals, rate: float, now: datetime) -> datetime | None:
-    if run.state != Run.State.SENDING or not rate:
+    if run.state not in LEAVING or not rate:
         return None
     eta = now + timedelta(seconds=totals.waiting / rate)
     retry_at = _retrying(run).next_at

@@ -14,10 +14,10 @@ from django.db.models import Max
 from campaigns.runs import details
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
-from campaigns.runs.run import Run
+from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 
-GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING)
+GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, *LEAVING)
 
 
 def ask(run: Run, now: datetime) -> bool:

@@ -153,7 +153,7 @@ def free_lapsed(run: Run) -> int:
     freed += lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
         state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
     )
-    if freed:
+    if freed and not run.is_rehearsal:
         label = label_of(run.project)
         transaction.on_commit(lambda: TAKEN_OVER.add(freed, label))
     return freed

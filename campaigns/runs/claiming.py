@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
-from campaigns.runs.run import Run
+from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 from notifications.people.consent import standing
 from notifications.postgres import clock
@@ -64,7 +64,7 @@ WITH free AS (
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
     SELECT rate_per_second, revision FROM campaigns_run
-    WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open')
+    WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
 ), asked AS (
     SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
     LEFT JOIN notifications_device d ON d.id = r.device_id
@@ -221,7 +221,7 @@ def count_interrupted(chunk: Chunk) -> None:
 
 
 def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
-    return Run.every.filter(pk=run_id, epoch=epoch, state=Run.State.SENDING)
+    return Run.driven.filter(pk=run_id, epoch=epoch, state__in=LEAVING)
 
 
 def _rung_in_another_life() -> Q:

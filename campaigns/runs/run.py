@@ -20,7 +20,11 @@ from campaigns.runs.reasons import Cause
 from notifications.people.consent import standing
 from notifications.people.project import OfProject
 
-KNOWN_STATES = ["scheduled", "preparing", "sending", "paused", "finished", "cancelled", "open"]
+KNOWN_STATES = [
+    "scheduled", "preparing", "sending", "rehearsing", "paused", "finished", "cancelled", "open",
+]  # fmt: skip
+# The only ones of a rehearsal: no release sends a run that is not `sending` or `open`.
+STATES_OF_REHEARSALS = ["preparing", "rehearsing", "paused", "finished", "cancelled"]
 
 # Whoever tells others how runs move is told in the transaction that moves one: see apps.py.
 LISTENERS: list[Callable[[Run], object]] = []
@@ -30,24 +34,46 @@ WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 HOLDS = ~Q(state="cancelled", started_at__isnull=True)
 
 
-class OfCampaigns(models.Manager["Run"]):
-    """Who reads runs means those of campaigns, unless they ask for `every` run."""
+class Of(models.Manager["Run"]):
+    """Runs of these kinds. Whoever reads runs says which they mean: a rehearsal is nothing that
+    happened to anybody, so only what drives, shows or removes rehearsals asks for them."""
+
+    kinds: tuple[str, ...] = ()  # of the class: Django makes managers of a relation from it
 
     def get_queryset(self) -> models.QuerySet[Run]:
-        return super().get_queryset().filter(kind="campaign")
+        return super().get_queryset().filter(kind__in=self.kinds)
+
+
+class OfCampaigns(Of):
+    kinds = ("campaign",)
+
+
+class OfEveryKindSent(Of):
+    kinds = ("campaign", "messages")
+
+
+class OfEveryKindDriven(Of):
+    kinds = ("campaign", "rehearsal")
+
+
+class OfRehearsals(Of):
+    kinds = ("rehearsal",)
 
 
 class Run(OfProject):
-    """What happened when we launched? Or, of the kind `messages`: in a project, on one day."""
+    """What happened when we launched? Or, of the kind `messages`: in a project, on one day; of the
+    kind `rehearsal`: what would happen, as FCM said when it was only asked to check."""
 
     class Kind(models.TextChoices):
         CAMPAIGN = "campaign", _("Campaign")
         MESSAGES = "messages", _("Messages")
+        REHEARSAL = "rehearsal", _("Rehearsal")
 
     class State(models.TextChoices):
         SCHEDULED = "scheduled", _("Scheduled")
         PREPARING = "preparing", _("Preparing")
         SENDING = "sending", _("Sending")
+        REHEARSING = "rehearsing", _("Rehearsing")  # FCM checks each message and delivers none
         PAUSED = "paused", _("Paused")
         FINISHED = "finished", _("Finished")
         CANCELLED = "cancelled", _("Cancelled")
@@ -62,13 +88,13 @@ class Run(OfProject):
         RECEIVED = "received", _("Received")
 
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
-    kind = models.CharField(max_length=8, choices=Kind, default="campaign", db_default="campaign")
+    kind = models.CharField(max_length=9, choices=Kind, default="campaign", db_default="campaign")
     # Whoever reads runs of campaigns need not ask whether there is one.
     campaign: models.ForeignKey[Any, Any] = models.ForeignKey(
         "campaigns.Campaign", null=True, on_delete=models.PROTECT, related_name="runs"
     )
     occurrence = models.CharField(max_length=40, help_text=_("“once”, or the instant it was due."))
-    state = models.CharField(max_length=9, choices=State)
+    state = models.CharField(max_length=10, choices=State)
     # Work in flight carries the epoch it was rung in; a pause or cancel makes it stale.
     epoch = models.PositiveIntegerField(default=0)
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
@@ -149,7 +175,10 @@ class Run(OfProject):
     unknown = models.PositiveIntegerField(default=0)
 
     objects = OfCampaigns()
-    every = models.Manager()
+    every = OfEveryKindSent()
+    driven = OfEveryKindDriven()  # in waves, by `engine.advance`
+    rehearsals = OfRehearsals()
+    kept = models.Manager()  # all that have rows
 
     class Meta:
         ordering = ["-id"]
@@ -168,6 +197,19 @@ class Run(OfProject):
                 fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
             models.CheckConstraint(condition=Q(state__in=KNOWN_STATES), name="a_run_state_we_know"),
+            models.CheckConstraint(
+                condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
+                name="a_rehearsal_never_sends",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="rehearsing") | Q(kind="rehearsal"),
+                name="only_a_rehearsal_rehearses",
+            ),
+            models.UniqueConstraint(
+                fields=["campaign"],
+                condition=Q(kind="rehearsal", finished_at=None),
+                name="one_rehearsal_at_a_time",
+            ),
             models.CheckConstraint(
                 condition=~Q(state="paused") | ~Q(cause=""), name="a_pause_has_a_cause"
             ),
@@ -212,6 +254,8 @@ class Run(OfProject):
         if self.kind == Run.Kind.MESSAGES:
             return f"messages of {self.occurrence}"
         said = gettext("%(campaign)s · run %(number)d")
+        if self.is_rehearsal:
+            said = gettext("%(campaign)s · rehearsal %(number)d")
         return said % {"campaign": self.campaign, "number": self.pk}
 
     def seconds_left(self, now: datetime) -> int:
@@ -223,6 +267,15 @@ class Run(OfProject):
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is out."""
         return standing.asked_of(self.category_kind, self.category.slug if self.category else "")
+
+    @property
+    def is_rehearsal(self) -> bool:
+        return self.kind == Run.Kind.REHEARSAL
+
+    @property
+    def leaves_as(self) -> State:
+        """Its state while requests leave."""
+        return Run.State.REHEARSING if self.is_rehearsal else Run.State.SENDING
 
     @property
     def deadline(self) -> datetime:
@@ -242,14 +295,14 @@ class Run(OfProject):
         """Begun, while the rest of the audience is still being frozen. A pause does not hold that
         up: who is in was decided by the launch, not by how long somebody thought about it.
         """
-        begun = self.state in (Run.State.SENDING, Run.State.PAUSED)
+        begun = self.state in (*LEAVING, Run.State.PAUSED)
         whole = self.unfrozen is None and self.frozen_through is None
         return begun and not whole and self.cause != Cause.BROKEN
 
     @property
     def reference(self) -> str:
         """How the pace and the devices know us, without knowing what a run is."""
-        return f"run:{self.pk}"
+        return f"{'rehearsal' if self.is_rehearsal else 'run'}:{self.pk}"
 
     @property
     def collapse_id(self) -> str:
@@ -271,7 +324,7 @@ class Run(OfProject):
     def _move(
         self, sources: Iterable[State], what: str, *, of_epoch: int | None = None, **values: Any
     ) -> None:
-        movable = Run.objects.filter(pk=self.pk, state__in=sources)
+        movable = Run.driven.filter(pk=self.pk, state__in=sources)
         if of_epoch is not None:
             movable = movable.filter(epoch=of_epoch)
         while not self._moved(movable, values):
@@ -289,7 +342,9 @@ class Run(OfProject):
         return True
 
     def tell(self) -> None:
-        """That it has moved, in the transaction that moved it."""
+        """That it has moved, in the transaction that moved it. Of a rehearsal nobody is told."""
+        if self.is_rehearsal:
+            return
         for listener in LISTENERS:
             listener(self)
 
@@ -330,7 +385,7 @@ class Run(OfProject):
         # Decided in the statement: the snapshot may commit between our reading and our writing,
         # and what we overrule is what the row says, not what was on somebody's page.
         back_to = Case(
-            When(planned__isnull=False, then=Value(Run.State.SENDING)),
+            When(planned__isnull=False, then=Value(self.leaves_as)),
             When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
             default=Value(Run.State.PREPARING),
         )
@@ -373,7 +428,7 @@ class Run(OfProject):
 
     def hold_back(self, platform: str) -> None:
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
-        mine = Run.objects.filter(pk=self.pk, epoch=self.epoch)
+        mine = Run.driven.filter(pk=self.pk, epoch=self.epoch)
         if not mine.exists():
             return  # resumed since: the next claim finds out anew
         mine.exclude(held_platforms__contains=[platform]).update(
@@ -400,11 +455,15 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     STATE.SCHEDULED: (STATE.PAUSED,),
     STATE.PREPARING: (STATE.SCHEDULED, STATE.PAUSED),
     STATE.SENDING: (STATE.PREPARING, STATE.PAUSED, STATE.FINISHED),  # the last: see `reopen`
-    STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING),
-    STATE.FINISHED: (STATE.SENDING,),
-    STATE.CANCELLED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED),
+    STATE.REHEARSING: (STATE.PREPARING, STATE.PAUSED),
+    STATE.PAUSED: (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.REHEARSING),
+    STATE.FINISHED: (STATE.SENDING, STATE.REHEARSING),
+    STATE.CANCELLED: (
+        STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.REHEARSING, STATE.PAUSED,
+    ),
     STATE.OPEN: (),  # made so, by `messages/day.py`, which also ends it
-}
+}  # fmt: skip
+LEAVING = (STATE.SENDING, STATE.REHEARSING)  # requests of it may leave
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
 
 

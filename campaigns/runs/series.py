@@ -89,13 +89,15 @@ def goes_on(last: Run, now: datetime) -> bool:
 
 
 def going_on(project_id: int) -> list[Run]:
-    """The unfinished runs, and the last one of each series that goes on: the next copies it."""
+    """The unfinished runs, rehearsals too, and the last one of each series that goes on: the next
+    copies it."""
     runs = Run.objects.filter(project=project_id).select_related("campaign")
     may_go_on = Q(campaign__until=None) | Q(campaign__until__gt=Now())
     repeating = runs.filter(may_go_on, campaign__schedule_kind="recurring").exclude(occurrence=ONCE)
     last = repeating.order_by("campaign_id", "-pk").distinct("campaign_id")
     due_again = [run for run in last if not run.unfinished and not stopped(run)]
-    return [*runs.filter(finished_at=None), *due_again]
+    unfinished = Run.driven.filter(project=project_id, finished_at=None)
+    return [*unfinished.select_related("campaign"), *due_again]
 
 
 def repeated(run: Run, at: datetime) -> Run:

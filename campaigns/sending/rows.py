@@ -80,13 +80,15 @@ class Rows:
         return held
 
     def retire_dead(self, window: Window, flight: InFlight, believed: list[Outcome]) -> None:
+        if self._run.is_rehearsal and not self._run.rehearsal.retires:
+            return
         settling.retire_dead(self._run, window, flight.by_reference, believed)
 
     def pause(self, cause: Cause, detail: Detail | str) -> None:
         """Pause the run for a person. Somebody else may have paused it first; that is as good."""
         with suppress(Run.InvalidMove):
             # Of our epoch only: a late answer must not pause what was fixed and resumed since.
-            run = Run.objects.get(pk=self._run.pk)
+            run = Run.driven.get(pk=self._run.pk)
             run.pause(cause, detail, epoch=self._run.epoch)
 
     def block(self, cause: Cause, detail: Detail | str) -> bool:

@@ -30,7 +30,7 @@ from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
-from campaigns.sending.measured.measured import Measured
+from campaigns.sending.measured.measured import Measured, Unmeasured
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
@@ -102,7 +102,8 @@ class Sending:
             rate=self.run.rate_per_second,
             lane=self.lane,
         )
-        self.measured = Measured(self.rows.measured_as(), self.lane)
+        measured = Unmeasured if self.run.is_rehearsal else Measured
+        self.measured = measured(self.rows.measured_as(), self.lane)
         self.heard = Heard()
         self.opens_at: datetime | None = None
         self.proven = self.rows.proven()

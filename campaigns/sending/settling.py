@@ -56,7 +56,8 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         moment = _add_up(claim, window, judged, now)
         _append(claim, judged.finals, moment)
         _reschedule(claim, judged)
-        _keep_answers(claim, judged.unaccepted, moment)
+        if not claim.run.is_rehearsal:  # they would be told as what happened to a person
+            _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
             of_runs.keep(claim, judged.people)
         for listener in LISTENERS:

@@ -40,6 +40,7 @@ class Terms:
     together: str = ""  # what its inbox items are counted by
     asks_receipts: bool = False
     counts_links: str = ""
+    only_checked: bool = False  # FCM is asked whether it would take them, and delivers none
     quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
 
     @cached_property
@@ -61,6 +62,7 @@ class Terms:
             analytics_label=self.analytics_label,
             asks_receipts=self.asks_receipts,
             counts_links=self.counts_links,
+            mark="only_checked" if self.only_checked else "",
         )
 
 
@@ -74,6 +76,7 @@ def of_run(run: Run) -> Terms:
         ttl_seconds=run.ttl_seconds,
         since=run.started_at,
         deadline=run.deadline,
+        only_checked=run.is_rehearsal,
         **asked_of(run.project),
     )
 
@@ -86,7 +89,7 @@ def asked_of(project: Project) -> dict[str, Any]:
 def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
     """By the number of the message; of a campaign's run all have the same."""
     run, chunk = claim.run, claim.chunk
-    if run.kind == Run.Kind.CAMPAIGN:
+    if run.kind != Run.Kind.MESSAGES:
         its_own = of_run(run)
         return defaultdict(lambda: its_own)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)

@@ -143,7 +143,7 @@ def _claimed(test: SentTest, most: int, now: datetime) -> list[Asked]:
 
 def _pushes(test: SentTest, rows: list[Asked], now: datetime) -> list[tuple[Push, Asked]]:
     """What may be sent; whoever gets nothing is written down."""
-    renderer = Renderer(test.content, collapse_id=f"carillon-{test.reference}", is_test=True)
+    renderer = Renderer(test.content, collapse_id=f"carillon-{test.reference}", mark="is_test")
     values = Contact.objects.filter(pk=test.reads_as).first() if test.reads_as else None
     pushes = []
     for row in rows:

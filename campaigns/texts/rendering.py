@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from django.utils.translation import gettext
@@ -92,7 +92,7 @@ class Renderer:
         analytics_label: str = "",
         asks_receipts: bool = False,
         counts_links: str = "",
-        is_test: bool = False,
+        mark: Literal["", "is_test", "only_checked"] = "",
     ) -> None:
         self._content, self._asks_receipts = content, asks_receipts
         self._counts_links = counts_links
@@ -100,8 +100,8 @@ class Renderer:
             "collapse_id": collapse_id,
             "analytics_label": analytics_label,
         }
-        if is_test:
-            self._common["is_test"] = True
+        if mark:
+            self._common[mark] = True
         self._sheets: dict[tuple[str, str], Sheet] = {}
         self._words: dict[str, Words] = {}
 

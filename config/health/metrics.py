@@ -34,8 +34,10 @@ MOST_WORKERS = 100  # that are named; the others are one
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
-WHERE r.launched_at > %s GROUP BY reason
+WHERE r.launched_at > %s AND r.kind <> 'rehearsal' GROUP BY reason
 """
+
+SENT = Chunk.objects.exclude(run__kind=Run.Kind.REHEARSAL)
 
 
 class Metrics(Collector):
@@ -45,7 +47,7 @@ class Metrics(Collector):
         self.now = now
 
     def collect(self) -> Iterator[Metric]:
-        unfinished = Chunk.objects.filter(run__finished_at__isnull=True)
+        unfinished = SENT.filter(run__finished_at__isnull=True)
         yield _by_state("carillon_runs", "Runs by state.", Run.objects.all(), Run.State.values)
         yield _by_state(
             "carillon_chunks", "Chunks of unfinished runs.", unfinished, Chunk.State.values
@@ -64,7 +66,7 @@ class Metrics(Collector):
         yield _queues()
 
     def _oldest_lease(self) -> Metric:
-        soonest = Chunk.objects.filter(state=Chunk.State.LEASED).aggregate(end=Min("lease_until"))
+        soonest = SENT.filter(state=Chunk.State.LEASED).aggregate(end=Min("lease_until"))
         renewed = soonest["end"] - LEASE if soonest["end"] else self.now
         return GaugeMetricFamily(
             "carillon_oldest_lease_seconds",
@@ -101,7 +103,7 @@ class Metrics(Collector):
         family = GaugeMetricFamily(
             "carillon_outcomes", "Recipients of the last day's runs.", labels=["outcome"]
         )
-        recent = Chunk.objects.filter(run__launched_at__gt=self.now - RECENT)
+        recent = SENT.filter(run__launched_at__gt=self.now - RECENT)
         sums = recent.aggregate(**{name: Sum(name) for name in Delivery.Status.values})
         for name in Delivery.Status.values:
             family.add_metric([name], sums[name] or 0)

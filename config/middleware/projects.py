@@ -22,6 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from campaigns.alerts.alert import Alert
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.test_sends.sent_test import SentTest
 from config.middleware.security import policy
@@ -39,6 +40,7 @@ GO = "go_to_project"  # in a POST: switch, then do what it asks
 ABOUT: dict[str, type[Model]] = {
     "alert_id": Alert,
     "run_id": Run,
+    "rehearsal_id": Rehearsal,
     "contact_id": Contact,
     "import_id": Import,
     "test_id": SentTest,
@@ -46,6 +48,7 @@ ABOUT: dict[str, type[Model]] = {
 OWN_PAGES = {
     "campaign_review": Campaign,
     "campaigns_campaign_test": Campaign,
+    "rehearsals_of_campaign": Campaign,
     "audience_size": Audience,
     "audience_refill": Audience,
 }

@@ -96,7 +96,7 @@ def everything() -> list[dict[str, Any]]:
 
 def _send() -> list[dict[str, Any]]:
     return [
-        _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_"),
+        _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_", "rehearsal"),
         _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_run_move"),
         _model(_("Automations"), "bolt", "campaigns_automation", "automation_"),
         _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),

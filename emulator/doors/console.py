@@ -93,6 +93,7 @@ class Console:
                 "since": self._since,
                 "requests": counts.requests,
                 "accepted": counts.accepted,
+                "validated": counts.validated,
                 "by_answer": dict(counts.answers.most_common()),
                 "ids": tally.ids,
                 "repeats": tally.repeated_ids,

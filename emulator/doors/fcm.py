@@ -52,7 +52,9 @@ class Fcm:
         except Refused as refused:
             return self._refuse(refused.answer, now=now, metered=project)
         name = f"projects/{project}/messages/fake_message_id"
-        if behaviour.accepts and not message.only_validate:
+        if behaviour.accepts and message.only_validate:
+            self.counts.validated += 1
+        elif behaviour.accepts:
             name = self._accept(message, request, project=project, now=now)
         if behaviour.answer:
             return self._refuse(behaviour.answer, now=now, metered=project, behaviour=behaviour)

@@ -12,6 +12,7 @@ from typing import Any
 class Counts:
     requests: int = 0
     accepted: int = 0
+    validated: int = 0  # in order, and delivered to nobody, as was asked for
     answers: Counter[str] = field(default_factory=Counter)
     token_requests: int = 0
     tokens_issued: int = 0
@@ -29,7 +30,8 @@ class Counts:
 
     def reset(self) -> None:
         """Start again, but for what is open and in flight: that is a fact, not a memory."""
-        self.requests = self.accepted = self.token_requests = self.tokens_issued = 0
+        self.requests = self.accepted = self.validated = 0
+        self.token_requests = self.tokens_issued = 0
         self.answers.clear()
         self.peak_in_flight = self.in_flight
 

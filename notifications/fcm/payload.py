@@ -25,7 +25,10 @@ def encode(message: Push) -> bytes:
     """Raises JSONEncodeError for letters that JSON cannot carry."""
     if not message.encoded:
         # Not ensure_ascii: an escaped emoji takes three times its bytes.
-        message.encoded = orjson.dumps({"message": as_fcm(message)})
+        asked: Json = {"message": as_fcm(message)}
+        if message.only_checked:
+            asked["validateOnly"] = True
+        message.encoded = orjson.dumps(asked)
     return message.encoded
 
 

@@ -27,6 +27,8 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
         return _("their own app")
     if kind == "run":
         return _("run %(number)s") % {"number": name}
+    if kind == "rehearsal":
+        return _("rehearsal %(number)s") % {"number": name}
     return actor
 
 

@@ -171,7 +171,7 @@ class Scene:
 
 def _nothing_unfinished() -> bool:
     try:
-        Run.objects.filter(finished_at__isnull=True).delete()
+        Run.driven.filter(finished_at__isnull=True).delete()
         Run.every.filter(state=Run.State.OPEN).update(state=Run.State.FINISHED)
     except DatabaseError:  # its snapshot was just committed, or a worker holds a row of it
         return False

@@ -35,6 +35,7 @@ from tests.api.caller import Caller
 from tests.given.alerts import make_alert
 from tests.given.builders import make_automation, make_people, make_run, make_snippet
 from tests.given.importing import upload
+from tests.rehearsals.rehearsing import ask
 from tests.roles.people import logged_in, somebody
 
 pytestmark = pytest.mark.django_db
@@ -153,6 +154,8 @@ def rows(project: Project) -> Mapping[str, int | str]:
         "template_translations": run.campaign.template_id,
         "campaigns_automation": make_automation(project, on=False).pk,
         "campaigns_message_": make_message(project, device.contact_id),
+        "rehearsals_of_campaign": run.campaign_id,
+        "rehearsal_": ask(run.campaign).pk,
         "campaigns_run": run.pk,
         "run": run.pk,
         "audience_size": run.campaign.audience_id,

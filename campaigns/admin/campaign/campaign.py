@@ -24,9 +24,12 @@ from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
 from campaigns.admin.copying import copied, copying
+from campaigns.admin.rehearsal import pages as rehearsals
+from campaigns.admin.rehearsal.dialog import RehearseDialog
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.text_check.card import Card
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.rehearsing import Going
 from campaigns.runs import series, sums
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -63,7 +66,7 @@ class CampaignPage(Page):
     search_help_text = gettext_lazy("Name")
     fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
     actions = ("tag_many", "archive_many", "bring_back_many")  # type: ignore[assignment]
-    actions_detail = ["launch", "stop", "duplicate", "tag", "archive", "bring_back"]
+    actions_detail = ["launch", "rehearse", "stop", "duplicate", "tag", "archive", "bring_back"]
     empty_text = gettext_lazy(
         "A campaign sets who gets what, when and how fast. Launching it creates a run."
     )
@@ -135,7 +138,11 @@ class CampaignPage(Page):
         return format_html_join(" ", '<span class="c-tag">{}</span>', ((tag,) for tag in obj.tags))
 
     def used_by(self, obj: Campaign) -> list[str]:
-        return [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]]
+        going = Run.rehearsals.filter(campaign=obj, finished_at=None)
+        return [
+            *(_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:10]),
+            *(_("rehearsal %(number)d") % {"number": run.pk} for run in going),
+        ]
 
     # --- The form ------------------------------------------------------------------------------
 
@@ -144,6 +151,7 @@ class CampaignPage(Page):
         form, campaign = context["adminform"].form, context.get("original")
         context["may_test"] = self.opens(request, "test")
         context |= composing.around(request, form, campaign)
+        context["rehearsals"] = rehearsals.latest_of(campaign) if campaign else []
         return super().render_change_form(request, context, *args, **kw)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -205,6 +213,25 @@ class CampaignPage(Page):
         when = in_zone(run.scheduled_at, run.project.timezone)
         said %= {"campaign": form.campaign, "number": run.pk, "when": when}
         return done(request, said, to=page_url(run))
+
+    @action(
+        description=gettext_lazy("Rehearse"),
+        icon="fact_check",
+        permissions=["view"],
+        dialog=ask(gettext_lazy("Rehearse?"), form=RehearseDialog, button=gettext_lazy("Rehearse")),
+    )
+    def rehearse(self, request: HttpRequest, form: RehearseDialog, object_id: str) -> HttpResponse:
+        asked = {"sample": form.sample, "retires": form.cleaned_data["retires"]}
+        try:
+            made = control.rehearse(form.campaign, **asked, by=actor(request), now=timezone.now())
+        except (Campaign.NotReady, Going) as error:
+            return refused(request, form, str(error))
+        except Campaign.DoesNotExist:
+            return refused(request, form, _("It has been deleted in the meantime."))
+        tasks.ring(made.run_id)
+        said = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
+        said %= {"number": made.pk, "campaign": form.campaign}
+        return done(request, said, to=rehearsals.page_of(made))
 
     @action(
         description=gettext_lazy("Stop repeating"),

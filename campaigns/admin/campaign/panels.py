@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
+from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.test_send import pages as test_sends
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
@@ -165,6 +166,8 @@ class Panels:
             "current_run": campaign.current_run(),
             "may_launch": self.page.opens(request, "launch"),
             "may_test": self.page.opens(request, "test"),
+            "may_rehearse": self.page.opens(request, "rehearse"),
+            "rehearsals": rehearsals.latest_of(campaign),
             "may_change": self.page.has_change_permission(request),
             "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
         }

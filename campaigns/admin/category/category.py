@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.category.kind import KINDS, KindDialog, choices
+from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import ask, done
 from notifications.admin.furniture.keyset import PlainChangeList
 from notifications.admin.furniture.page import Page, page_url
@@ -171,5 +172,9 @@ class CategoryPage(Page):
     def used_by(self, obj: Category) -> list[str]:
         users = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
         users += [_("the automation “%(name)s”") % {"name": one} for one in obj.automations.all()]
-        runs = [_("run %(number)d") % {"number": run.pk} for run in obj.runs.all()[:MOST_USERS]]
+        runs = [
+            (_("rehearsal %(number)d") if run.is_rehearsal else _("run %(number)d"))
+            % {"number": run.pk}
+            for run in Run.kept.filter(category=obj)[:MOST_USERS]
+        ]
         return [*users, *runs][:MOST_USERS]

@@ -15,7 +15,7 @@ STATEMENTS = {
     "campaign": "SELECT id, name FROM campaigns_campaign WHERE project_id = %s AND id = ANY(%s)",
     "run": "SELECT run.id, campaign.name, run.forgotten_at FROM campaigns_run run"
     " JOIN campaigns_campaign campaign ON campaign.id = run.campaign_id"
-    " WHERE run.project_id = %s AND run.id = ANY(%s)",
+    " WHERE run.project_id = %s AND run.id = ANY(%s) AND run.kind <> 'rehearsal'",
 }
 
 

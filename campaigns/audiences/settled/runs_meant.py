@@ -19,6 +19,7 @@ NOT_ACCEPTED = ("was_not", "accepted")
 
 BEGAN = (
     "SELECT id FROM campaigns_run WHERE project_id = %(project)s AND planned IS NOT NULL"
+    " AND kind <> 'rehearsal'"
     " AND (%(campaign)s::bigint IS NULL OR campaign_id = %(campaign)s)"
 )
 # Stands for a run whose recipients were removed: nobody counts as having been in it.
@@ -31,7 +32,7 @@ MEANT = f"{FITS} AND forgotten_at IS NULL ORDER BY id DESC LIMIT %(most)s"
 FORGOTTEN = f"{FITS} AND forgotten_at IS NOT NULL"
 FORGOTTEN_OF = (
     "SELECT id FROM campaigns_run WHERE project_id = %(project)s AND id = ANY(%(runs)s)"
-    " AND forgotten_at IS NOT NULL"
+    " AND kind <> 'rehearsal' AND forgotten_at IS NOT NULL"
 )
 NOT_OVER = f"{FITS} AND finished_at IS NULL ORDER BY id DESC LIMIT 1"
 LAST = f"{BEGAN} ORDER BY id DESC LIMIT 1"

@@ -68,3 +68,13 @@ class Measured:
     @property
     def _ours(self) -> tuple[str, str]:
         return self.project, self.lane
+
+
+class Unmeasured(Measured):
+    """Of a rehearsal, which is no sending: nothing of it is counted."""
+
+    def window(self, outcomes: list[Outcome], judged: Judged, settled: Mapping[str, int]) -> None:
+        pass
+
+    def gate(self, grant: Grant, waited: float) -> None:
+        pass

@@ -51,7 +51,8 @@ HAPPENED = {
     OPTED_OUT: """SELECT at FROM notifications_consentchange
         WHERE project_id = %(project)s AND category = '' AND NOT wanted AND at >= %(since)s""",
     DEAD: """SELECT retired_at AS at FROM notifications_device
-        WHERE project_id = %(project)s AND retired_by <> '' AND retired_at >= %(since)s""",
+        WHERE project_id = %(project)s AND retired_by <> '' AND retired_at >= %(since)s
+            AND retired_by NOT LIKE 'rehearsal:%%'""",  # somebody asked for it: no news
 }
 # Also a day on which nothing happened is written: that it was counted shall be known.
 COUNT_HAPPENED = """

@@ -40,6 +40,7 @@ from tests.given.builders import (
 )
 from tests.given.endpoints import make_endpoint
 from tests.given.importing import upload
+from tests.rehearsals.rehearsing import ask
 from tests.roles.test_matrix import address, make_test, pages
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +90,8 @@ def rows(museum: Project) -> dict[str, int]:
         "snippet": said.pk,
         "campaigns_template": run.campaign.template_id,
         "template": run.campaign.template_id,
+        "rehearsals_of_campaign": run.campaign_id,
+        "rehearsal_": ask(run.campaign).pk,
         "campaigns_run": run.pk,
         "campaigns_run_move": run.pk,
         "run": run.pk,

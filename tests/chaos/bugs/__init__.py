@@ -18,6 +18,7 @@ from tests.chaos.bugs import (
     receipts,
     redis_faults,
     refusals,
+    rehearsals,
     slow_callers,
     text_checks,
 )
@@ -37,5 +38,6 @@ GROUPS = (
         outgoing,
         alerts,
         text_checks,
+        rehearsals,
     ),
 )

@@ -1,4 +1,4 @@
-"""What F83 must notice, and parts so small and slow that a kill finds one half done."""
+"""What F84 must notice, and parts so small and slow that a kill finds one half done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _small_parts() -> None:
     patch(working, "keep", keep_after_a_nap)
 
 
-@bug("keeps what a text check counted before how far it is", fault="F83")
+@bug("keeps what a text check counted before how far it is", fault="F84")
 def _keeps_early() -> None:
     """Whoever dies in between has a part counted that the next worker counts again."""
     from campaigns.planning.text_check import working

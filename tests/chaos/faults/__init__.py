@@ -25,6 +25,7 @@ from tests.chaos.faults import (
     receipts,
     redis_faults,
     refusals,
+    rehearsals,
     restoring,
     several_hosts,
     slow_callers,
@@ -37,7 +38,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    *(outgoing, alerts, text_checks),
+    *(outgoing, alerts, text_checks, rehearsals),
 )
 
 

@@ -1,4 +1,4 @@
-"""F83: a worker is killed while it reads a campaign's text for everybody, again and again."""
+"""F84: a worker is killed while it reads a campaign's text for everybody, again and again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = {"title": "Hello {{ first_name }}", "body": "See you in {{ city }}"}
 
 
 @fault(
-    "F83",
+    "F84",
     "worker killed in the middle of a text check",
     people=PEOPLE,
     ends="",

@@ -13,7 +13,7 @@ FOREIGN KEY (campaign_id) REFERENCES campaigns_campaign (id) ON DELETE CASCADE
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0041_snippets'),
+        ('campaigns', '0042_run_revisions'),
         ('notifications', '0041_own_hosts'),
     ]
 

@@ -1,0 +1,150 @@
+"""The dialog of a rehearsal: of how many, what it costs of FCM's quota, and what it may change."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminRadioSelectWidget,
+    UnfoldBooleanWidget,
+)
+
+from campaigns.audiences import reach
+from campaigns.audiences.reach import Reach
+from campaigns.planning import rehearsing
+from campaigns.planning.campaign import Campaign
+from campaigns.results.rehearsed.interval import points
+from campaigns.runs.rehearsals import rehearsal
+from campaigns.runs.rehearsals.rehearsal import LEAST, MOST, SAMPLE
+from notifications.admin.furniture.dialogs import Dialog
+from notifications.postgres.budget import Busy, one_of_few
+from notifications.values.shares import share
+
+SOME, ALL = "sample", "everybody"
+EXPECTED_DEAD = 0.05  # of which the dialog says how exact a sample is
+
+
+class RehearseDialog(Dialog):
+    template = "admin/campaigns/rehearsal/ask.html"
+    of = forms.ChoiceField(label=gettext_lazy("Of whom"), widget=UnfoldAdminRadioSelectWidget)
+    size = forms.IntegerField(
+        label=gettext_lazy("Devices in the sample"),
+        required=False,
+        min_value=LEAST,
+        max_value=MOST,
+        initial=SAMPLE,
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+    confirmed = forms.BooleanField(required=False, widget=UnfoldBooleanWidget)
+    retires = forms.BooleanField(
+        label=gettext_lazy("Retire the addresses that FCM calls dead"),
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text=gettext_lazy(
+            "They receive nothing more until the app registers them again. They can be taken back."
+        ),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(SOME, _("A sample")), (ALL, self._everybody)]
+        cast(forms.ChoiceField, self.fields["of"]).choices = choices
+        self.initial["of"] = SOME
+        said = _("%(margin)s points, give or take, where %(dead)s %% are dead, in a sample of "
+        "%(count)s.")  # fmt: skip
+        numbers = {"margin": f"{points(EXPECTED_DEAD, SAMPLE):.1f}", "count": f"{SAMPLE:,}"}
+        self.fields["size"].help_text = said % (numbers | {"dead": f"{100 * EXPECTED_DEAD:g}"})
+        self.fields["confirmed"].label = _("Yes, use it for everybody: %(quota)s") % {
+            "quota": self.cost_of_all
+        }
+
+    @property
+    def title(self) -> str:
+        return _("Rehearse “%(name)s”?") % {"name": self.campaign}
+
+    @property
+    def possible(self) -> bool:
+        return not self.obstacles
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        related = Campaign.objects.select_related("audience", "template", "project", "category")
+        return related.get(pk=self.object_id or 0)
+
+    @cached_property
+    def obstacles(self) -> list[str]:
+        going = rehearsal.of_campaign(self.campaign.pk).filter(finished_at=None).first()
+        if going:
+            return [str(rehearsing.Going(going))]
+        return list(rehearsing.problems(self.campaign, timezone.now()).values())
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """None where nobody could be counted now."""
+        if self.obstacles:
+            return None
+        try:
+            with one_of_few(self.campaign.project_id):
+                return reach.quick(self.campaign.project_id, self.campaign.audience.effective_rules)
+        except (Busy, ValidationError):
+            return None
+
+    @property
+    def _everybody(self) -> str:
+        if self.reach is None:
+            return _("Everybody")
+        return _("Everybody: %(count)s devices") % {"count": self._said(self.reach)}
+
+    def _said(self, found: Reach) -> str:
+        number = f"{found.devices:,}"
+        return number if found.exact else _("about %(number)s") % {"number": number}
+
+    @property
+    def cost_of_all(self) -> str:
+        """In requests of FCM's quota."""
+        quota = self.campaign.project.quota_per_minute
+        if self.reach is None:
+            said = _("a request for each device, of FCM's %(quota)s a minute.")
+            return said % {"quota": f"{quota:,}"}
+        said = _("%(count)s requests, as many as FCM's quota allows in %(minutes)s minutes.")
+        if self.reach.devices <= quota:
+            said = _("%(count)s requests, %(share)s %% of a minute of FCM's quota (%(quota)s).")
+        return said % {
+            "count": self._said(self.reach),
+            "share": share(self.reach.devices, quota),
+            "minutes": f"{self.reach.devices / quota:,.1f}",
+            "quota": f"{quota:,}",
+        }
+
+    def context(self) -> dict[str, Any]:
+        quota = self.campaign.project.quota_per_minute
+        return {
+            "obstacles": self.obstacles,
+            "sample": SAMPLE,
+            "sample_share": share(SAMPLE, quota),
+            "quota": quota,
+            "emulator": self.campaign.project.uses_emulator,
+        }
+
+    # --- What was asked ------------------------------------------------------------------------
+
+    @property
+    def sample(self) -> int | None:
+        size: int | None = self.cleaned_data["size"]
+        return size if self.cleaned_data["of"] == SOME else None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("of") == SOME and not cleaned.get("size") and "size" not in self.errors:
+            self.add_error("size", _("Write how many devices are drawn."))
+        if cleaned.get("of") == ALL and not cleaned.get("confirmed"):
+            said = _("Confirm what it costs, or choose a sample.")
+            self.add_error("confirmed", said)
+        return cleaned

@@ -1,0 +1,1 @@
+"""Rehearsals through the API. The API's addresses enter."""

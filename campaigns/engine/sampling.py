@@ -1,0 +1,83 @@
+"""Sampling: of everybody who would be in a run, so many, in the proportions of platforms and
+languages. A rehearsal asks FCM about them, and what it says holds for the others.
+
+Every k-th device of a list that is sorted by platform, then by language, then by chance: each
+device is as likely to be drawn as any other, and each stratum has its share, give or take one. The
+same seed draws the same devices.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import connection
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.runs import ledger
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.run import Run
+
+SHOWN_STRATA = 20  # values of each that are kept, the largest first
+
+# One statement: who is counted is who was drawn from. By chance too is where the list begins.
+DRAW = """
+WITH found AS MATERIALIZED (
+    SELECT contact_id, device_id, platform, locale, timezone, app_version FROM ({found}) anybody
+), listed AS MATERIALIZED (
+    SELECT found.*, count(*) OVER () AS devices, row_number() OVER (
+        ORDER BY platform, locale, hashint8extended(device_id, %s), device_id
+    ) + mod(%s, count(*) OVER ()) AS nth
+    FROM found
+), marked AS MATERIALIZED (
+    SELECT *, devices <= %s OR nth * %s / devices > (nth - 1) * %s / devices AS drawn
+    FROM listed
+), written AS (
+    INSERT INTO {table}
+        (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version)
+    SELECT %s, row_number() OVER (ORDER BY device_id), contact_id, device_id, platform, locale,
+        timezone, app_version
+    FROM marked WHERE drawn
+    RETURNING 1
+), strata AS (
+    SELECT CASE grouping(platform, locale) WHEN 1 THEN 'platform' ELSE 'locale' END AS by,
+        COALESCE(platform, locale, '') AS value, count(*) FILTER (WHERE drawn) AS drawn,
+        count(*) AS devices
+    FROM marked GROUP BY GROUPING SETS ((platform), (locale))
+)
+SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM found),
+    (SELECT count(DISTINCT contact_id) FROM found),
+    (SELECT jsonb_agg(jsonb_build_array(by, value, drawn, devices) ORDER BY devices DESC, value)
+    FROM strata)
+"""
+
+
+def of_run(run: Run) -> Rehearsal | None:
+    """What is to be drawn of whoever fits; None: everybody is in."""
+    rehearsal = run.rehearsal if run.is_rehearsal else None
+    return rehearsal if rehearsal and rehearsal.sample is not None else None
+
+
+def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
+    """Draw the recipients, and keep of how many; returns how many are drawn."""
+    seed, size = rehearsal.seed, rehearsal.sample
+    table = ledger.partition("campaigns_recipient", run.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            DRAW.format(found=found.sql, table=table),
+            [*found.params, seed, seed, size, size, size, run.pk],
+        )
+        written, devices, people, strata = cursor.fetchone()
+    rows = json.loads(strata) if isinstance(strata, str) else strata
+    Rehearsal.objects.filter(pk=run.pk).update(
+        devices=devices, people=people, strata=_by_kind(rows or [])
+    )
+    return int(written)
+
+
+def _by_kind(rows: list[list[Any]]) -> dict[str, dict[str, list[int]]]:
+    kept: dict[str, dict[str, list[int]]] = {"platform": {}, "locale": {}}
+    for by, value, drawn, devices in rows:
+        if len(kept[by]) < SHOWN_STRATA:
+            kept[by][value] = [drawn, devices]
+    return kept

@@ -1,0 +1,64 @@
+"""Foretold: how many devices of a launch would end how, by what was found of those rehearsed.
+
+Of everybody, as many as were found; of a sample, its share of all, and from where to where that may
+lie.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from campaigns.results.rehearsed.interval import wilson
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.sums import Totals
+
+CLOSE = 0.01  # of everybody: people register and leave meanwhile
+ENDS = ("accepted", "rejected", "skipped", "unknown")
+assert set(ENDS) == set(Delivery.Status.values)
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """So many of a launch's devices, and from how many to how many that may be."""
+
+    name: str
+    found: int  # of those rehearsed
+    count: int
+    low: int
+    high: int
+
+    def holds(self, real: int) -> bool:
+        return self.low <= real <= self.high
+
+
+def planned(rehearsal: Rehearsal, *, gone: int = 0) -> Foretold:
+    """`gone`: those that the rehearsal retired, which a launch does not meet any more."""
+    return _exactly("planned", rehearsal.run.planned or 0, rehearsal.stands_for - gone)
+
+
+def ends(rehearsal: Rehearsal, totals: Totals, *, gone: int = 0) -> list[Foretold]:
+    """Of how many FCM would accept the message, and of how many not."""
+    found = [_end(rehearsal, name, getattr(totals, name), totals.settled) for name in ENDS]
+    return [_without(one, gone) if one.name == "rejected" else one for one in found]
+
+
+def _end(rehearsal: Rehearsal, name: str, found: int, of: int) -> Foretold:
+    if not rehearsal.is_sample:
+        return _exactly(name, found, found)
+    whole = rehearsal.stands_for
+    low, high = wilson(found, of).of(whole)
+    others = whole - of  # of whom nothing is known; of those rehearsed it is
+    low, high = max(low, found), min(high, found + others)
+    return Foretold(name, found, round(whole * found / of) if of else 0, low, high)
+
+
+def _exactly(name: str, found: int, count: int) -> Foretold:
+    most = max(1, math.ceil(CLOSE * count))
+    return Foretold(name, found, count, max(0, count - most), count + most)
+
+
+def _without(one: Foretold, gone: int) -> Foretold:
+    left = (max(0, count - gone) for count in (one.count, one.low, one.high))
+    return Foretold(one.name, one.found, *left)

@@ -1,0 +1,99 @@
+"""The real run is held beside the rehearsal before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaigns.planning.campaign import Campaign
+from campaigns.results.rehearsed import compared
+from campaigns.runs.run import Run
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
+from tests.given.builders import addresses, make_campaign, make_contact, make_device, make_people
+from tests.rehearsals.rehearsing import launch, rehearse
+from tests.servers.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign(project: Project, fcm: Fcm) -> Campaign:
+    """1,000 devices: 50 dead, and 40 people who do not want it."""
+    devices = make_people(project, addresses(live=950, dead=50))
+    people = [one.contact_id for one in devices[:40]]
+    Contact.objects.filter(pk__in=people).update(subscribed=False)
+    return make_campaign(project)
+
+
+def numbers_of(run: Run) -> dict[str, tuple[int, int]]:
+    found = compared.of_run(run)
+    assert found is not None
+    return {line.foretold.name: (line.foretold.count, line.real) for line in found.lines}
+
+
+def test_a_rehearsal_of_everybody_foretells_the_run_within_one_percent(campaign: Campaign) -> None:
+    rehearse(campaign)
+    run = launch(campaign)
+    told = numbers_of(run)
+    assert told["planned"] == (1_000, 1_000)
+    assert told["skipped"] == (40, 40)
+    assert told["rejected"] == (50, 50)
+    assert told["accepted"] == (910, 910)
+    found = compared.of_run(run)
+    assert found is not None and found.is_judged and found.holds
+    assert found.same_text and found.same_rules
+
+
+def test_a_samples_interval_holds_the_run(campaign: Campaign) -> None:
+    """So large, as an interval of 95 % is wrong one time in twenty, and this test never is."""
+    rehearsal = rehearse(campaign, sample=800)
+    assert rehearsal.is_sample
+    found = compared.of_run(launch(campaign))
+    assert found is not None and found.holds
+    rejected = next(line for line in found.lines if line.foretold.name == "rejected")
+    assert rejected.foretold.low < 50 < rejected.foretold.high
+    assert rejected.foretold.high - rejected.foretold.low < 60
+
+
+def test_another_audience_is_told_apart(campaign: Campaign, project: Project) -> None:
+    rehearse(campaign)
+    for number in range(100):
+        make_device(make_contact(project), f"dead-later-{number}:a")
+    found = compared.of_run(launch(campaign))
+    assert found is not None and not found.holds
+    wrong = {line.foretold.name for line in found.lines if not line.holds}
+    assert wrong == {"planned", "rejected"}
+
+
+def test_what_it_retired_is_not_expected_again(campaign: Campaign) -> None:
+    rehearse(campaign, retires=True)
+    retired = Device.objects.exclude(retired_at=None).count()
+    assert retired
+    run = launch(campaign)
+    found = compared.of_run(run)
+    assert found is not None and found.holds and found.retired == retired
+    assert run.planned == 1_000 - retired
+
+
+def test_one_that_was_cancelled_or_came_later_is_not_compared(campaign: Campaign) -> None:
+    run = launch(campaign)
+    rehearse(campaign)
+    assert compared.of_run(run) is None
+
+
+def test_a_changed_text_is_said(campaign: Campaign) -> None:
+    rehearse(campaign)
+    campaign.template.body = "Another"
+    campaign.template.save()
+    found = compared.of_run(launch(Campaign.objects.get(pk=campaign.pk)))
+    assert found is not None and not found.same_text and found.same_rules
+
+
+def test_the_rehearsal_knows_the_first_run_after_it(campaign: Campaign) -> None:
+    first = rehearse(campaign)
+    second = rehearse(campaign)
+    run = launch(campaign)
+    assert compared.real_run_of(first) is None
+    found = compared.real_run_of(second)
+    assert found is not None and found.run == run
