@@ -83,8 +83,8 @@ class Template(OfProject):
         known = self._names_known()
         problems: dict[str, Any] = {}
         for name in TEXTS:
-            _collect(problems, name, _text_problems(name, getattr(self, name), known))
-        _collect(problems, "data", _data_problems(self.data, known))
+            _collect(problems, name, text_problems(name, getattr(self, name), known))
+        _collect(problems, "data", data_problems(self.data, known))
         _collect(problems, "options", options.problems(self.options))
         _collect(problems, "locales", _locales_problems(self.locales, known))
         if "locales" not in problems:
@@ -164,7 +164,7 @@ def _error(problem: Problem | str) -> ValidationError:
     return ValidationError("%(problem)s", params={"problem": problem})
 
 
-def _text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
+def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
     if not isinstance(source, str):
         return [Problem(gettext("must be a text."), field=name)]
     found = liquid.problems(source)
@@ -188,7 +188,7 @@ def _address_problems(name: str, source: str) -> Iterator[str]:
         yield from filter(None, [rules.no_user(source)])
 
 
-def _data_problems(data: Any, snippets: Collection[str]) -> list[str]:
+def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
     if not isinstance(data, dict):
         return [gettext('must be an object of texts, e.g. {"screen": "offers"}.')]
     problems = []
@@ -229,11 +229,9 @@ def _locales_problems(locales: Any, snippets: Collection[str]) -> list[Problem |
             continue
         for name, source in texts.items():
             if name == "data":
-                problems += [
-                    f"{locale}.data: {words}" for words in _data_problems(source, snippets)
-                ]
+                problems += [f"{locale}.data: {words}" for words in data_problems(source, snippets)]
             else:
-                found = _text_problems(name, source, snippets)
+                found = text_problems(name, source, snippets)
                 problems += [replace(problem, locale=locale) for problem in found]
     return problems
 

@@ -32,6 +32,8 @@ from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, languages_of
 from campaigns.texts.template import Template
+from campaigns.texts.writing.problems import Found, found
+from campaigns.texts.writing.readable import readable
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import gone
 from notifications.admin.furniture.json_field import JSONText
@@ -79,11 +81,11 @@ class Panels:
         try:
             project, rules = _audience_in(request)
             asks = _asks(request, project)
-            found = reach.quick(project.pk, rules, asks=asks)
+            reached = reach.quick(project.pk, rules, asks=asks)
             context = {
                 "said": sentence(rules, project_id=project.pk),
-                "reach": found,
-                "outcome": _who_is_out(project, rules, found, asks),
+                "reach": reached,
+                "outcome": _who_is_out(project, rules, reached, asks),
             }
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
@@ -95,10 +97,12 @@ class Panels:
         """The text as it stands in the form, on three phones, for one person."""
         try:
             project, template = _text_in(request)
-            template.clean()
-            context = _on_phones(request, project, template)
         except ValidationError as error:
-            context = {"problems": error.messages}
+            return render(request, f"{FOLDER}/what.html", {"hints": error.messages})
+        context: dict[str, Any] = {"problems": _wrong(template)}
+        shown = readable(template) if context["problems"] else template
+        if shown is not None:
+            context |= _on_phones(request, project, shown)
         return render(request, f"{FOLDER}/what.html", context)
 
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
@@ -107,9 +111,9 @@ class Panels:
         def tried() -> Tried:
             project, template = _text_in(request)
             chosen = _category(request, project)
-            found = of_template(template)
-            name = found.name or request.POST.get("name", "").strip()
-            return replace(found, name=name, category_kind=chosen.kind, category=chosen.slug)
+            text = of_template(template)
+            name = text.name or request.POST.get("name", "").strip()
+            return replace(text, name=name, category_kind=chosen.kind, category=chosen.slug)
 
         mine = self.page.get_queryset(request)
         campaign = mine.filter(pk=row_id(request.GET.get("campaign")) or 0).first()
@@ -229,6 +233,14 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     if template is None:
         raise ValidationError(_("Choose a template to see it on a phone."))
     return project, template
+
+
+def _wrong(template: Template) -> list[Found]:
+    try:
+        template.clean()
+    except ValidationError as error:
+        return found(error.error_dict, template.written())
+    return []
 
 
 def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
