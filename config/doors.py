@@ -79,6 +79,8 @@ PAGES: dict[str, Door] = {
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR, test=EDITOR),
     **_page("campaigns_snippet", VIEWER, EDITOR),
+    **_page("notifications_image", VIEWER, EDITOR),
+    "images_offered": LOOK,
     **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",

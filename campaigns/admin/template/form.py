@@ -87,6 +87,9 @@ class TemplateForm(TextForm):
     )  # fmt: skip
     locales = JSONText(label=_("Languages"), required=False, widget=Languages(rows=10))
 
+    class Media:
+        js = ["template_images.js"]
+
     class Meta:
         model = Template
         fields = [
@@ -100,7 +103,7 @@ class TemplateForm(TextForm):
         }
         help_texts = {
             "title": "",
-            "image": _("An https address; phones show it large."),
+            "image": _("Uploaded here, or any https address; phones show it large."),
             "link": _("Opened on tap: https://… or your app's own scheme."),
         }
         error_messages = {
