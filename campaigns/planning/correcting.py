@@ -112,6 +112,7 @@ def _as_sent(run: Run, *, named: str, by: str) -> Template:
         project_id=run.project_id,
         name=_free_name(run.project_id, named),
         options=run.content.get("options", {}),
+        buttons=run.content.get("buttons", []),
         **content,
     )
     revision.keep(made, by=by)

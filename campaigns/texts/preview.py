@@ -57,8 +57,18 @@ class Card:
         return shown.parted(self.platform, "body", self.drawn.body if self.drawn else "")
 
     @property
-    def cut(self) -> bool:
-        return not (self.title.whole and self.body.whole)
+    def buttons(self) -> list[str]:
+        """What stands on them. Options of the web are written by whoever knows them, and win."""
+        if self.drawn is None:
+            return []
+        own = self.drawn.options.get("actions") or self.drawn.buttons
+        return [one["title"] for one in own]
+
+    @property
+    def category(self) -> str:
+        """On iOS, by which name its app registered the buttons."""
+        own = self.drawn.options.get("category", "") if self.drawn else ""
+        return str(own) if self.platform == "ios" else ""
 
     @property
     def platform_label(self) -> str:

@@ -52,8 +52,8 @@ class TemplatePage(TextPage):
     search_fields = ["name", "title"]
     search_help_text = gettext_lazy("Name or title")
     # The tabs stand above the texts they switch.
-    fields = ["project", "name", "locales", "title", "body", "image", "link", "data", "options",
-              "seen"]  # fmt: skip
+    fields = ["project", "name", "locales", "title", "body", "image", "link", "buttons", "data",
+              "options", "seen"]  # fmt: skip
     empty_text = gettext_lazy(
         "A template is the text people read, with their name and language in it."
     )

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from campaigns.texts import caps, fcm_check, options
+from campaigns.texts.buttons import buttons
 from campaigns.texts.snippets import using
 from campaigns.texts.snippets.mentions import HOLDERS
 from campaigns.texts.template import Template, data_problems, text_problems
@@ -28,9 +29,10 @@ def readable(template: Template) -> Template | None:
         project=template.project,
         pk=template.pk,
         **_texts(written, known),
+        buttons=[] if buttons.problems(template.buttons) else template.buttons,
         data=_data(written["data"], known),
         options=_options(written["options"]),
-        locales=_locales(written["locales"], known),
+        locales=_locales(written["locales"], known, buttons.ids_of(template.buttons)),
     )
     for name in fcm_check.problems_of(kept.frozen()):
         if name != "body":  # which is too long then, and can be read all the same
@@ -77,13 +79,21 @@ def _options(written: Any) -> dict[str, Any]:
     return {platform: own for platform, own in found.items() if own}
 
 
-def _locales(locales: Any, known: Collection[str]) -> dict[str, Any]:
+def _locales(locales: Any, known: Collection[str], ids: Collection[str]) -> dict[str, Any]:
     tags = locales.items() if isinstance(locales, dict) else ()
     return {
-        tag: {**_texts(texts, known), "data": _data(texts.get("data"), known)}
+        tag: {
+            **_texts(texts, known),
+            "data": _data(texts.get("data"), known),
+            "buttons": _titles(texts.get("buttons", {}), ids),
+        }
         for tag, texts in tags
         if isinstance(texts, dict) and _is_language(tag)
     }
+
+
+def _titles(said: Any, ids: Collection[str]) -> dict[str, str]:
+    return {} if buttons.problems_of_titles(said, ids) else said
 
 
 def _is_language(tag: str) -> bool:
