@@ -110,6 +110,7 @@ PAGES: dict[str, Door] = {
     ),
     "campaign_who": LOOK,
     "campaign_what": LOOK,
+    "campaign_variables": LOOK,
     "campaign_text_test": Door(EDITOR, EDITOR),
     # Who may write a text may try it: on a few, and no more often than asking.py says.
     "test_shown": Door(EDITOR, EDITOR),

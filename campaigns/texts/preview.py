@@ -165,14 +165,20 @@ def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
     return (message.title, message.body) if message else (content["title"], content["body"])
 
 
-def variables(content: Content, project: Project) -> list[Variable]:
-    """Each variable of any language, and for how many of the newest people it is missing."""
+Lacking = Callable[[list[str], Project], tuple[int, list[int]]]
+
+
+def variables(
+    content: Content, project: Project, *, lacks: Lacking | None = None
+) -> list[Variable]:
+    """Each variable of any language, and for how many of the newest people it is missing, or of
+    those among whom `lacks` counts."""
     sources = list(_sources(content))
     try:
         names = sorted(set().union(*(liquid.variables(source) for source in sources)))
     except LiquidError:
         return []
-    of, lacking = missing(names, project) if names else (0, [])
+    of, lacking = (lacks or missing)(names, project) if names else (0, [])
     needed = {path[0] for source in sources for path in needed_by_text(source)}
     found = [
         Variable(name, count, of, name in needed)

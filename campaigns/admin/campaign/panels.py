@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,6 +33,7 @@ from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, languages_of
 from campaigns.texts.template import Template
+from campaigns.texts.writing import coverage, insertable
 from campaigns.texts.writing.problems import Found, found
 from campaigns.texts.writing.readable import readable
 from notifications.admin.furniture.chosen import named
@@ -61,6 +63,11 @@ class Panels:
         return [
             path("who/", guarded(require_POST(self.who_view)), name="campaign_who"),
             path("what/", guarded(require_POST(self.what_view)), name="campaign_what"),
+            path(
+                "what/variables/",
+                guarded(require_POST(self.variables_view)),
+                name="campaign_variables",
+            ),
             *self.page.guarded_paths(
                 [
                     ("what/test/", self.text_test_view, "campaign_text_test"),
@@ -104,6 +111,23 @@ class Panels:
         if shown is not None:
             context |= _on_phones(request, project, shown)
         return render(request, f"{FOLDER}/what.html", context)
+
+    def variables_view(self, request: HttpRequest) -> HttpResponse:
+        """What the text may ask for, and how many of the campaign's own people have it."""
+        project = named(request)
+        context: dict[str, Any] = {"project": project}
+        if project is not None:
+            asked = request.POST.get("preview_person", "").strip()
+            person = preview.somebody(project, asked) if asked else _somebody(request, project)
+            rules = _rules_in(request)
+            known, people = insertable.known_among(project, person, rules) if rules else ([], 0)
+            context |= {
+                "person": person,
+                "people": people,
+                "known": known or insertable.known(project, person),
+                "snippets": insertable.snippets(project, person),
+            }
+        return render(request, "admin/campaigns/template/variables.html", context)
 
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
         """The text as it stands in the form, sent to a few."""
@@ -200,6 +224,14 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
     return project, audience.effective_rules
 
 
+def _rules_in(request: HttpRequest) -> dict[str, Any]:
+    """Of the audience that stands in the form; empty while there is none."""
+    try:
+        return _audience_in(request)[1]
+    except ValidationError:
+        return {}
+
+
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
     """What the category that is chosen asks of people's consent."""
     chosen = _category(request, project)
@@ -249,9 +281,12 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
     person = preview.somebody(project, asked) if asked else _somebody(request, project)
     wanted = request.POST.get("preview_locale", "")
     locale = wanted if wanted in languages_of(content) else ""
+    rules = _rules_in(request)
+    lacks = partial(coverage.lacking, rules=rules) if rules else None
     return {
         "cards": preview.cards(content, person, locale=locale),
-        "variables": preview.variables(content, project),
+        "variables": preview.variables(content, project, lacks=lacks),
+        "of_audience": bool(rules),
         "person": person,
         "unknown_person": asked if asked and person is None else "",
         "locale": locale,
