@@ -19,9 +19,11 @@
     made = byId("t-beside").content.firstElementChild.cloneNode(true);
     made.dataset.beside = input.id;
     input.after(made);
-    const [insert, picture] = made.getElementsByTagName("button");
+    const [insert, emoji, picture] = made.getElementsByTagName("button");
     insert.addEventListener("click", () => open(input));
     insert.setAttribute("aria-label", `${insert.textContent.trim()}: ${labelOf(input)}`);
+    if (/[-_](title|body|text)$/.test(input.id)) emoji.addEventListener("click", () => openEmoji(input));
+    else emoji.remove();
     if (/[-_]image$/.test(input.id) && byId("t-images")) picture.dataset.for = input.id;
     else picture.remove();
     made.querySelector(".t-wrong").id = `${input.id}-wrong`;
@@ -185,10 +187,16 @@
     byId("t-insert-fate").textContent = one ? said : "";
   }
 
-  function insert() {
+  function put(text) {
     const { selectionStart, selectionEnd } = writing;
-    writing.setRangeText(written(), selectionStart, selectionEnd, "end");
+    writing.setRangeText(text, selectionStart, selectionEnd, "end");
     writing.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  function openEmoji(input) {
+    writing = input;
+    byId("t-emoji").returnValue = "";
+    byId("t-emoji").showModal();
   }
 
   document.addEventListener("DOMContentLoaded", () => {
@@ -202,8 +210,12 @@
       if (chosen()) dialog.close("insert");
     });
     dialog.addEventListener("close", () => {
-      if (dialog.returnValue === "insert" && chosen()) insert();
+      if (dialog.returnValue === "insert" && chosen()) put(written());
       dialog.returnValue = "";
+      writing?.focus();
+    });
+    byId("t-emoji").addEventListener("close", ({ target }) => {
+      if (target.returnValue) put(target.returnValue);
       writing?.focus();
     });
     document.addEventListener("htmx:afterSettle", (event) => {
