@@ -130,20 +130,20 @@
   );
 
   // --- On a phone: what they read stands above what one writes, for eyes and keyboard alike --------
-  const narrow = window.matchMedia("(max-width: 640px)");
-  const card = byId("preview-card") ?? document.querySelector("[data-above-on-phone]");
-  const home = card && document.createComment("the preview, on a wider screen");
-  function place() {
-    if (!narrow.matches) home.replaceWith(card);
-    else if (!home.isConnected) {
-      card.replaceWith(home);
-      home.parentElement.closest(".c-columns").prepend(card);
-    }
-  }
-  if (card) {
-    narrow.addEventListener("change", () => (narrow.matches || home.isConnected) && place());
-    if (narrow.matches) place();
-  }
+  document.addEventListener("DOMContentLoaded", () => {
+    const narrow = window.matchMedia("(max-width: 640px)");
+    const card = byId("preview-card") ?? document.querySelector("[data-above-on-phone]");
+    if (!card) return;
+    const home = document.createComment("the preview, on a wider screen");
+    const place = () => {
+      if (narrow.matches && !home.isConnected) {
+        card.replaceWith(home);
+        home.parentElement.closest(".c-columns").prepend(card);
+      } else if (!narrow.matches && home.isConnected) home.replaceWith(card);
+    };
+    narrow.addEventListener("change", place);
+    place();
+  });
 
   // --- Inserting a variable ----------------------------------------------------------------------
   let writing = null;

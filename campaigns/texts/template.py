@@ -240,8 +240,8 @@ def _locales_problems(template: Template, snippets: Collection[str]) -> list[Pro
             continue
         for name, source in texts.items():
             if name == "buttons":
-                said = buttons.problems_of_titles(source, ids)
-                problems += [f"{locale}.buttons: {words}" for words in said]
+                found_there = buttons.problems_of_titles(source, ids)
+                problems += [f"{locale}.buttons: {words}" for words in found_there]
             elif name == "data":
                 problems += [f"{locale}.data: {words}" for words in data_problems(source, snippets)]
             else:

@@ -19,20 +19,33 @@ def address_of(name: str) -> str:
     return f"{settings.IMAGES_URL}/{name}" if settings.IMAGES_URL else ""
 
 
+def our_door() -> str:
+    """Where a phone, or a CDN, fetches images from this very server; empty: nobody has said."""
+    ours = settings.PUBLIC_URL.partition("//")[2]
+    return f"https://{ours}{PATH.rstrip('/')}" if ours else ""
+
+
 def name_in(address: str) -> str:
     """The name of the image of ours at this address; empty if it is another's."""
-    start = f"{settings.IMAGES_URL}/"
-    name = address.removeprefix(start)
-    return name if settings.IMAGES_URL and name != address and NAME.fullmatch(name) else ""
+    return next(filter(None, (_below(start, address) for start in _starts())), "")
+
+
+def name_at_our_door(address: str) -> str:
+    """The same, if phones fetch it from this very server, and not from a CDN or a bucket."""
+    return _below(our_door(), address)
+
+
+def _starts() -> tuple[str, str]:
+    # A text that was written before there was a CDN keeps its address.
+    return settings.IMAGES_URL, our_door()
+
+
+def _below(start: str, address: str) -> str:
+    name = address.removeprefix(f"{start}/")
+    return name if start and name != address and NAME.fullmatch(name) else ""
 
 
 def on_our_pages(address: str) -> str:
     """Where a page of ours loads it from; other images from their own address."""
     name = name_in(address)
     return f"{PATH}{name}" if name else address
-
-
-def served_by_us() -> bool:
-    """Whether phones fetch images from this very server, and not from a CDN or a bucket."""
-    ours = settings.PUBLIC_URL.partition("//")[2]
-    return bool(ours) and settings.IMAGES_URL.partition("//")[2] == f"{ours}{PATH.rstrip('/')}"

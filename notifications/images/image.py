@@ -105,7 +105,8 @@ def _content(file: File[bytes]) -> bytes:
         said = _("The image has %(size)s KB; Android shows at most %(most)s KB. Save it smaller.")
         shown = {"size": f"{-(-file.size // 1_000):,}", "most": f"{MOST_BYTES // 1_000:,}"}
         raise ValidationError(said % shown)
-    return file.read(MOST_BYTES + 1)
+    content: bytes = file.read(MOST_BYTES + 1)
+    return content
 
 
 def _judged(content: bytes) -> Header:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from notifications.images.address import NAME, PATH
-from notifications.images.image import KINDS, storage
+from notifications.images.image import KINDS, Image, storage
 
 FOR_EVER = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -44,8 +45,11 @@ def served(request: HttpRequest, name: str) -> HttpResponse:
         return _nothing()
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={**FOR_EVER, "ETag": tag})
+    kept = storage()
+    if not isinstance(kept, FileSystemStorage) and not Image.objects.filter(name=name).exists():
+        return _nothing()  # whoever makes up names is no work for a bucket that is far away
     try:
-        with storage().open(name) as file:
+        with kept.open(name) as file:
             content = file.read()
     except FileNotFoundError:
         return _nothing()

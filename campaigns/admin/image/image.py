@@ -24,17 +24,18 @@ from notifications.images import image as images
 from notifications.images.address import on_our_pages
 from notifications.images.image import Image
 from notifications.people.project import Project
+from notifications.values.moments import DAY, local
 
 OFFERED = 24  # images of one part of the dialog
 
 
 @admin.register(Image)
 class ImagePage(Page):
-    list_display = ["title", "picture", "pixels", "kilobytes", "created_at"]
+    list_display = ["title", "picture", "pixels", "kilobytes", "since"]
+    list_select_related = ["project"]
     search_fields = ["title"]
     search_help_text = gettext_lazy("Name of the file")
     shown_only = True
-    fields: list[str] = []
     add_text = gettext_lazy("Upload an image")
     empty_text = gettext_lazy(
         "Upload the images of your messages here, or beside the text that you write. Images at an "
@@ -69,7 +70,14 @@ class ImagePage(Page):
     def kilobytes(self, obj: Image) -> str:
         return in_kilobytes(obj.size)
 
+    @display(description=gettext_lazy("since"))
+    def since(self, obj: Image) -> str:
+        return local(obj.created_at, obj.project.timezone, DAY)
+
     # --- One image -----------------------------------------------------------------------------
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return []  # its page shows it, and there is nothing to change
 
     def used_by(self, obj: Image) -> list[str]:
         return image_users.of(obj)

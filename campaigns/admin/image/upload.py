@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from notifications.images.address import served_by_us
+from notifications.images.address import our_door
 from notifications.images.image import KINDS
 
 ACCEPTED = ",".join(KINDS.values())
@@ -40,7 +40,7 @@ class UploadForm(forms.Form):
 
 def about_phones() -> str:
     """Where no phone gets to: an installation on a laptop."""
-    if settings.SERVED or not served_by_us():
+    if settings.SERVED or our_door() != settings.IMAGES_URL:
         return ""
     return _(
         "This installation is not reached by https. Its pages show the image; real phones cannot "

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code, Doubt
-from notifications.images.address import name_in, served_by_us
+from notifications.images.address import name_at_our_door
 from notifications.images.image import Image
 
 # What one web process was seen to give away while pages stay quick is some times this much.
@@ -16,7 +16,7 @@ FEW = 2_000  # devices; theirs is over before anybody notices
 
 def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Doubt]:
     """A warning where so many phones would slow down what sends to them."""
-    if devices < FEW or not served_by_us():
+    if devices < FEW:
         return []
     size = _largest(campaign)
     rate = devices / max(seconds or 0.0, 1.0)
@@ -38,9 +38,9 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Do
 
 
 def _largest(campaign: Campaign) -> int:
-    """Of the images of ours that it shows in some language."""
+    """Of the images that phones fetch from here, in any language."""
     template = campaign.template
     said = [template.image, *(texts.get("image", "") for texts in template.locales.values())]
-    names = {name for address in said if (name := name_in(address))}
+    names = {name for address in said if (name := name_at_our_door(address))}
     sizes = Image.objects.filter(project=campaign.project_id, name__in=names)
     return max(sizes.values_list("size", flat=True), default=0) if names else 0

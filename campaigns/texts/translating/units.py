@@ -10,6 +10,7 @@ from typing import Any
 from campaigns.texts.content import TEXTS, Content
 
 DATA, BUTTON = "data.", "buttons."
+GROUPS = ("data", "buttons")  # in a language each is an object of texts
 MOST_ASKED = 100  # languages to have a place for
 MOST_BYTES = 1_000_000  # of a file: ten times what the largest template fills
 
@@ -55,15 +56,15 @@ def _said(locales: Mapping[str, Any], id: str) -> dict[str, str]:
 
 
 def text_at(texts: Mapping[str, Any], id: str) -> str:
-    group, dot, key = id.partition(".")
-    text: str = texts.get(group, {}).get(key, "") if dot else texts.get(id, "")
+    group, _, key = id.partition(".")
+    text: str = texts.get(group, {}).get(key, "") if group in GROUPS else texts.get(id, "")
     return text
 
 
 def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
     """The same texts of a language, with this one."""
-    group, dot, key = id.partition(".")
-    if dot:
+    group, _, key = id.partition(".")
+    if group in GROUPS:
         return {**texts, group: {**texts.get(group, {}), key: text}}
     return {**texts, id: text}
 

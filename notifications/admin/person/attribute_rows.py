@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from django import forms
 from django.core.exceptions import ValidationError
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from unfold.widgets import INPUT_CLASSES
 
 from notifications.admin.furniture.json_field import ExactJSONText
@@ -33,7 +33,7 @@ MOST_ROWS = MAX_ATTRIBUTES + MOST_UNUSED + 20
 PARTS = ("name", "kind", "value")
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
-KINDS = {**dict(Attribute.Type.choices), "json": gettext_lazy("JSON")}
+KINDS = {**dict(Attribute.Type.choices), "json": "JSON"}
 OFFERED = ("text", "number", "boolean", "list", "json")  # a time is a text that says one
 
 
@@ -143,7 +143,7 @@ class Rows(forms.Widget):
 
 
 class AttributeRows(ExactJSONText):
-    widget = Rows
+    widget = Rows  # type: ignore[assignment]  # a widget of its own, of no text
 
     def to_python(self, value: Any) -> Any:
         if not isinstance(value, list):
@@ -193,7 +193,12 @@ class AttributeRows(ExactJSONText):
             read = self.to_python(data)
         except ValidationError:
             return True
-        return exact.dumps(initial or {}) != exact.dumps(read or {})
+        return _as_kept(initial or {}) != _as_kept(with_empty_ones(read or {}, initial))
+
+
+def _as_kept(attributes: Any) -> bytes:
+    """True is not 1 there, and the order says nothing."""
+    return exact.dumps(attributes, orjson.OPT_SORT_KEYS)
 
 
 def _refuse_nameless_and_twice(rows: list[Row]) -> None:
