@@ -8,8 +8,8 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
     STATIC_ROOT=/srv/static
 
 RUN useradd --system --uid 10001 --home-dir /srv carillon \
- && mkdir -p /srv/static /srv/measures \
- && chown carillon:carillon /srv/static /srv/measures
+ && mkdir -p /srv/static /srv/measures /srv/images \
+ && chown carillon:carillon /srv/static /srv/measures /srv/images
 WORKDIR /srv/carillon
 
 # Packages first: this layer is made again only when the lock file changes.

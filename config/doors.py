@@ -80,6 +80,8 @@ PAGES: dict[str, Door] = {
     **_page("campaigns_audience", VIEWER, EDITOR, duplicate=EDITOR, freeze=EDITOR),
     **_page("campaigns_template", VIEWER, EDITOR, duplicate=EDITOR, test=EDITOR),
     **_page("campaigns_snippet", VIEWER, EDITOR),
+    **_page("notifications_image", VIEWER, EDITOR),
+    "images_offered": LOOK,
     **_page("campaigns_automation", VIEWER, EDITOR, turn_on=SENDER, pause=SENDER, archive=SENDER),
     **_page(
         "campaigns_run",
@@ -109,6 +111,7 @@ PAGES: dict[str, Door] = {
     ),
     "campaign_who": LOOK,
     "campaign_what": LOOK,
+    "campaign_variables": LOOK,
     "campaign_text_test": Door(EDITOR, EDITOR),
     # Who may write a text may try it: on a few, and no more often than asking.py says.
     "test_shown": Door(EDITOR, EDITOR),

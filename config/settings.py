@@ -25,6 +25,7 @@ from config.boot.environment import (
     load_running_stack,
 )
 from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.images import image_storage, images_address
 from config.boot.outgoing import env_email, env_places
 from config.boot.proxy import env_no_proxy, env_proxy
 from config.boot.public_address import public_address
@@ -88,6 +89,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.health.probes.Probes",
+    "notifications.images.serving.Images",
     "notifications.requests.origin.Origin",
     "config.middleware.rate_limits.Programs",
     "config.middleware.cross_origin.CrossOrigin",
@@ -222,11 +224,21 @@ STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if S
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not SERVED
 WHITENOISE_ALLOW_ALL_ORIGINS = False
-if SERVED:
-    STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
-    }
+STATIC_FILES = (
+    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    if SERVED
+    else "django.contrib.staticfiles.storage.StaticFilesStorage"
+)
+# Uploaded images: on a disk that all web processes share, or in whatever Django has a storage for.
+IMAGES_DIR = env_text("IMAGES_DIR", str(BASE_DIR / "var" / "images"))
+IMAGES_STORAGE = env_text("IMAGES_STORAGE", "")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": STATIC_FILES},
+    "images": image_storage(
+        IMAGES_STORAGE, env_secret("IMAGES_STORAGE_OPTIONS", ""), folder=IMAGES_DIR
+    ),
+}
 
 # --- The API -------------------------------------------------------------------------------------
 # Requests a second that pass, all web processes together; 0: as many as come.
@@ -336,6 +348,8 @@ PHONES_URL = FEED_URL or PUBLIC_URL
 if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
     PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
     PHONES_URL = PHONES_URL or f"http://127.0.0.1:{FEED_PORT}"
+# Where phones fetch uploaded images: of a CDN, or ours. FCM takes https only. Empty: nowhere.
+IMAGES_URL = images_address(env_text("IMAGES_URL", ""), ours=PUBLIC_URL)
 
 # --- Security ------------------------------------------------------------------------------------
 SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py

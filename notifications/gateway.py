@@ -53,6 +53,7 @@ class Push:
     browser_link: str = ""  # what a browser opens by itself, if not the link
     data: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of `platform`; see options.py
+    buttons: Sequence[Mapping[str, str]] = ()  # id, title, and perhaps a link of its own
     collapse_id: str = ""
     analytics_label: str = ""
     ttl_seconds: int = 86_400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from notifications.fcm_data.day import Asking as Asking
 from notifications.fcm_data.day import FcmDay as FcmDay
+from notifications.images.image import Image as Image
 from notifications.inbox.item import InboxItem as InboxItem
 from notifications.inbox.online import Feed as Feed
 from notifications.inbox.online import Online as Online

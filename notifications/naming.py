@@ -51,6 +51,7 @@ FIELDS = {
     "foreseen": pgettext_lazy("field", "foreseen"),
     "from": pgettext_lazy("field", "from"),
     "handled": pgettext_lazy("field", "handled"),
+    "height": pgettext_lazy("field", "height"),
     "head digest": pgettext_lazy("field", "column names"),
     "image hosts": pgettext_lazy("field", "image hosts"),
     "kind": pgettext_lazy("field", "kind"),
@@ -112,11 +113,13 @@ FIELDS = {
     "target": pgettext_lazy("field", "target"),
     "tester": pgettext_lazy("field", "tester"),
     "time zone": pgettext_lazy("field", "time zone"),
+    "title": pgettext_lazy("field", "title"),
     "type": pgettext_lazy("field", "type"),
     "updated at": pgettext_lazy("field", "updated at"),
     "uses default credentials": pgettext_lazy("field", "uses default credentials"),
     "uses emulator": pgettext_lazy("field", "uses emulator"),
     "via": pgettext_lazy("field", "via"),
+    "width": pgettext_lazy("field", "width"),
     "wanted": pgettext_lazy("field", "wanted"),
     "wanted reports": pgettext_lazy("field", "wanted reports"),
 }
@@ -131,6 +134,7 @@ ROWS = {
     "suppression": (_("suppression"), _("suppressions")),
     "device": (_("device"), _("devices")),
     "endpoint": (_("endpoint"), _("endpoints")),
+    "image": (_("image"), _("images")),
 }
 
 

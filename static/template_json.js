@@ -5,8 +5,8 @@
 
 (() => {
   /** What every such form shares: `value` is what the textarea says, or the last it could say. */
-  const backed = () => ({
-    value: {},
+  const backed = (nothing = () => ({})) => ({
+    value: nothing(),
     unreadable: false,
     area: null, // named here, or Alpine would put it on the page's own data, where all share it
     writing: false,
@@ -21,8 +21,9 @@
 
     read() {
       try {
-        const read = JSON.parse(this.area.value.trim() || "{}");
-        this.unreadable = read === null || typeof read !== "object" || Array.isArray(read);
+        const read = JSON.parse(this.area.value.trim() || JSON.stringify(nothing()));
+        const isOther = read === null || typeof read !== "object";
+        this.unreadable = isOther || Array.isArray(read) !== Array.isArray(nothing());
         if (!this.unreadable) this.value = read;
       } catch {
         this.unreadable = true;
@@ -48,6 +49,7 @@
     adding: "",
     trouble: "",
     wrong: [],
+    buttons: [], // of the main text: a language has titles of its own for them
 
     ready() {
       document.addEventListener("template:problems", (event) => (this.wrong = [...event.detail]));
@@ -69,6 +71,7 @@
 
     show(tag) {
       this.shown = tag in this.value ? tag : "";
+      this.buttons = buttonsOfTheMainText();
       this.area.form.classList.toggle("t-translating", this.shown !== "");
       this.$nextTick(() => document.dispatchEvent(new CustomEvent("template:language")));
     },
@@ -104,6 +107,19 @@
       this.keep();
     },
 
+    titleOf(id) {
+      return this.value[this.shown]?.buttons?.[id] ?? "";
+    },
+
+    writeTitle(id, title) {
+      const { buttons: before, ...texts } = this.value[this.shown];
+      const { [id]: _gone, ...others } = before ?? {};
+      const titles = title === "" ? others : { ...others, [id]: title };
+      const own = Object.keys(titles).length ? { ...texts, buttons: titles } : texts;
+      this.value = { ...this.value, [this.shown]: own };
+      this.keep();
+    },
+
     add() {
       const typed = this.adding.trim();
       this.trouble = "";
@@ -132,6 +148,15 @@
     },
   });
 
+  function buttonsOfTheMainText() {
+    try {
+      const read = JSON.parse(document.getElementById("id_buttons").value.trim() || "[]");
+      return Array.isArray(read) ? read.filter((one) => one?.id) : [];
+    } catch {
+      return []; // a page of texts that have none, or they cannot be read now
+    }
+  }
+
   const options = () => ({
     ...backed(),
 
@@ -158,14 +183,56 @@
     },
   });
 
-  const pairs = () => ({
-    ...backed(),
+  /** Rows in front of the JSON. While they write it, they are not drawn anew from it. */
+  const inRows = (nothing) => ({
+    ...backed(nothing),
     rows: [],
 
     ready() {
       this.fill();
       this.area.addEventListener("input", () => this.writing || this.fill());
     },
+
+    remove(at) {
+      this.rows.splice(at, 1);
+      this.write();
+    },
+
+    keepRows() {
+      this.writing = true;
+      this.keep();
+      this.writing = false;
+    },
+  });
+
+  const buttons = () => ({
+    ...inRows(() => []),
+
+    fill() {
+      const text = (one) => (typeof one === "string" ? one : "");
+      this.rows = this.value.map((one) => ({ id: text(one?.id), title: text(one?.title), link: text(one?.link) }));
+    },
+
+    get mayAdd() {
+      return this.rows.length < Number(this.$root.dataset.most);
+    },
+
+    write() {
+      this.value = this.rows.map(({ id, title, link }) => (link ? { id, title, link } : { id, title }));
+      this.keepRows();
+    },
+
+    add() {
+      const taken = new Set(this.rows.map(({ id }) => id));
+      const id = ["open", "more", "later", "other"].find((one) => !taken.has(one));
+      this.rows.push({ id, title: "", link: "" });
+      this.write();
+      this.$nextTick(() => [...this.$root.querySelectorAll(".t-button")].at(-1)?.querySelector("input").focus());
+    },
+  });
+
+  const pairs = () => ({
+    ...inRows(() => ({})),
 
     fill() {
       this.rows = Object.entries(this.value).map(([key, text]) => ({ key, text }));
@@ -175,19 +242,12 @@
     write() {
       const named = this.rows.filter(({ key }) => key !== "");
       this.value = Object.fromEntries(named.map(({ key, text }) => [key, text]));
-      this.writing = true;
-      this.keep();
-      this.writing = false;
+      this.keepRows();
     },
 
     add() {
       this.rows.push({ key: "", text: "" });
       this.$nextTick(() => [...this.$root.querySelectorAll(".t-pair input")].at(-2)?.focus());
-    },
-
-    remove(at) {
-      this.rows.splice(at, 1);
-      this.write();
     },
   });
 
@@ -195,5 +255,6 @@
     window.Alpine.data("languages", languages);
     window.Alpine.data("platformOptions", options);
     window.Alpine.data("pairs", pairs);
+    window.Alpine.data("buttons", buttons);
   });
 })();

@@ -1,13 +1,16 @@
-// Beside every text of a template: how long it is, what is wrong with it and where, and a way to
-// put in a variable. The preview card's answer brings the problems; the server alone judges.
+// Beside every text of a template: how long it is and where phones cut it, what is wrong with it and
+// where, and a way to put in a variable. The preview's answer brings the problems and how much each
+// platform shows; the server alone judges.
 "use strict";
 
 (() => {
   const byId = (id) => document.getElementById(id);
   const bytes = new TextEncoder();
   const letters = window.Intl?.Segmenter
-    ? (text) => [...new Intl.Segmenter().segment(text)].length
-    : (text) => [...text].length;
+    ? (text) => [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment)
+    : (text) => [...text];
+  const PANEL = ["preview", "beside"]; // of a template's page, of a campaign's
+  const inPanel = (what) => document.querySelectorAll(PANEL.map((id) => `#${id} ${what}`).join(", "));
 
   // --- How long ----------------------------------------------------------------------------------
   function line(input) {
@@ -16,9 +19,13 @@
     made = byId("t-beside").content.firstElementChild.cloneNode(true);
     made.dataset.beside = input.id;
     input.after(made);
-    const [insert] = made.getElementsByTagName("button");
+    const [insert, emoji, picture] = made.getElementsByTagName("button");
     insert.addEventListener("click", () => open(input));
     insert.setAttribute("aria-label", `${insert.textContent.trim()}: ${labelOf(input)}`);
+    if (/[-_](title|body|text)$/.test(input.id)) emoji.addEventListener("click", () => openEmoji(input));
+    else emoji.remove();
+    if (/[-_]image$/.test(input.id) && byId("t-images")) picture.dataset.for = input.id;
+    else picture.remove();
     made.querySelector(".t-wrong").id = `${input.id}-wrong`;
     return made;
   }
@@ -30,11 +37,26 @@
   function count(input) {
     const shown = line(input).querySelector(".t-count");
     shown.hidden = !input.value;
-    const [long, size] = [letters(input.value), bytes.encode(input.value).length];
+    const [long, size] = [letters(input.value).length, bytes.encode(input.value).length];
     const lang = document.documentElement.lang;
     const said = (unit, many) =>
       shown.dataset[unit + (many === 1 ? "One" : "Other")].replace("{count}", many.toLocaleString(lang));
-    shown.textContent = `${said("characters", long)} · ${said("bytes", size)}`;
+    const cut = cutBy(input);
+    const where = cut.length ? [shown.dataset.cut.replace("{platforms}", cut.join(", "))] : [];
+    shown.textContent = [said("characters", long), said("bytes", size), ...where].join(" · ");
+  }
+
+  // As notifications/fcm/shown.py counts: a wide letter takes two places.
+  const wide = /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+  const places = (text) => letters(text).reduce((sum, one) => sum + (wide.test(one) ? 2 : 1), 0);
+
+  /** The platforms that cut it even for a person whose values are all empty. */
+  function cutBy(input) {
+    const name = /(?:^|[-_])(title|body)$/.exec(input.id)?.[1];
+    if (!name) return [];
+    const long = places(input.value.replace(/\{\{.*?\}\}|\{%.*?%\}/gs, ""));
+    const rooms = [...inPanel("[data-room]")].filter(({ dataset }) => long > Number(dataset[name]));
+    return rooms.map(({ dataset }) => dataset.room);
   }
 
   const counted = () => document.querySelectorAll("[data-counted]");
@@ -45,7 +67,7 @@
   document.addEventListener("template:language", countAll);
 
   // --- What is wrong, and where ------------------------------------------------------------------
-  const problems = () => [...document.querySelectorAll("#preview .t-problem")];
+  const problems = () => [...inPanel(".t-problem")];
   const language = () => byId("t-languages")?.dataset.shown ?? "";
 
   function inputOf({ field, locale }) {
@@ -59,9 +81,11 @@
       );
       const said = line(input).querySelector(".t-wrong");
       said.textContent = wrong.map((one) => one.querySelector(".t-words").textContent).join(" ");
-      input.toggleAttribute("aria-invalid", wrong.length > 0);
-      if (wrong.length) input.setAttribute("aria-invalid", "true");
-      input.setAttribute("aria-describedby", said.id);
+      // In a campaign, what the server refused on saving stays said beside it.
+      const refused = input.form?.matches("[data-refused]") && byId(`${input.id}_error`);
+      input.toggleAttribute("aria-invalid", wrong.length > 0 || Boolean(refused));
+      if (input.hasAttribute("aria-invalid")) input.setAttribute("aria-invalid", "true");
+      input.setAttribute("aria-describedby", refused ? `${refused.id} ${said.id}` : said.id);
     }
     const locales = new Set(problems().map(({ dataset }) => dataset.locale).filter(Boolean));
     document.dispatchEvent(new CustomEvent("template:problems", { detail: locales }));
@@ -85,7 +109,9 @@
     if (button) goTo(button.closest(".t-problem"));
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.detail.target?.id === "preview") mark();
+    if (!PANEL.includes(event.detail.target?.id)) return;
+    mark();
+    countAll();
   });
   document.addEventListener("template:language", mark);
 
@@ -102,6 +128,22 @@
     },
     true,
   );
+
+  // --- On a phone: what they read stands above what one writes, for eyes and keyboard alike --------
+  document.addEventListener("DOMContentLoaded", () => {
+    const narrow = window.matchMedia("(max-width: 640px)");
+    const card = byId("preview-card") ?? document.querySelector("[data-above-on-phone]");
+    if (!card) return;
+    const home = document.createComment("the preview, on a wider screen");
+    const place = () => {
+      if (narrow.matches && !home.isConnected) {
+        card.replaceWith(home);
+        home.parentElement.closest(".c-columns").prepend(card);
+      } else if (!narrow.matches && home.isConnected) home.replaceWith(card);
+    };
+    narrow.addEventListener("change", place);
+    place();
+  });
 
   // --- Inserting a variable ----------------------------------------------------------------------
   let writing = null;
@@ -145,10 +187,16 @@
     byId("t-insert-fate").textContent = one ? said : "";
   }
 
-  function insert() {
+  function put(text) {
     const { selectionStart, selectionEnd } = writing;
-    writing.setRangeText(written(), selectionStart, selectionEnd, "end");
+    writing.setRangeText(text, selectionStart, selectionEnd, "end");
     writing.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  function openEmoji(input) {
+    writing = input;
+    byId("t-emoji").returnValue = "";
+    byId("t-emoji").showModal();
   }
 
   document.addEventListener("DOMContentLoaded", () => {
@@ -162,8 +210,12 @@
       if (chosen()) dialog.close("insert");
     });
     dialog.addEventListener("close", () => {
-      if (dialog.returnValue === "insert" && chosen()) insert();
+      if (dialog.returnValue === "insert" && chosen()) put(written());
       dialog.returnValue = "";
+      writing?.focus();
+    });
+    byId("t-emoji").addEventListener("close", ({ target }) => {
+      if (target.returnValue) put(target.returnValue);
       writing?.focus();
     });
     document.addEventListener("htmx:afterSettle", (event) => {

@@ -8,11 +8,12 @@ from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage
 from campaigns.admin.category.category import CategoryPage
 from campaigns.admin.endpoint.endpoint import EndpointPage
+from campaigns.admin.image.image import ImagePage
 from campaigns.admin.run.run import RunPage
 from campaigns.admin.snippet.snippet import SnippetPage
 from campaigns.admin.template.template import TemplatePage
 
 __all__ = [
     "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage",
-    "EndpointPage", "RunPage", "SnippetPage", "TemplatePage",
+    "EndpointPage", "ImagePage", "RunPage", "SnippetPage", "TemplatePage",
 ]  # fmt: skip

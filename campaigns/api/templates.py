@@ -13,10 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.texts import revision
+from campaigns.texts.buttons.buttons import MOST
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from campaigns.texts.template import Template
 from notifications.api.ground import pages
-from notifications.api.ground.fields import JsonObject, StrictSerializer
+from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer, StrictText
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
@@ -52,12 +53,15 @@ class Text(serializers.CharField):
 class LanguageSerializer(serializers.Serializer[Any]):
     """The texts in another language."""
 
-    may_lack = frozenset({"title", "body", "image", "link", "data"})
+    may_lack = frozenset({"title", "body", "image", "link", "buttons", "data"})
 
     title = serializers.CharField(required=False, allow_blank=True)
     body = serializers.CharField(required=False, allow_blank=True)
     image = serializers.CharField(required=False, allow_blank=True)
     link = serializers.CharField(required=False, allow_blank=True)
+    buttons = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, help_text="Titles, by id."
+    )
     data = serializers.DictField(  # type: ignore[assignment]  # as below
         child=serializers.CharField(allow_blank=True), required=False
     )
@@ -78,6 +82,28 @@ class Options(JsonObject):
     """Options by platform."""
 
 
+class ButtonSerializer(StrictSerializer):
+    """A button below the text."""
+
+    may_lack = frozenset({"link"})
+
+    id = StrictText(max_length=32, help_text="1 to 32 of a–z, 0–9, - and _.")
+    title = StrictText(max_length=100, trim_whitespace=False)
+    link = StrictText(
+        max_length=2_000,
+        required=False,
+        allow_blank=True,
+        help_text="Opened by it; left out, the message's link.",
+    )
+
+
+class Buttons(CountedList):
+    """Drawn by browsers; on Android by the app, from the data `carillon_buttons`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=ButtonSerializer(), max_length=MOST, required=False, **options)
+
+
 class TemplateSerializer(StrictSerializer):
     """A text with variables, and its translations."""
 
@@ -91,6 +117,7 @@ class TemplateSerializer(StrictSerializer):
     link = Text(
         max_length=2_000, help_text="Opened when tapped: https://… or your app's own scheme."
     )
+    buttons = Buttons(help_text="At most three; iOS has those of `options.ios.category` instead.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
     data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
     options = Options(
@@ -144,11 +171,11 @@ class TemplateById(WritableRowView[Template]):
     words = {
         "get": "One template.",
         "put": "Replace a template. Runs already launched keep their text.",
-        "patch": "Change the given fields. Fields you leave out keep their value; data, options "
-        "and locales are each replaced as a whole.",
+        "patch": "Change the given fields. Fields you leave out keep their value; buttons, data, "
+        "options and locales are each replaced as a whole.",
         "delete": "Delete a template that no campaign uses.",
     }
-    otherwise = {"image": "", "link": "", "data": {}, "options": {}, "locales": {}}
+    otherwise = {"image": "", "link": "", "buttons": [], "data": {}, "options": {}, "locales": {}}
 
     def write(self, row: Template, given: dict[str, Any]) -> None:
         revision.open_for_change(Template, row.pk)

@@ -220,6 +220,51 @@ def _judged(
 
 
 @dataclass(frozen=True)
+class Filled:
+    """Of the people the rules select, for how many each condition holds."""
+
+    people: int
+    holds: list[int]
+    exact: bool = True
+
+
+def filled(
+    project_id: int, tree: dict[str, Any], conditions: list[Sql], *, seconds: float
+) -> Filled:
+    """Raises Uncountable."""
+    return _in_time(
+        lambda part: _filled(project_id, tree, conditions, part=part),
+        seconds=seconds,
+        of=project_id,
+        fewer=_fewer(project_id, tree),
+    )
+
+
+def _filled(
+    project_id: int,
+    tree: dict[str, Any],
+    conditions: list[Sql],
+    *,
+    part: estimating.Part | None,
+) -> Filled:
+    source = part.source if part else people_and_devices(project_id)
+    where = compile_tree(_drawn(project_id, tree, part))
+    held = ", ".join(condition.sql for condition in conditions)
+    sums = ", ".join(f"count(*) FILTER (WHERE held[{n + 1}])" for n in range(len(conditions)))
+    asked = [param for condition in conditions for param in condition.params]
+    with connection.cursor() as cursor:
+        # Each person once, with however many devices.
+        cursor.execute(
+            f"SELECT count(*), {sums} FROM (SELECT ARRAY[{held}] AS held FROM {source}"
+            f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) people",
+            [*asked, project_id, *where.params],
+        )
+        people, *holds = cursor.fetchone()
+    scale = part.all if part else int
+    return Filled(scale(people), [scale(one) for one in holds], exact=part is None)
+
+
+@dataclass(frozen=True)
 class Zones:
     """Devices by the time zone of their person; none is an empty name."""
 

@@ -121,6 +121,7 @@ def _as_sent(run: Run, *, named: str, by: str) -> Template:
         project_id=run.project_id,
         name=_free_name(run.project_id, named),
         options=newest.get("options", {}),
+        buttons=newest.get("buttons", []),
         **content,
     )
     revision.keep(made, by=by)

@@ -16,7 +16,7 @@ from campaigns.texts.content import TEXTS
 
 Path = tuple[str, ...]
 # As the forms show them.
-IN_ORDER = ("name", "text", *TEXTS, "data", "options", "locales")
+IN_ORDER = ("name", "text", *TEXTS, "buttons", "data", "options", "locales")
 Leaves = dict[Path, Any]
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -94,6 +94,8 @@ def leaves(content: Mapping[str, Any], names: Iterable[str] = IN_ORDER) -> Leave
 
 
 def _collect(found: Leaves, path: Path, value: Any) -> None:
+    if value == []:  # no buttons are none, as before there were any
+        return
     if not isinstance(value, dict):
         found[path] = value
     elif value:
@@ -111,7 +113,8 @@ def _in_order(*sides: Leaves, names: Iterable[str] = IN_ORDER) -> list[Path]:
 
 
 def _empty(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {} for name, value in content.items() if isinstance(value, dict)}
+    kinds = ((name, type(value)) for name, value in content.items())
+    return {name: kind() for name, kind in kinds if kind in (dict, list)}
 
 
 def _rebuilt(found: Leaves) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from campaigns.texts.buttons.buttons import ON, spoken
 from campaigns.texts.snippets import mentions
 from notifications.values import languages
 
@@ -50,7 +51,10 @@ def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:
     """All that is written for one language and one platform, before a person's values are in."""
     # A run launched before there were options has none.
     options = content.get("options", {}).get(platform, {})
-    return {**in_language(content, locale), "options": options}
+    written = {**in_language(content, locale), "options": options}
+    if (buttons := content.get("buttons")) and platform in ON:
+        written["buttons"] = spoken(buttons, _best(content["locales"], locale).get("buttons", {}))
+    return written
 
 
 # By what a phone knows a notification: a newer one with the same takes its place.
@@ -93,6 +97,10 @@ def sources(content: Content) -> Iterator[str]:
     for texts in whole:
         yield from (texts[name] for name in TEXTS if texts.get(name))
         yield from texts.get("data", {}).values()
+    for button in content.get("buttons", ()):
+        yield from (button.get("title", ""), button.get("link", ""))
+    for texts in content["locales"].values():
+        yield from texts.get("buttons", {}).values()
 
 
 def is_personal(value: Any) -> bool:

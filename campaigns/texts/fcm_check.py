@@ -54,6 +54,10 @@ def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
         link=shared["link"],
         data={key: _shortest(source) for key, source in written["data"].items()},
         options=options.read(platform, shared["options"]),
+        buttons=[
+            {name: _shortest(text) for name, text in one.items()}
+            for one in written.get("buttons", ())
+        ],
     )
     return payload.as_fcm(message)
 

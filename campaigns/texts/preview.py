@@ -19,7 +19,7 @@ from campaigns.audiences import vocabulary
 from campaigns.texts import liquid
 from campaigns.texts.content import Content, languages_of, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render
-from notifications.fcm import payload, sizes
+from notifications.fcm import payload, shown, sizes
 from notifications.fcm.options import PLATFORMS
 from notifications.gateway import Push
 from notifications.people.contact import Contact
@@ -42,6 +42,33 @@ class Card:
     refusal: str = ""
     detail: str = ""
     fate: str = "skipped"
+    refused: Push | None = None  # what FCM would not take: it is drawn all the same
+
+    @property
+    def drawn(self) -> Push | None:
+        return self.message or self.refused
+
+    @property
+    def title(self) -> shown.Parted:
+        return shown.parted(self.platform, "title", self.drawn.title if self.drawn else "")
+
+    @property
+    def body(self) -> shown.Parted:
+        return shown.parted(self.platform, "body", self.drawn.body if self.drawn else "")
+
+    @property
+    def buttons(self) -> list[str]:
+        """What stands on them. Options of the web are written by whoever knows them, and win."""
+        if self.drawn is None:
+            return []
+        own = self.drawn.options.get("actions") or self.drawn.buttons
+        return [one["title"] for one in own]
+
+    @property
+    def category(self) -> str:
+        """On iOS, by which name its app registered the buttons."""
+        own = self.drawn.options.get("category", "") if self.drawn else ""
+        return str(own) if self.platform == "ios" else ""
 
     @property
     def platform_label(self) -> str:
@@ -55,7 +82,7 @@ class Card:
 
     @property
     def bytes_used(self) -> int:
-        return max(sizes.of(payload.as_fcm(self.message)).values()) if self.message else 0
+        return max(sizes.of(payload.as_fcm(self.drawn)).values()) if self.drawn else 0
 
     @property
     def bytes_allowed(self) -> int:
@@ -114,14 +141,16 @@ def card(
         address="preview",
         platform=platform,
     )
-    shown = Card(person, shown_locale, platform)
+    drawn = Card(person, shown_locale, platform)
     try:
         message = render(content, reader, collapse_id="carillon-0", ttl_seconds=86_400)
     except Unrenderable as refusal:
         fate = "rejected" if refusal.rejected else "skipped"
         label = str(refusal.reason.label)
-        return replace(shown, refusal=label, detail=refusal.detail, fate=fate)
-    return replace(shown, message=message)
+        return replace(
+            drawn, refusal=label, detail=refusal.detail, fate=fate, refused=refusal.message
+        )
+    return replace(drawn, message=message)
 
 
 def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
@@ -136,14 +165,20 @@ def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
     return (message.title, message.body) if message else (content["title"], content["body"])
 
 
-def variables(content: Content, project: Project) -> list[Variable]:
-    """Each variable of any language, and for how many of the newest people it is missing."""
+Lacking = Callable[[list[str], Project], tuple[int, list[int]]]
+
+
+def variables(
+    content: Content, project: Project, *, lacks: Lacking | None = None
+) -> list[Variable]:
+    """Each variable of any language, and for how many of the newest people it is missing, or of
+    those among whom `lacks` counts."""
     sources = list(_sources(content))
     try:
         names = sorted(set().union(*(liquid.variables(source) for source in sources)))
     except LiquidError:
         return []
-    of, lacking = missing(names, project) if names else (0, [])
+    of, lacking = (lacks or missing)(names, project) if names else (0, [])
     needed = {path[0] for source in sources for path in needed_by_text(source)}
     found = [
         Variable(name, count, of, name in needed)

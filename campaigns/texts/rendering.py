@@ -42,10 +42,19 @@ class Reader:
 class Unrenderable(Exception):
     """This person gets nothing, and this is why. Everybody else is not affected."""
 
-    def __init__(self, reason: Reason, text: str, field: str = "", *, kept: str = "") -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        text: str,
+        field: str = "",
+        *,
+        kept: str = "",
+        message: Push | None = None,
+    ) -> None:
         super().__init__(text)
         self.reason, self.text, self.field = reason, text, field
         self._kept = kept
+        self.message = message  # where it is only too big
 
     @property
     def detail(self) -> str:
@@ -217,7 +226,7 @@ class Sheet(Words):
                 return
             fcm = orjson.loads(body)["message"]
         if found := validation.validate(fcm):
-            raise _refusal(found[0])
+            raise _refusal(found[0], message)
         self._in_order = True
 
     def _options(self, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,10 +237,11 @@ class Sheet(Words):
             raise _refusal(FieldProblem(field, error.words)) from error
 
 
-def _refusal(problem: FieldProblem) -> Unrenderable:
+def _refusal(problem: FieldProblem, message: Push | None = None) -> Unrenderable:
     too_long = isinstance(problem, TooBig)
     reason = Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE
-    return Unrenderable(reason, problem.text, problem.field)
+    made = message if too_long else None
+    return Unrenderable(reason, problem.text, problem.field, message=made)
 
 
 def values_of(reader: Reader) -> dict[str, Any]:

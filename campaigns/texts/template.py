@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.texts import caps, fcm_check, liquid, options
+from campaigns.texts.buttons import buttons
 from campaigns.texts.content import TEXTS, in_language, languages_of
 from campaigns.texts.liquid import Problem
 from campaigns.texts.revision import Revision
@@ -36,7 +37,7 @@ def validate_said_once(locales: Any) -> None:
 class Template(OfProject):
     """Text"""
 
-    KEPT: ClassVar[tuple[str, ...]] = ("name", *TEXTS, "data", "options", "locales")
+    KEPT: ClassVar[tuple[str, ...]] = ("name", *TEXTS, "buttons", "data", "options", "locales")
     # What its project's snippets say, by name, for who asks many templates, or one without a row.
     snippets_known: using.Snippets | None = None
 
@@ -48,6 +49,12 @@ class Template(OfProject):
         max_length=2_000,
         blank=True,
         help_text=_("Opened on tap: https://… or your app's own scheme."),
+    )
+    buttons = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=[],
+        help_text=_('Buttons, at most three, e.g. [{"id": "open", "title": "Open"}].'),
     )
     data = models.JSONField(
         default=dict, blank=True, help_text=_('Extra texts for the app, e.g. {"screen": "offers"}.')
@@ -83,10 +90,11 @@ class Template(OfProject):
         known = self._names_known()
         problems: dict[str, Any] = {}
         for name in TEXTS:
-            _collect(problems, name, _text_problems(name, getattr(self, name), known))
-        _collect(problems, "data", _data_problems(self.data, known))
+            _collect(problems, name, text_problems(name, getattr(self, name), known))
+        _collect(problems, "buttons", buttons.problems(self.buttons))
+        _collect(problems, "data", data_problems(self.data, known))
         _collect(problems, "options", options.problems(self.options))
-        _collect(problems, "locales", _locales_problems(self.locales, known))
+        _collect(problems, "locales", _locales_problems(self, known))
         if "locales" not in problems:
             self.locales = _in_one_form(self.locales)
         # Each part is in order; what becomes of it with its snippets, then FCM judges the whole.
@@ -120,7 +128,9 @@ class Template(OfProject):
         """The content as somebody wrote it."""
         texts = {name: getattr(self, name) for name in TEXTS}
         per_language = {"data": self.data, "locales": self.locales}
-        return {**texts, **per_language, "options": self.options, "template": self.pk}
+        written = {**texts, **per_language, "options": self.options, "template": self.pk}
+        # Left out where there are none: most have none, and what was kept before knew of none.
+        return {**written, "buttons": self.buttons} if self.buttons else written
 
     def frozen(self) -> dict[str, Any]:
         """The content as a run keeps it, with what its snippets say at this moment; edits after
@@ -164,7 +174,7 @@ def _error(problem: Problem | str) -> ValidationError:
     return ValidationError("%(problem)s", params={"problem": problem})
 
 
-def _text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
+def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
     if not isinstance(source, str):
         return [Problem(gettext("must be a text."), field=name)]
     found = liquid.problems(source)
@@ -188,7 +198,7 @@ def _address_problems(name: str, source: str) -> Iterator[str]:
         yield from filter(None, [rules.no_user(source)])
 
 
-def _data_problems(data: Any, snippets: Collection[str]) -> list[str]:
+def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
     if not isinstance(data, dict):
         return [gettext('must be an object of texts, e.g. {"screen": "offers"}.')]
     problems = []
@@ -210,7 +220,8 @@ def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
     return known if len(known) == len(locales) else locales
 
 
-def _locales_problems(locales: Any, snippets: Collection[str]) -> list[Problem | str]:
+def _locales_problems(template: Template, snippets: Collection[str]) -> list[Problem | str]:
+    locales, ids = template.locales, buttons.ids_of(template.buttons)
     if not isinstance(locales, dict):
         said = gettext("must be an object, e.g. %(example)s.")
         return [said % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
@@ -220,20 +231,21 @@ def _locales_problems(locales: Any, snippets: Collection[str]) -> list[Problem |
             validate_locale(locale)
         except ValidationError as error:
             problems.append(f"{locale}: {error.messages[0]}")
-        if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data"}):
-            said = gettext("not an object; use title, body, image, link, data.")
+        if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data", "buttons"}):
+            said = gettext("not an object; use title, body, image, link, buttons, data.")
             if isinstance(texts, dict):
-                said = gettext("unknown key %(key)s; use title, body, image, link, data.")
+                said = gettext("unknown key %(key)s; use title, body, image, link, buttons, data.")
                 said %= {"key": sorted(extra)[0]}
             problems.append(f"{locale}: {said}")
             continue
         for name, source in texts.items():
-            if name == "data":
-                problems += [
-                    f"{locale}.data: {words}" for words in _data_problems(source, snippets)
-                ]
+            if name == "buttons":
+                found_there = buttons.problems_of_titles(source, ids)
+                problems += [f"{locale}.buttons: {words}" for words in found_there]
+            elif name == "data":
+                problems += [f"{locale}.data: {words}" for words in data_problems(source, snippets)]
             else:
-                found = _text_problems(name, source, snippets)
+                found = text_problems(name, source, snippets)
                 problems += [replace(problem, locale=locale) for problem in found]
     return problems
 

@@ -102,6 +102,7 @@ def _send() -> list[dict[str, Any]]:
         _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
         _model(_("Templates"), "article", "campaigns_template", "template_"),
         _model(_("Snippets"), "short_text", "campaigns_snippet", "snippet_"),
+        _model(_("Images"), "image", "notifications_image", "images_"),
     ]
 
 

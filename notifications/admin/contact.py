@@ -23,7 +23,6 @@ from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
 from notifications.admin.furniture.chosen import chosen, within
 from notifications.admin.furniture.dialogs import ask, done
-from notifications.admin.furniture.json_field import ExactJSONText
 from notifications.admin.furniture.page import (
     LONGEST_SEARCH,
     Page,
@@ -32,7 +31,7 @@ from notifications.admin.furniture.page import (
     page_url,
 )
 from notifications.admin.furniture.unfolded import ModelForm, action, display
-from notifications.admin.furniture.widgets import CodeArea
+from notifications.admin.person.attribute_rows import AttributeRows, with_empty_ones
 from notifications.people import attributes
 from notifications.people.asked.known import everything
 from notifications.people.consent.suppression import Suppression
@@ -51,11 +50,10 @@ SEARCHING_SECONDS = 2.0
 
 
 class ContactForm(ModelForm):
-    attributes = ExactJSONText(
+    attributes = AttributeRows(
         label=_("Attributes"),
         required=False,
-        widget=CodeArea(rows=12),
-        help_text=_('Values that rules and texts can use, e.g. {"plan": "pro", "points": 120}.'),
+        help_text=_("Values that rules and texts can use, such as a plan or a number of points."),
     )
 
     class Meta:
@@ -65,6 +63,15 @@ class ContactForm(ModelForm):
             NON_FIELD_ERRORS: {"unique_together": _("This external id is taken already.")}
         }
         help_texts = {"locale": _("A language tag such as en, ko or pt-BR: it chooses the text.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        project_id = self.instance.project_id or self.fields["project"].initial
+        types = attributes.types_of(project_id) if project_id else {}
+        self.fields["attributes"].widget.types = types
+
+    def clean_attributes(self) -> Any:
+        return with_empty_ones(self.cleaned_data["attributes"], self.initial.get("attributes"))
 
     def clean(self) -> dict[str, Any]:
         """Django would write a row that is gone anew; and an erasure must not be undone."""

@@ -18,6 +18,7 @@ from notifications.fcm import rules
 from notifications.values.text import unstorable
 
 REFERENCE_KEY = "carillon_id"  # how the app names this very push
+BUTTONS_KEY = "carillon_buttons"  # for the app that draws them, and finds their links here
 TEST_KEY = "carillon_test"  # that it is a test send, whose results nobody counts
 RECEIPT_KEY = "carillon_receipt"  # and what it sends back with what became of it
 MOST_ACTIONS = 3  # browsers show two, some three
@@ -117,7 +118,7 @@ def _texts(value: Any) -> dict[str, str]:
 
 def data_key(key: str) -> str:
     """Why nobody may use this key of the data."""
-    if key.lower() in (REFERENCE_KEY, RECEIPT_KEY, TEST_KEY):
+    if key.lower() in (REFERENCE_KEY, RECEIPT_KEY, TEST_KEY, BUTTONS_KEY):
         return gettext("%(key)s: this key is Carillon's own; choose another.") % {"key": key}
     return unstorable(key) or rules.data_key(key)
 

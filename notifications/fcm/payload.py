@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
+from notifications.fcm.options import BUTTONS_KEY, RECEIPT_KEY, REFERENCE_KEY, TEST_KEY
 from notifications.fcm.options import PLATFORMS as OPTIONS
-from notifications.fcm.options import RECEIPT_KEY, REFERENCE_KEY, TEST_KEY
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Push
 
@@ -62,7 +62,17 @@ def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
     )
     if message.is_test:
         ours[TEST_KEY] = "1"
+    if message.buttons:
+        ours[BUTTONS_KEY] = _buttons(message)
     return {**texts, **own, **ours}
+
+
+def _buttons(message: Push) -> str:
+    """As a text, since FCM's data has no other values. A browser's own block has their titles."""
+    titled = message.platform != "web" or message.options.get("data_only")
+    names = ("id", "title", "link") if titled else ("id", "link")
+    each = [{name: one[name] for name in names if name in one} for one in message.buttons]
+    return orjson.dumps(each).decode()
 
 
 # --- One block, for the device's own platform -----------------------------------------------------
@@ -101,6 +111,9 @@ def _web(message: Push, shown: Json) -> Json:
     web: Json = {"headers": {"TTL": str(_seconds_left(message)), "Urgency": "high"}}
     if shown and message.collapse_id:
         web["notification"] = {"tag": message.collapse_id}
+    if shown and message.buttons:
+        drawn = [{"action": one["id"], "title": one["title"]} for one in message.buttons]
+        web.setdefault("notification", {})["actions"] = drawn
     _place(web, message, but=() if shown else ("notification",))
     link = message.browser_link or message.link
     if link.startswith("https://"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from notifications.images.address import name_in, on_our_pages
 from notifications.people import images
 from notifications.people.project import Project
 
@@ -12,7 +13,13 @@ register = template.Library()
 
 @register.filter
 def shown_in(address: str, project: Project) -> bool:
-    return images.allowed(address, project.image_hosts)
+    return bool(name_in(address)) or images.allowed(address, project.image_hosts)
+
+
+@register.filter
+def here(address: str) -> str:
+    """Where this page loads it from."""
+    return on_our_pages(address)
 
 
 @register.filter

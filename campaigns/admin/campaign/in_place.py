@@ -73,7 +73,7 @@ class InPlace(ModelForm):
         max_length=2_000,
         required=False,
         widget=LineInput(placeholder="https://…", **COUNTED),
-        help_text=gettext_lazy("An https address; phones show it large."),
+        help_text=gettext_lazy("Uploaded here, or any https address; phones show it large."),
     )
     link = forms.CharField(
         label=gettext_lazy("Opened on tap"),

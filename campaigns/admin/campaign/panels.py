@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,6 +34,9 @@ from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, languages_of
 from campaigns.texts.template import Template
+from campaigns.texts.writing import coverage, insertable
+from campaigns.texts.writing.problems import Found, found
+from campaigns.texts.writing.readable import readable
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import gone
 from notifications.admin.furniture.json_field import JSONText
@@ -60,6 +64,11 @@ class Panels:
         return [
             path("who/", guarded(require_POST(self.who_view)), name="campaign_who"),
             path("what/", guarded(require_POST(self.what_view)), name="campaign_what"),
+            path(
+                "what/variables/",
+                guarded(require_POST(self.variables_view)),
+                name="campaign_variables",
+            ),
             *self.page.guarded_paths(
                 [
                     ("what/test/", self.text_test_view, "campaign_text_test"),
@@ -80,11 +89,11 @@ class Panels:
         try:
             project, rules = _audience_in(request)
             asks = _asks(request, project)
-            found = reach.quick(project.pk, rules, asks=asks)
+            reached = reach.quick(project.pk, rules, asks=asks)
             context = {
                 "said": sentence(rules, project_id=project.pk),
-                "reach": found,
-                "outcome": _who_is_out(project, rules, found, asks),
+                "reach": reached,
+                "outcome": _who_is_out(project, rules, reached, asks),
             }
             with suppress(TooSlow), within(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
@@ -96,11 +105,30 @@ class Panels:
         """The text as it stands in the form, on three phones, for one person."""
         try:
             project, template = _text_in(request)
-            template.clean()
-            context = _on_phones(request, project, template)
         except ValidationError as error:
-            context = {"problems": error.messages}
+            return render(request, f"{FOLDER}/what.html", {"hints": error.messages})
+        context: dict[str, Any] = {"problems": _wrong(template)}
+        shown = readable(template) if context["problems"] else template
+        if shown is not None:
+            context |= _on_phones(request, project, shown)
         return render(request, f"{FOLDER}/what.html", context)
+
+    def variables_view(self, request: HttpRequest) -> HttpResponse:
+        """What the text may ask for, and how many of the campaign's own people have it."""
+        project = named(request)
+        context: dict[str, Any] = {"project": project}
+        if project is not None:
+            asked = request.POST.get("preview_person", "").strip()
+            person = preview.somebody(project, asked) if asked else _somebody(request, project)
+            rules = _rules_in(request)
+            known, people = insertable.known_among(project, person, rules) if rules else ([], 0)
+            context |= {
+                "person": person,
+                "people": people,
+                "known": known or insertable.known(project, person),
+                "snippets": insertable.snippets(project, person),
+            }
+        return render(request, "admin/campaigns/template/variables.html", context)
 
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
         """The text as it stands in the form, sent to a few."""
@@ -108,9 +136,9 @@ class Panels:
         def tried() -> Tried:
             project, template = _text_in(request)
             chosen = _category(request, project)
-            found = of_template(template)
-            name = found.name or request.POST.get("name", "").strip()
-            return replace(found, name=name, category_kind=chosen.kind, category=chosen.slug)
+            text = of_template(template)
+            name = text.name or request.POST.get("name", "").strip()
+            return replace(text, name=name, category_kind=chosen.kind, category=chosen.slug)
 
         mine = self.page.get_queryset(request)
         campaign = mine.filter(pk=row_id(request.GET.get("campaign")) or 0).first()
@@ -199,6 +227,14 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
     return project, audience.effective_rules
 
 
+def _rules_in(request: HttpRequest) -> dict[str, Any]:
+    """Of the audience that stands in the form; empty while there is none."""
+    try:
+        return _audience_in(request)[1]
+    except ValidationError:
+        return {}
+
+
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
     """What the category that is chosen asks of people's consent."""
     chosen = _category(request, project)
@@ -234,15 +270,26 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     return project, template
 
 
+def _wrong(template: Template) -> list[Found]:
+    try:
+        template.clean()
+    except ValidationError as error:
+        return found(error.error_dict, template.written())
+    return []
+
+
 def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
     content = template.frozen()
     asked = request.POST.get("preview_person", "").strip()
     person = preview.somebody(project, asked) if asked else _somebody(request, project)
     wanted = request.POST.get("preview_locale", "")
     locale = wanted if wanted in languages_of(content) else ""
+    rules = _rules_in(request)
+    lacks = partial(coverage.lacking, rules=rules) if rules else None
     return {
         "cards": preview.cards(content, person, locale=locale),
-        "variables": preview.variables(content, project),
+        "variables": preview.variables(content, project, lacks=lacks),
+        "of_audience": bool(rules),
         "person": person,
         "unknown_person": asked if asked and person is None else "",
         "locale": locale,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.admin.template import meanwhile
 from campaigns.admin.template.meanwhile import TextMeanwhile
-from campaigns.admin.template.widgets import Languages, Pairs, PlatformOptions
+from campaigns.admin.template.widgets import Buttons, Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
@@ -20,7 +20,8 @@ from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.unfolded import ModelForm
 from notifications.admin.furniture.widgets import LineInput, PlainArea
 
-INSIDE_JSON = ("data", "options", "locales")
+INSIDE_JSON = ("buttons", "data", "options", "locales")
+LISTS = frozenset({"buttons"})  # of these; the others are objects
 COUNTED: dict[str, Any] = {"data-counted": True}  # for what stands beside a text
 
 
@@ -71,6 +72,14 @@ class TextForm(ModelForm):
 
 
 class TemplateForm(TextForm):
+    buttons = JSONText(
+        label=_("Buttons"),
+        required=False,
+        empty=list,
+        widget=Buttons(rows=4),
+        help_text=_("At most three. Browsers draw them. On Android your app does, from the data "
+        "“carillon_buttons”; on iOS it registered its own, as a category (below)."),
+    )  # fmt: skip
     data = JSONText(  # type: ignore[assignment]  # a field here, Form.data on the instance
         label=_("Data for the app"),
         required=False,
@@ -87,10 +96,14 @@ class TemplateForm(TextForm):
     )  # fmt: skip
     locales = JSONText(label=_("Languages"), required=False, widget=Languages(rows=10))
 
+    class Media:
+        js = ["template_images.js"]
+
     class Meta:
         model = Template
         fields = [
-            "project", "name", "title", "body", "image", "link", "data", "options", "locales",
+            "project", "name", "title", "body", "image", "link", "buttons", "data", "options",
+            "locales",
         ]  # fmt: skip
         widgets = {
             "title": LineInput(**COUNTED),
@@ -100,7 +113,7 @@ class TemplateForm(TextForm):
         }
         help_texts = {
             "title": "",
-            "image": _("An https address; phones show it large."),
+            "image": _("Uploaded here, or any https address; phones show it large."),
             "link": _("Opened on tap: https://… or your app's own scheme."),
         }
         error_messages = {
@@ -126,15 +139,19 @@ def as_posted(template: Template) -> dict[str, str]:
     return {**texts, **json}
 
 
+def _json(name: str) -> JSONText:
+    return JSONText(required=False, empty=list if name in LISTS else dict)
+
+
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[forms.ValidationError]]]:
     """The template as it stands in the form, and what is wrong with it by field."""
     problems: dict[str, list[forms.ValidationError]] = {}
     values: dict[str, Any] = {name: posted.get(name, "") for name in TEXTS}
     for name in INSIDE_JSON:
         try:
-            values[name] = JSONText(required=False).clean(posted.get(name, ""))
+            values[name] = _json(name).clean(posted.get(name, ""))
         except forms.ValidationError as error:
-            values[name] = {}
+            values[name] = _json(name).empty()
             problems[name] = error.error_list
     template = Template(project=project, **values)
     try:

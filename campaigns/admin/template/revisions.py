@@ -97,7 +97,9 @@ class Revisions:
                 return here
             for name in row.KEPT:
                 if name != "name":
-                    setattr(row, name, kept.content.get(name, getattr(row, name)))
+                    setattr(
+                        row, name, kept.content.get(name, row._meta.get_field(name).get_default())
+                    )
             try:
                 row.full_clean()
             except ValidationError as error:

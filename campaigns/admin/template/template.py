@@ -29,6 +29,7 @@ from campaigns.texts.content import languages_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found
+from campaigns.texts.writing.readable import readable
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.keyset import row_id
@@ -51,8 +52,8 @@ class TemplatePage(TextPage):
     search_fields = ["name", "title"]
     search_help_text = gettext_lazy("Name or title")
     # The tabs stand above the texts they switch.
-    fields = ["project", "name", "locales", "title", "body", "image", "link", "data", "options",
-              "seen"]  # fmt: skip
+    fields = ["project", "name", "locales", "title", "body", "image", "link", "buttons", "data",
+              "options", "seen"]  # fmt: skip
     empty_text = gettext_lazy(
         "A template is the text people read, with their name and language in it."
     )
@@ -176,22 +177,24 @@ class TemplatePage(TextPage):
 
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
-        content = template.frozen()
+        # What is wrong is said, and the rest of it is shown.
+        shown = readable(template) if problems else template
+        content = (shown or template).frozen()
         asked = posted.get("preview_person", "").strip()
         person = preview.somebody(project, asked)
         locale = posted.get("preview_locale", "")
-        languages = languages_of(content) if isinstance(content["locales"], dict) else []
+        languages = languages_of(content) if shown else []
         locale = locale if locale in languages else ""
-        cards = [] if problems else preview.cards(content, person, locale=locale)
+        cards = preview.cards(content, person, locale=locale) if shown else []
         asked_platform = posted.get("preview_platform", "")
         platform = asked_platform if asked_platform in PLATFORMS else "android"
         return {
-            "problems": found(problems, content),
+            "problems": found(problems, template.written()),
             "cards": cards,
             "platforms": Device.Platform.choices,
             "card": next((card for card in cards if card.platform == platform), None),
-            "variables": [] if problems else preview.variables(content, project),
-            "single_braces": [] if problems else preview.single_braces(content),
+            "variables": preview.variables(content, project) if shown else [],
+            "single_braces": preview.single_braces(content) if shown else [],
             "person": person,
             "unknown_person": asked if asked and person is None else "",
             "locale": locale,

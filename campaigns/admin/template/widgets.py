@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
+from campaigns.texts.buttons.buttons import MOST
 from notifications.admin.furniture.widgets import CodeArea
 from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
@@ -68,6 +69,13 @@ class Languages(InFront):
 
     def context(self) -> dict[str, Any]:
         return {"offered": OFFERED, "texts": self.texts}
+
+
+class Buttons(InFront):
+    page = "buttons.html"
+
+    def context(self) -> dict[str, Any]:
+        return {"most": MOST}
 
 
 class Pairs(InFront):

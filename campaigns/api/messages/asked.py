@@ -17,7 +17,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api.templates import Languages, Options, Texts
+from campaigns.api.templates import Buttons, Languages, Options, Texts
 from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
@@ -124,6 +124,7 @@ class ContentSerializer(StrictSerializer):
     body = StrictText(max_length=4_000, trim_whitespace=False)
     image = AnyText(max_length=2_000, help_text="An https address.")
     link = AnyText(max_length=2_000, help_text="Opened when tapped.")
+    buttons = Buttons(help_text="At most three, as a template's.")
     # The metaclass takes declared fields off the class, so Serializer.data is still there.
     data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
     locales = Languages(required=False, help_text="By language tag.")

@@ -61,6 +61,7 @@ class Code(StrEnum):
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
+    HEAVY_IMAGE = "heavy_image"  # phones fetch it from this server, as fast as they are sent to
 
 
 @dataclass(frozen=True)

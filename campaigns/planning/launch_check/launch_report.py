@@ -24,6 +24,7 @@ from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import (
     doubts,
+    fetched,
     forecast,
     losses,
     quiet,
@@ -255,6 +256,8 @@ class LaunchReport:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:
             found += doubts.of_unseen(self.campaign.project_id, self._rules, self.reach)
+        if self.reach is not None and self._readable:
+            found += fetched.too_much(self.campaign, self.reach.devices, self.seconds)
         if self.at_night:
             found.append(Doubt(Code.AT_NIGHT, self.at_night))
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]

@@ -78,6 +78,6 @@ def _texts(content: Content) -> dict[str, Any]:
     beside: dict[str, Any] = {platform: own for platform, own in options.items() if own}
     if snippets := content.get("snippets"):  # whichever revision: its words count
         beside["snippets"] = {n: (one["text"], one["locales"]) for n, one in snippets.items()}
-    main = {name: content[name] for name in (*TEXTS, "data")}
+    main = {name: content.get(name) for name in (*TEXTS, "buttons", "data")}
     others = {tag: text for tag, text in content["locales"].items() if text}
     return {tag: (text, beside) for tag, text in {MAIN: main, **others}.items()}

@@ -9,7 +9,8 @@ from typing import Any
 
 from campaigns.texts.content import TEXTS, Content
 
-DATA = "data."
+DATA, BUTTON = "data.", "buttons."
+GROUPS = ("data", "buttons")  # in a language each is an object of texts
 MOST_ASKED = 100  # languages to have a place for
 MOST_BYTES = 1_000_000  # of a file: ten times what the largest template fills
 
@@ -41,8 +42,11 @@ class Cell:
 def units(content: Content) -> list[Unit]:
     """In the order of the form; what is empty in the main text is nothing to translate."""
     data = content["data"]
-    sources = [*((name, content[name]) for name in TEXTS),
-               *((f"{DATA}{key}", data[key]) for key in sorted(data))]  # fmt: skip
+    sources = [
+        *((name, content[name]) for name in TEXTS),
+        *((f"{BUTTON}{one['id']}", one["title"]) for one in content.get("buttons", ())),
+        *((f"{DATA}{key}", data[key]) for key in sorted(data)),
+    ]
     return [Unit(id, text, _said(content["locales"], id)) for id, text in sources if text]
 
 
@@ -52,17 +56,16 @@ def _said(locales: Mapping[str, Any], id: str) -> dict[str, str]:
 
 
 def text_at(texts: Mapping[str, Any], id: str) -> str:
-    if id.startswith(DATA):
-        text: str = texts.get("data", {}).get(id.removeprefix(DATA), "")
-    else:
-        text = texts.get(id, "")
+    group, _, key = id.partition(".")
+    text: str = texts.get(group, {}).get(key, "") if group in GROUPS else texts.get(id, "")
     return text
 
 
 def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
     """The same texts of a language, with this one."""
-    if id.startswith(DATA):
-        return {**texts, "data": {**texts.get("data", {}), id.removeprefix(DATA): text}}
+    group, _, key = id.partition(".")
+    if group in GROUPS:
+        return {**texts, group: {**texts.get(group, {}), key: text}}
     return {**texts, id: text}
 
 

@@ -10,6 +10,7 @@ from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.snippets.mentions import HEAD
 from campaigns.texts.snippets.snippet import Snippet
+from campaigns.texts.writing import coverage
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.values.plain import briefly
@@ -17,6 +18,7 @@ from notifications.values.plain import briefly
 # A list or an object reads in no sentence.
 READABLE = ("text", "number", "time", "boolean")
 LONGEST = 40
+MOST_COUNTED = 60  # of an audience, whose people are read for it
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,30 @@ def known(project: Project, person: Contact | None) -> list[Insertable]:
     """The people's attributes, those that most have first; then what everybody is asked for."""
     has = person.attributes if person else {}
     attributes = [
-        Insertable(one.name, one.percent, _short(has.get(one.name)))
-        for one in vocabulary.attributes(project.pk)
-        if one.types[0] in READABLE
+        Insertable(one.name, one.percent, _short(has.get(one.name))) for one in _readable(project)
     ]
     return [*attributes, *_own(project, person)]
+
+
+def known_among(
+    project: Project, person: Contact | None, rules: dict[str, Any]
+) -> tuple[list[Insertable], int]:
+    """The same with how many people of an audience have it, and how many those are. The list is
+    empty where they cannot be counted in time."""
+    names = [*(one.name for one in _readable(project)[:MOST_COUNTED]), *preview.OWN]
+    people, lacking = coverage.lacking(names, project, rules)
+    own = {name: getattr(person, name, "") for name in preview.OWN}
+    has = {**(person.attributes if person else {}), **own}
+    found = [
+        Insertable(name, _percent(people - count, people), _short(has.get(name)))
+        for name, count in zip(names, lacking, strict=True)
+    ]
+    found.sort(key=lambda one: -one.percent)  # equal ones stay as they were: ours at the end
+    return (found if people else []), people
+
+
+def _readable(project: Project) -> list[vocabulary.Attribute]:
+    return [one for one in vocabulary.attributes(project.pk) if one.types[0] in READABLE]
 
 
 def snippets(project: Project, person: Contact | None) -> list[Insertable]:

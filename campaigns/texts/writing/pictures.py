@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from campaigns.texts.template import Template
 from notifications.fcm import rules
+from notifications.images.address import name_in
 from notifications.people import images
 from notifications.people.project import Project
 
@@ -20,7 +21,7 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
     for name, where, source in _written(texts):
         # What is no address at all, the template itself says.
         is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
-        if is_new and not images.allowed(source, project.image_hosts):
+        if is_new and not name_in(source) and not images.allowed(source, project.image_hosts):
             refusal = images.refusal(source, project.name)
             nothing = gettext("Nothing was saved.")
             found.setdefault(name, []).append(f"{where}{refusal} {nothing}")
@@ -29,7 +30,8 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
 
 def hosts(templates: Iterable[Template]) -> set[str]:
     sources = (source for one in templates for *_, source in _written(one.written()))
-    return {images.host_of(source) for source in sources if not _is_a_persons(source)} - {""}
+    theirs = (one for one in sources if not _is_a_persons(one) and not name_in(one))
+    return {images.host_of(source) for source in theirs} - {""}
 
 
 def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -20,6 +20,7 @@ WORDS = {
     "body": gettext_lazy("Body"),
     "image": gettext_lazy("Image"),
     "link": gettext_lazy("Link"),
+    "buttons": gettext_lazy("Buttons"),
     "data": gettext_lazy("Data"),
     "options": gettext_lazy("Options"),
     "locales": gettext_lazy("Languages"),
@@ -72,4 +73,11 @@ def _text(value: Any) -> str | None:
     """None where there is nothing; “(empty)” is said of an empty text."""
     if value is None:
         return None
+    if isinstance(value, list):
+        return "\n".join(map(_row, value))
     return str(value) if value not in ("", {}) else _("(empty)")
+
+
+def _row(value: Any) -> str:
+    """A button, in a line."""
+    return " · ".join(map(str, value.values())) if isinstance(value, dict) else str(value)

@@ -99,8 +99,8 @@ def ways_of(role: Role) -> set[str]:
 
 def test_each_role_sees_the_ways_that_open_for_it(project: Project) -> None:
     daily = {"Overview", "Campaigns", "Automations", "Calendar", "Audiences", "Templates",
-             "Snippets", "Runs", "Finished runs", "Messages", "Alerts", "People", "Devices",
-             "Import", "Attributes", "Categories", "Suppression list"}  # fmt: skip
+             "Snippets", "Images", "Runs", "Finished runs", "Messages", "Alerts", "People",
+             "Devices", "Import", "Attributes", "Categories", "Suppression list"}  # fmt: skip
     assert ways_of(Role.VIEWER) == daily
     assert ways_of(Role.SENDER) == daily | {"API docs"}
     operators = {"Operations", "Projects", "API keys", "Audit", "Flower", "API docs", "Endpoints"}

@@ -56,7 +56,7 @@ def test_a_long_number_is_kept_and_shown_as_it_was_typed(desk: Desk, project: Pr
     desk.save("notifications_contact_add", **person(attributes=typed))
     contact = Contact.objects.get()
     page = desk.open("notifications_contact_change", contact.pk)
-    assert '"n": 12345678901234567890123' in page and '"share": 0.1234567890123456789' in page
+    assert " 12345678901234567890123 " in page and " 0.1234567890123456789 " in page
     kept = '{"n": 12345678901234567890123, "share": 0.1234567890123456789}'
     desk.save("notifications_contact_change", contact.pk, **person(attributes=kept))
     assert exact.dumps(Contact.objects.get().attributes).decode() == kept.replace(" ", "")

@@ -1,0 +1,164 @@
+"""Images: what somebody uploaded for messages. An image is added and deleted, and never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.admin.image.upload import UploadForm, about_phones
+from campaigns.texts.writing import image_users
+from notifications.admin.furniture.chosen import chosen, named
+from notifications.admin.furniture.keyset import row_id
+from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.furniture.unfolded import display
+from notifications.images import image as images
+from notifications.images.address import on_our_pages
+from notifications.images.image import Image
+from notifications.people.project import Project
+from notifications.values.moments import DAY, local
+
+OFFERED = 24  # images of one part of the dialog
+
+
+@admin.register(Image)
+class ImagePage(Page):
+    list_display = ["title", "picture", "pixels", "kilobytes", "since"]
+    list_select_related = ["project"]
+    search_fields = ["title"]
+    search_help_text = gettext_lazy("Name of the file")
+    shown_only = True
+    add_text = gettext_lazy("Upload an image")
+    empty_text = gettext_lazy(
+        "Upload the images of your messages here, or beside the text that you write. Images at an "
+        "https address of your own need no upload."
+    )
+    change_form_template = "admin/campaigns/image/change_form.html"
+    goes_along = gettext_lazy("Its address stops working: phones that have it still show nothing.")
+
+    class Media:
+        css = {"all": ["template.css"]}
+
+    def get_urls(self) -> list[Any]:
+        ours: list[tuple[str, Any, str]] = [("offered/", self.offered_view, "images_offered")]
+        return [*self.guarded_paths(ours), *super().get_urls()]
+
+    # --- The list ------------------------------------------------------------------------------
+
+    @display(description=gettext_lazy("image"))
+    def picture(self, obj: Image) -> SafeString:
+        return format_html(
+            '<img class="c-thumbnail" src="{}" alt="" width="{}" height="{}" loading="lazy">',
+            on_our_pages(obj.address) or f"/i/{obj.name}",
+            obj.width,
+            obj.height,
+        )
+
+    @display(description=gettext_lazy("pixels"))
+    def pixels(self, obj: Image) -> str:
+        return f"{obj.width:,} × {obj.height:,}"
+
+    @display(description=gettext_lazy("size"), ordering="size")
+    def kilobytes(self, obj: Image) -> str:
+        return in_kilobytes(obj.size)
+
+    @display(description=gettext_lazy("since"))
+    def since(self, obj: Image) -> str:
+        return local(obj.created_at, obj.project.timezone, DAY)
+
+    # --- One image -----------------------------------------------------------------------------
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return []  # its page shows it, and there is nothing to change
+
+    def used_by(self, obj: Image) -> list[str]:
+        return image_users.of(obj)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
+        image: Image | None = context.get("original")
+        if image is not None:
+            context |= {
+                "users": image_users.of(image),
+                "size": in_kilobytes(image.size),
+                "pixels": self.pixels(image),
+                "about_phones": about_phones(),
+            }
+        return super().render_change_form(request, context, *args, **kw)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.record(request, "deleted", obj)
+        images.remove(obj)
+
+    # --- Uploading -----------------------------------------------------------------------------
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """A page of its own, and what the dialog's script asks. Not Django's: what is stored far
+        away is stored outside of a transaction."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        is_script = "application/json" in request.headers.get("Accept", "")
+        form = UploadForm(request.POST or None, request.FILES or None)
+        if request.method == "POST":
+            made = self._uploaded(request, form)
+            if made is not None and is_script:
+                return JsonResponse({"address": made.address, "title": made.title})
+            if made is not None:
+                messages.success(request, _("“%(name)s” is uploaded.") % {"name": made})
+                return HttpResponseRedirect(page_url(made))
+            if is_script:
+                words = [str(one) for errors in form.errors.values() for one in errors]
+                return JsonResponse({"error": " ".join(words)}, status=400)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Upload an image"),
+            "opts": self.opts,
+            "form": form,
+            "settled_project": getattr(chosen(request), "pk", None),
+            "about_phones": about_phones(),
+        }
+        return render(request, "admin/campaigns/image/add.html", context)
+
+    def _uploaded(self, request: HttpRequest, form: UploadForm) -> Image | None:
+        project = named(request)
+        if not form.is_valid():
+            return None
+        if project is None:
+            form.add_error(None, _("Choose a project first."))
+            return None
+        try:
+            made = images.keep(project, form.cleaned_data["file"], by=actor(request))
+        except ValidationError as error:
+            form.add_error("file", error)
+            return None
+        self.record(request, "created", made)
+        return made
+
+    # --- Choosing one for a text ---------------------------------------------------------------
+
+    def offered_view(self, request: HttpRequest) -> HttpResponse:
+        """The newest of the project; `before` goes on where the last part ended."""
+        project = named(request)
+        context: dict[str, Any] = {"project": project, "most": images.MOST_BYTES}
+        if project is not None:
+            context |= _offered(project, row_id(request.GET.get("before")))
+        return render(request, "admin/campaigns/image/offered.html", context)
+
+
+def _offered(project: Project, before: int | None) -> dict[str, Any]:
+    mine: models.QuerySet[Image] = Image.objects.filter(project=project)
+    rows = list((mine.filter(pk__lt=before) if before else mine)[: OFFERED + 1])
+    return {"images": rows[:OFFERED], "older": rows[OFFERED - 1].pk if rows[OFFERED:] else None}
+
+
+def in_kilobytes(size: int) -> str:
+    return f"{-(-size // 1_000):,} KB"

@@ -1,0 +1,113 @@
+"""Buttons below a text: [{"id": "open", "title": "Open", "link": "https://…"}], at most three.
+
+A browser draws them itself. On Android the app draws them, from the data; on iOS it registered its
+own, and `options.ios.category` says which: no button of ours goes there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from campaigns.texts import liquid
+from campaigns.texts.snippets import judging
+from notifications.fcm import rules
+
+MOST = 3  # phones show three, browsers two or three
+LONGEST_TITLE = 100  # with its variables; what is seen of it is shorter
+LONGEST_LINK = 2_000
+ID = re.compile(r"[a-z0-9_-]{1,32}")
+NAMES = ("id", "title", "link")
+ON = ("android", "web")
+EXAMPLE = '[{"id": "open", "title": "Open", "link": "https://example.com/"}]'
+
+Button = Mapping[str, str]
+
+
+def problems(buttons: Any) -> list[str]:
+    """What is wrong, each with its place and what to write instead."""
+    if not isinstance(buttons, list) or not all(isinstance(one, dict) for one in buttons):
+        return [gettext("must be a list, e.g. %(example)s.") % {"example": EXAMPLE}]
+    if len(buttons) > MOST:
+        said = gettext("At most %(most)s buttons; there are %(count)s. Remove some.")
+        return [said % {"most": MOST, "count": f"{len(buttons):,}"}]
+    found = [f"{at}: {words}" for at, one in enumerate(buttons, 1) for words in _problems(one)]
+    ids = [one.get("id") for one in buttons]
+    if not found and len(set(ids)) < len(ids):
+        found.append(gettext("Two buttons have the same id; give each its own."))
+    return found
+
+
+def _problems(button: dict[str, Any]) -> list[str]:
+    if extra := sorted(set(button) - set(NAMES)):
+        said = gettext("%(name)s: a button has id, title, link.")
+        return [said % {"name": extra[0]}]
+    id, title, link = (button.get(name, "") for name in NAMES)
+    if not all(isinstance(text, str) for text in (id, title, link)):
+        return [gettext("must be a text.")]
+    if not ID.fullmatch(id):
+        return [gettext("id: 1 to 32 of a–z, 0–9, - and _; the app knows the button by it.")]
+    found = [f"title: {words}" for words in _of_title(title, needed=True)]
+    return [*found, *(f"link: {words}" for words in _of_link(link))]
+
+
+def _of_title(title: Any, *, needed: bool = False) -> list[str]:
+    if not isinstance(title, str):
+        return [gettext("must be a text.")]
+    if needed and not title.strip():
+        return [gettext("write what stands on the button.")]
+    if len(title) > LONGEST_TITLE:
+        said = gettext("longer than %(most)s characters.")
+        return [said % {"most": LONGEST_TITLE}]
+    return [str(one) for one in liquid.problems(title) or judging.out_of_place(title)]
+
+
+def _of_link(link: str) -> list[str]:
+    if not link:
+        return []
+    if len(link) > LONGEST_LINK:
+        return [gettext("longer than %(most)s characters.") % {"most": f"{LONGEST_LINK:,}"}]
+    if link.lstrip().startswith("{"):
+        return [gettext("begin with https://… or your app's scheme; a value may follow.")]
+    if found := liquid.problems(link) or judging.out_of_place(link):
+        return [str(one) for one in found]
+    return [words for words in (rules.link(link), rules.no_user(link)) if words]
+
+
+# --- In another language --------------------------------------------------------------------------
+
+
+def problems_of_titles(said: Any, ids: Collection[str]) -> list[str]:
+    """Of a language's own titles: {"open": "열기"}."""
+    if not isinstance(said, dict):
+        return [
+            gettext("must be an object of texts, e.g. %(example)s.")
+            % {"example": '{"open": "열기"}'}
+        ]
+    found = []
+    for id, title in said.items():
+        if id not in ids:
+            found.append(gettext("%(id)s: there is no such button.") % {"id": str(id)[:40]})
+        found += [f"{id}: {words}" for words in _of_title(title)]
+    return found
+
+
+def ids_of(buttons: Any) -> list[str]:
+    """Whatever is wrong with some of them."""
+    rows = buttons if isinstance(buttons, list) else []
+    return [one["id"] for one in rows if isinstance(one, dict) and isinstance(one.get("id"), str)]
+
+
+def spoken(buttons: Sequence[Button], titles: Mapping[str, str]) -> list[dict[str, str]]:
+    """With the titles of a language; what it leaves out is the main text's."""
+    return [
+        {
+            name: text
+            for name, text in {**one, "title": titles.get(one["id"]) or one["title"]}.items()
+            if text
+        }
+        for one in buttons
+    ]

@@ -1,0 +1,50 @@
+"""Who needs an uploaded image: templates that name it, and runs whose phones may still fetch it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+from django.utils.translation import gettext as _
+
+from campaigns.runs.run import STATE, Run
+from campaigns.texts.template import Template
+from notifications.images.image import Image
+from notifications.postgres import clock
+from notifications.postgres.budget import TooSlow, within
+
+# A phone that was off gets a message after 28 days at most, and an inbox shows it for longer.
+FETCHED_FOR = timedelta(days=90)
+GOING = (STATE.SCHEDULED, STATE.PREPARING, STATE.SENDING, STATE.PAUSED)
+LOOKING_SECONDS = 1.0
+NAMED = 5  # of each kind
+
+
+def of(image: Image) -> list[str]:
+    """In words, and when that takes too long, that. Empty: nobody."""
+    try:
+        with within(seconds=LOOKING_SECONDS):
+            return [*_templates(image), *_runs(image)]
+    except TooSlow:
+        return [_("perhaps a run: there are too many to look through now")]
+
+
+def _templates(image: Image) -> list[str]:
+    mine = Template.objects.filter(project=image.project_id)
+    # Beside the image's own field it may stand in a language, as an icon, or in the data.
+    inside = {name: Cast(name, TextField()) for name in ("locales", "options", "data")}
+    said = mine.annotate(**{f"{name}_said": cast for name, cast in inside.items()})
+    held = Q(image__contains=image.name)
+    for name in inside:
+        held |= Q(**{f"{name}_said__contains": image.name})
+    names = said.filter(held).values_list("name", flat=True)[:NAMED]
+    return [_("the template “%(name)s”") % {"name": name} for name in names]
+
+
+def _runs(image: Image) -> list[str]:
+    mine = Run.objects.filter(project=image.project_id)
+    lately = Q(launched_at__gte=clock.now() - FETCHED_FOR) | Q(state__in=GOING)
+    said = mine.filter(lately).annotate(said=Cast("content", TextField()))
+    found = said.filter(said__contains=image.name).order_by("-pk").values_list("pk", flat=True)
+    return [_("run %(number)s") % {"number": f"{pk:,}"} for pk in found[:NAMED]]

@@ -1,0 +1,104 @@
+"""What of a text can be read while some of it is still wrong: one bad field hides no other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from campaigns.texts import caps, fcm_check, options
+from campaigns.texts.buttons import buttons
+from campaigns.texts.snippets import using
+from campaigns.texts.snippets.mentions import HOLDERS
+from campaigns.texts.template import Template, data_problems, text_problems
+from notifications.values.languages import validate_locale
+
+LETTERS_SHOWN = 500  # of a text that cannot be read
+BRACES_SHOWN = 40  # each becomes a tag; there may be a hundred
+
+
+def readable(template: Template) -> Template | None:
+    """The template without what is wrong in it: a title or a body as it stands there, of the rest
+    nothing. None if there is too much of it even to look at."""
+    written = template.written()
+    if caps.problems({**written, "template": ""}):
+        return None
+    known = using.names(template.project_id) if using.mentioned(written) else ()
+    kept = Template(
+        project=template.project,
+        pk=template.pk,
+        **_texts(written, known),
+        buttons=[] if buttons.problems(template.buttons) else template.buttons,
+        data=_data(written["data"], known),
+        options=_options(written["options"]),
+        locales=_locales(written["locales"], known, buttons.ids_of(template.buttons)),
+    )
+    for name in fcm_check.problems_of(kept.frozen()):
+        if name != "body":  # which is too long then, and can be read all the same
+            setattr(kept, name, type(getattr(kept, name))())
+    return kept
+
+
+def _texts(written: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
+    return {
+        name: _text(name, source, known)
+        for name, source in written.items()
+        if name in ("title", "body", "image", "link")
+    }
+
+
+def _text(name: str, source: Any, known: Collection[str]) -> str:
+    if not text_problems(name, source, known):
+        return str(source)
+    return _as_it_stands(str(source)) if name in HOLDERS else ""
+
+
+def _as_it_stands(source: str) -> str:
+    """For Liquid, a text that says this very source."""
+    shown = source[:LETTERS_SHOWN]
+    return shown.replace("{", "{{ '{' }}") if shown.count("{") <= BRACES_SHOWN else ""
+
+
+def _data(data: Any, known: Collection[str]) -> dict[str, str]:
+    items = data.items() if isinstance(data, dict) else ()
+    return {key: text for key, text in items if not data_problems({key: text}, known)}
+
+
+def _options(written: Any) -> dict[str, Any]:
+    platforms = written.items() if isinstance(written, dict) else ()
+    found = {
+        platform: {
+            name: value
+            for name, value in own.items()
+            if not options.problems({platform: {name: value}})
+        }
+        for platform, own in platforms
+        if isinstance(own, dict)
+    }
+    return {platform: own for platform, own in found.items() if own}
+
+
+def _locales(locales: Any, known: Collection[str], ids: Collection[str]) -> dict[str, Any]:
+    tags = locales.items() if isinstance(locales, dict) else ()
+    return {
+        tag: {
+            **_texts(texts, known),
+            "data": _data(texts.get("data"), known),
+            "buttons": _titles(texts.get("buttons", {}), ids),
+        }
+        for tag, texts in tags
+        if isinstance(texts, dict) and _is_language(tag)
+    }
+
+
+def _titles(said: Any, ids: Collection[str]) -> dict[str, str]:
+    return {} if buttons.problems_of_titles(said, ids) else said
+
+
+def _is_language(tag: str) -> bool:
+    try:
+        validate_locale(tag)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Where uploaded images are kept and fetched, looked at before anything starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+ON_DISK = "django.core.files.storage.FileSystemStorage"
+# Of a CDN: a host, perhaps a port and a path.
+FORM = re.compile(r"https://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(?::[0-9]{1,5})?(?:/[\w.~-]+)*/?",
+                  re.ASCII)  # fmt: skip
+
+
+def image_storage(backend: str, options: str, *, folder: str) -> dict[str, Any]:
+    """An entry of Django's STORAGES."""
+    if not backend:
+        # The name says what is in it: written twice, it holds the same.
+        return {"BACKEND": ON_DISK, "OPTIONS": {"location": folder, "allow_overwrite": True}}
+    package = backend.partition(".")[0]
+    if find_spec(package) is None:
+        raise ImproperlyConfigured(
+            f"IMAGES_STORAGE is {backend}, and there is no package “{package}” here. For S3 and "
+            "what speaks like it, install django-storages[s3] (docs/operating.md, Images)."
+        )
+    return {"BACKEND": backend, "OPTIONS": _read(options)}
+
+
+def _read(options: str) -> dict[str, Any]:
+    try:
+        read = json.loads(options or "{}")
+    except ValueError as error:  # without the text: it may hold a key
+        raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS is not JSON.") from error
+    if not isinstance(read, dict):
+        raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS must be an object, {…}.")
+    return read
+
+
+def images_address(given: str, *, ours: str) -> str:
+    """Without a slash at its end; our own door unless another is said."""
+    if not given:
+        return f"https://{ours.partition('//')[2]}/i" if ours else ""
+    if not FORM.fullmatch(given):
+        raise ImproperlyConfigured(
+            "IMAGES_URL must be an https:// address such as https://cdn.example.com/push, without "
+            "a query or a user: FCM takes no other, and phones fetch images from it."
+        )
+    return given.rstrip("/")

@@ -1,0 +1,1 @@
+"""Parts of a person's page that are forms of their own. The page of people enters."""

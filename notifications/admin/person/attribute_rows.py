@@ -1,0 +1,221 @@
+"""A person's attributes as fields: a row each, of the type the project declared or the value has.
+
+It works without a script: two rows stand empty for new ones, and an emptied value removes its row.
+Values that no field holds (an object, a list of numbers) are a row of JSON. A program may still
+post all of them as one JSON text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django import forms
+from django.core.exceptions import ValidationError
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from unfold.widgets import INPUT_CLASSES
+
+from notifications.admin.furniture.json_field import ExactJSONText
+from notifications.admin.furniture.widgets import CodeArea
+from notifications.people.attributes import Attribute
+from notifications.people.contact import MAX_ATTRIBUTES
+from notifications.values import exact
+
+BLANK = 2  # rows for new attributes
+MOST_UNUSED = 30  # declared attributes that this person lacks, each with a row
+MOST_ROWS = MAX_ATTRIBUTES + MOST_UNUSED + 20
+PARTS = ("name", "kind", "value")
+NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
+KINDS = {**dict(Attribute.Type.choices), "json": "JSON"}
+OFFERED = ("text", "number", "boolean", "list", "json")  # a time is a text that says one
+
+
+@dataclass(frozen=True)
+class Row:
+    """As it stands on the page. `declared`: its project says of which type it is."""
+
+    name: str
+    kind: str
+    value: str
+    declared: bool = False
+    known: bool = True  # not one of the empty rows
+
+    @property
+    def label(self) -> str:
+        return str(KINDS.get(self.kind, self.kind))
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is one of two values, to choose from."""
+        return self.known and self.kind == "boolean"
+
+
+def rows_of(attributes: Mapping[str, Any], types: Mapping[str, str]) -> list[Row]:
+    """What the person has, what they may have, and rows for more."""
+    there = [_row(name, value, types.get(name, "")) for name, value in attributes.items()]
+    unused = sorted(types.keys() - attributes.keys())[:MOST_UNUSED]
+    lacking = [Row(name, types[name], "", declared=True) for name in unused]
+    return [*there, *lacking, *_blank()]
+
+
+def _blank() -> list[Row]:
+    return [Row("", "text", "", known=False) for _ in range(BLANK)]
+
+
+def _row(name: str, value: Any, declared: str) -> Row:
+    kind = _kind(value, declared)
+    return Row(name, kind, _written(value, kind), declared=kind == declared)
+
+
+def _kind(value: Any, declared: str) -> str:
+    if isinstance(value, str):
+        return "time" if declared == "time" else "text"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "list" if _is_plain_list(value) else declared if value is None and declared else "json"
+
+
+def _is_plain_list(value: Any) -> bool:
+    """Texts of a line each, none of them empty."""
+    texts = isinstance(value, list) and all(isinstance(one, str) and one for one in value)
+    return bool(texts and value and not any("\n" in one or one != one.strip() for one in value))
+
+
+def _written(value: Any, kind: str) -> str:
+    if kind == "list":
+        return "\n".join(value)
+    if isinstance(value, str):
+        return value
+    return "" if value is None and kind != "json" else exact.dumps(value).decode()
+
+
+class Rows(forms.Widget):
+    """The rows, or a text of JSON where that is what was posted."""
+
+    types: Mapping[str, str] = {}
+
+    class Media:
+        css = {"all": ["person.css"]}
+        js = ["person.js"]
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        if f"{name}-rows" not in data:
+            return data.get(name)
+        columns = [data.getlist(f"{name}-{part}") for part in PARTS]
+        return [Row(*cells) for cells in zip(*columns, strict=False)]
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        return name not in data and f"{name}-rows" not in data
+
+    def id_for_label(self, id_: str) -> str:
+        return ""  # each row has its own
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        if isinstance(value, str):
+            return CodeArea(rows=12).render(name, value, attrs, renderer)
+        typed = isinstance(value, list)
+        rows = self._again(value) if typed else rows_of(value or {}, self.types)
+        context = {
+            "name": name,
+            "rows": rows,
+            "kinds": [(kind, KINDS[kind]) for kind in OFFERED],
+            "classes": " ".join(INPUT_CLASSES),
+        }
+        return render_to_string("admin/notifications/contact/attribute_rows.html", context)
+
+    def _again(self, typed: Iterable[Row]) -> list[Row]:
+        """What was refused stands there as it was typed."""
+        named = [
+            Row(one.name, one.kind, one.value, declared=one.kind == self.types.get(one.name))
+            for one in typed
+            if one.name or one.value
+        ]
+        return [*named, *_blank()]
+
+
+class AttributeRows(ExactJSONText):
+    widget = Rows  # type: ignore[assignment]  # a widget of its own, of no text
+
+    def to_python(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return super().to_python(value)
+        if len(value) > MOST_ROWS:
+            raise ValidationError(_("Too many rows; at most %(most)s.") % {"most": MOST_ROWS})
+        types: Mapping[str, str] = getattr(self.widget, "types", {})
+        rows = [one for one in value if one.value.strip()]
+        _refuse_nameless_and_twice(rows)
+        read = {one.name.strip(): self._read(one, types.get(one.name.strip())) for one in rows}
+        # What no PostgreSQL stores is said as for any other JSON.
+        return super().to_python(exact.dumps(read).decode()) if read else {}
+
+    def _read(self, row: Row, declared: str | None) -> Any:
+        # JSON may be of any type: the person's own check says whether it is the declared one.
+        kind = row.kind if row.kind == "json" else declared or row.kind
+        text = row.value.replace("\r\n", "\n")
+        try:
+            return self._value(kind, text)
+        except ValidationError as error:
+            raise ValidationError(f"{row.name}: {' '.join(error.messages)}") from error
+
+    def _value(self, kind: str, text: str) -> Any:
+        bare = text.strip()
+        if kind == "number":
+            if not NUMBER.fullmatch(bare):
+                raise ValidationError(_("write a number such as 12 or 0.5, without spaces."))
+            return self.fraction(bare) if set(bare) & set(".eE") else self.whole(bare)
+        if kind == "boolean":
+            if bare.lower() not in YES | NO:
+                raise ValidationError(_("write yes or no."))
+            return bare.lower() in YES
+        if kind == "list":
+            return [line.strip() for line in text.split("\n") if line.strip()]
+        if kind == "json":
+            return super().to_python(text)
+        return bare if kind == "time" else text
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        return data if isinstance(data, list) else super().bound_data(data, initial)
+
+    def prepare_value(self, value: Any) -> Any:
+        return value if isinstance(value, list | dict) else super().prepare_value(value)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            read = self.to_python(data)
+        except ValidationError:
+            return True
+        return _as_kept(initial or {}) != _as_kept(with_empty_ones(read or {}, initial))
+
+
+def _as_kept(attributes: Any) -> bytes:
+    """True is not 1 there, and the order says nothing."""
+    return exact.dumps(attributes, orjson.OPT_SORT_KEYS)
+
+
+def _refuse_nameless_and_twice(rows: list[Row]) -> None:
+    if any(not one.name.strip() for one in rows):
+        raise ValidationError(_("A value has no name. Write the attribute's name beside it."))
+    times = Counter(one.name.strip() for one in rows)
+    if twice := [name for name, count in times.items() if count > 1]:
+        raise ValidationError(
+            _("“%(name)s” stands twice. Keep one of the two.") % {"name": twice[0]}
+        )
+
+
+def with_empty_ones(read: Any, before: Any) -> Any:
+    """An empty text or null that was there stays: no row can tell it from nothing."""
+    if not isinstance(read, dict) or not isinstance(before, dict):
+        return read
+    kept = {
+        name: value for name, value in before.items() if value in (None, "") and name not in read
+    }
+    return {**kept, **read}

@@ -1,0 +1,165 @@
+"""Image: which picture did somebody upload for a project's messages?
+
+Its name is made of its bytes, so it never changes and may be kept by every cache for ever; and
+nobody guesses it who has not seen it. The bytes are in Django's storage “images”: a disk, or a
+bucket. If the process dies here: the bytes may be there without a row, and are written again with
+the next upload of the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from hashlib import sha256
+
+from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import Storage, storages
+from django.db import models, transaction
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from notifications.images import headers
+from notifications.images.address import address_of
+from notifications.images.headers import Header
+from notifications.people.project import OfProject, Project
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 1_000_000  # Android shows nothing larger
+LEAST_SIDE, MOST_SIDE = 16, 4_096  # pixels; a phone has to unpack it
+MOST_OF_A_PROJECT = 1_000
+MOST_BYTES_OF_A_PROJECT = 250_000_000
+LETTERS_OF_A_NAME = 40  # of 64: it counts in the 4,096 bytes, on iOS twice
+KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
+
+
+class Image(OfProject):
+    """Which picture did somebody upload, and where do phones find it?"""
+
+    name = models.CharField(max_length=60, unique=True, editable=False)
+    title = models.CharField(max_length=100)  # as its file was called
+    width = models.PositiveIntegerField(editable=False)
+    height = models.PositiveIntegerField(editable=False)
+    size = models.PositiveIntegerField(editable=False)
+    by = models.CharField(max_length=200, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["project", "-id"], name="images_of_project")]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def address(self) -> str:
+        return address_of(self.name)
+
+
+def storage() -> Storage:
+    return storages["images"]
+
+
+def keep(project: Project, file: File[bytes], *, by: str) -> Image:
+    """Judge, store and note an uploaded file; one that is there already is that one. Raises
+    ValidationError with what to do."""
+    content = _content(file)
+    header = _judged(content)
+    digest = sha256(f"{project.pk}:".encode() + content).hexdigest()[:LETTERS_OF_A_NAME]
+    name = f"{digest}.{header.kind}"
+    if there := Image.objects.filter(name=name).first():
+        return there
+    _check_room(project, len(content))
+    _store(name, content)  # a bucket is far away: no lock waits for it
+    with transaction.atomic():
+        # Two uploads at once are counted one after the other.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if there := Image.objects.filter(name=name).first():
+            return there
+        _check_room(project, len(content))
+        made = Image.objects.create(
+            project=project,
+            name=name,
+            title=_title(file.name or "", name),
+            width=header.width,
+            height=header.height,
+            size=len(content),
+            by=by,
+        )
+    _store(name, content)  # again, where the same was being deleted at this moment
+    return made
+
+
+def remove(image: Image) -> None:
+    """The row, and its bytes once that is certain: without the row nobody finds them any more."""
+    name = image.name
+    image.delete()
+    transaction.on_commit(lambda: _forget(name))
+
+
+def _content(file: File[bytes]) -> bytes:
+    """Of something too large no more is read than shows that it is."""
+    if not file.size:
+        raise ValidationError(_("The file is empty."))
+    if file.size > MOST_BYTES:
+        said = _("The image has %(size)s KB; Android shows at most %(most)s KB. Save it smaller.")
+        shown = {"size": f"{-(-file.size // 1_000):,}", "most": f"{MOST_BYTES // 1_000:,}"}
+        raise ValidationError(said % shown)
+    content: bytes = file.read(MOST_BYTES + 1)
+    return content
+
+
+def _judged(content: bytes) -> Header:
+    header = headers.read(content)
+    if header is None:
+        raise ValidationError(_("This is no PNG, JPEG or WebP image. Save it as one of those."))
+    if header.kind not in KINDS:
+        raise ValidationError(_("Android shows no GIFs. Save it as PNG, JPEG or WebP."))
+    if not header.whole:
+        raise ValidationError(_("The image ends in the middle. Save or copy it again."))
+    least, most = sorted((header.width, header.height))
+    if least < LEAST_SIDE or most > MOST_SIDE:
+        said = _(
+            "The image has %(width)s × %(height)s pixels; each side must have %(least)s to "
+            "%(most)s. Phones show it best at about 1,024 × 512."
+        )
+        shown = {"width": f"{header.width:,}", "height": f"{header.height:,}"}
+        raise ValidationError(said % {**shown, "least": LEAST_SIDE, "most": f"{MOST_SIDE:,}"})
+    return header
+
+
+def _check_room(project: Project, size: int) -> None:
+    held = Image.objects.filter(project=project)
+    if held.count() >= MOST_OF_A_PROJECT:
+        said = _("This project has %(most)s images already. Delete some that are not used.")
+        raise ValidationError(said % {"most": f"{MOST_OF_A_PROJECT:,}"})
+    if (held.aggregate(sum=Sum("size"))["sum"] or 0) + size > MOST_BYTES_OF_A_PROJECT:
+        said = _("The images of this project would have over %(most)s MB. Delete some first.")
+        raise ValidationError(said % {"most": f"{MOST_BYTES_OF_A_PROJECT // 1_000_000:,}"})
+
+
+def _store(name: str, content: bytes) -> None:
+    kept = storage()
+    try:
+        # One that is shorter was being written when a process died.
+        if not kept.exists(name) or kept.size(name) != len(content):
+            kept.save(name, ContentFile(content, name))
+    except Exception as error:  # a full disk, a bucket that is away: each storage has its own
+        log.exception("image=%s could not be stored", name)
+        said = _("The image could not be stored. An engineer finds the cause in the server's log.")
+        raise ValidationError(said) from error
+
+
+def _forget(name: str) -> None:
+    if Image.objects.filter(name=name).exists():  # uploaded anew meanwhile
+        return
+    try:
+        storage().delete(name)
+    except Exception:  # the row is gone; a file that nobody links to harms nobody
+        log.exception("image=%s could not be removed from the storage", name)
+
+
+def _title(given: str, name: str) -> str:
+    """Whatever its file was called, in letters that a page can show."""
+    letters = "".join(letter for letter in given if letter.isprintable()).strip()
+    return letters[-100:] or name
