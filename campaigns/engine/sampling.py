@@ -26,7 +26,8 @@ WITH found AS MATERIALIZED (
     SELECT contact_id, device_id, platform, locale, timezone, app_version FROM ({found}) anybody
 ), listed AS MATERIALIZED (
     SELECT found.*, count(*) OVER () AS devices, row_number() OVER (
-        ORDER BY platform, locale, hashint8extended(device_id, %s), device_id
+        ORDER BY platform COLLATE "C", locale COLLATE "C",
+            hashint8extended(device_id, %s), device_id
     ) + mod(%s, count(*) OVER ()) AS nth
     FROM found
 ), marked AS MATERIALIZED (

@@ -148,7 +148,7 @@ def test_what_cannot_be_done_any_more_is_refused_in_the_dialog(
     for verb in ("rehearsal_resume", "rehearsal_cancel"):
         reply = desk.confirm(verb, rehearsal.pk)
         assert reply.status_code == 200 and "HX-Redirect" not in reply
-        assert "A Finished run cannot" in reply.content.decode()
+        assert "A finished run cannot" in reply.content.decode()
     rehearsal.run.refresh_from_db()
     assert rehearsal.run.state == "finished"
 
