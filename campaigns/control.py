@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from campaigns.alerts.alert import Alert
-from campaigns.engine import unknowns
+from campaigns.engine import first_part, unknowns
 from campaigns.planning import correcting, moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
@@ -57,6 +57,15 @@ def resume(run: Run, *, by: str) -> None:
         stopped = run.chunks.filter(state__in=states)
         stopped.update(state=Chunk.State.WAITING, lapses=0)
         _record(run, by, gettext_noop("resumed"))
+
+
+def go_on(run: Run, *, by: str) -> int:
+    """With the rest, without waiting for what comes of the first part."""
+    with transaction.atomic():
+        count = first_part.go_on(run)
+        if count:
+            _record(run, by, gettext_noop("went on with the rest of"), recipients=count)
+    return count
 
 
 def cancel(run: Run, *, by: str) -> None:

@@ -17,7 +17,7 @@ from notifications.staff.access import Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign
-from tests.given.runs import NOON, cancelled, doubtful, paused, retiring, scheduled, sending
+from tests.given.runs import NOON, cancelled, doubtful, first_part, paused, retiring, scheduled, sending
 
 LATER = NOON + timedelta(hours=3)
 BODIES: dict[str, Any] = {"change-rate": {"rate_per_second": 7}, "move": {"at": LATER.isoformat()}}
@@ -27,6 +27,7 @@ PATHS = [verb.path for verb in VERBS]
 FITS: dict[str, Callable[[Project], Run]] = {
     "pause": sending,
     "resume": paused,
+    "go-on": first_part,
     "change-rate": sending,
     "move": scheduled,
     "cancel": sending,
@@ -37,6 +38,7 @@ FITS: dict[str, Callable[[Project], Run]] = {
 RECORDED = {
     "pause": "paused",
     "resume": "resumed",
+    "go-on": "went on with the rest of",
     "change-rate": "changed the rate of",
     "move": "moved",
     "cancel": "cancelled",

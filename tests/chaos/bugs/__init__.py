@@ -8,6 +8,7 @@ from tests.chaos.bugs import (
     consent,
     doorbells,
     fcm_faults,
+    first_part,
     freezing,
     importing,
     kills,
@@ -35,5 +36,6 @@ GROUPS = (
         receipts,
         outgoing,
         alerts,
+        first_part,
     ),
 )
