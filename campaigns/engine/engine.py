@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from campaigns.engine import broken, cancelling, counting, first_part, freezing
 from campaigns.first_part.figures import count_who_can_tell
@@ -233,8 +233,15 @@ def _room(run_id: int, now: datetime) -> Room:
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
-    first = run.chunks.filter(number=1).first()
-    return Room(min(OUTSTANDING, math.ceil(ahead / (first.size if first else SMALLEST))))
+    return Room(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
+
+
+def _size_of_chunks(run: Run) -> int:
+    chunks = run.chunks.order_by("number")
+    if run.first_percent is not None:  # those of a first part are smaller
+        chunks = run.chunks.order_by(F("first_seq") - F("last_seq"))
+    first = chunks.first()
+    return first.size if first else SMALLEST
 
 
 def _look_after(run: Run, now: datetime) -> None:

@@ -199,7 +199,7 @@ def _cut_drawn(run: Run, parts: list[range]) -> None:
 
 def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
     size = size_for(len(seqs))
-    held = {"follows": True, "not_before": HELD_UNTIL} if follows else {}
+    held: dict[str, Any] = {"follows": True, "not_before": HELD_UNTIL} if follows else {}
     Chunk.objects.bulk_create(
         Chunk(
             run=run,

@@ -53,8 +53,14 @@ def judged_by(settings: Any) -> str:
     """The bounds, in a sentence."""
     said = _(
         "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the addresses "
-        "dead, and at least %(received)s %% of those who can tell received it. Else it asks you."
+        "dead. Else it asks you."
     )
+    if settings.first_least_received:
+        said = _(
+            "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the "
+            "addresses dead, and at least %(received)s %% of those who can tell received it. "
+            "Else it asks you."
+        )
     return said % {
         "rejected": settings.first_most_rejected,
         "dead": settings.first_most_dead,

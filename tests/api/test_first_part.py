@@ -61,9 +61,7 @@ def test_what_makes_no_sense_is_refused_by_its_field(
     assert Campaign.objects.get().first_percent is None
 
 
-def test_a_wait_of_half_the_time_it_is_worth_showing_is_taken(
-    alice: Caller, ours: Project
-) -> None:
+def test_a_wait_of_half_the_time_it_is_worth_showing_is_taken(alice: Caller, ours: Project) -> None:
     campaign = make_campaign(ours)
     given = {"first_percent": 1, "ttl_seconds": 1_800}
     assert alice.patch(f"campaigns/{campaign.pk}", given).status_code == 200
@@ -132,9 +130,7 @@ def test_one_that_asks_names_the_bounds_and_goes_on_when_it_is_resumed(
     assert (said["phase"], said["decision"]) == ("went_on", "person")
 
 
-def test_a_run_without_one_has_none_and_nothing_to_go_on_with(
-    alice: Caller, ours: Project
-) -> None:
+def test_a_run_without_one_has_none_and_nothing_to_go_on_with(alice: Caller, ours: Project) -> None:
     make_people(ours, 3)
     run = make_run(ours)
     assert alice.get(f"runs/{run.pk}").json()["first_part"] is None

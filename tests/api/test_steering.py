@@ -17,7 +17,16 @@ from notifications.staff.access import Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign
-from tests.given.runs import NOON, cancelled, doubtful, first_part, paused, retiring, scheduled, sending
+from tests.given.runs import (
+    NOON,
+    cancelled,
+    doubtful,
+    first_part,
+    paused,
+    retiring,
+    scheduled,
+    sending,
+)
 
 LATER = NOON + timedelta(hours=3)
 BODIES: dict[str, Any] = {"change-rate": {"rate_per_second": 7}, "move": {"at": LATER.isoformat()}}

@@ -25,9 +25,7 @@ def first_devices(run: Run) -> list[int]:
     """In the order of the devices' ids."""
     found: list[int] = []
     for chunk in run.chunks.filter(follows=False):
-        rows = Recipient.objects.filter(
-            run_id=run.pk, seq__range=(chunk.first_seq, chunk.last_seq)
-        )
+        rows = Recipient.objects.filter(run_id=run.pk, seq__range=(chunk.first_seq, chunk.last_seq))
         found += rows.values_list("device_id", flat=True)
     return sorted(found)
 

@@ -23,6 +23,7 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
+from tests.given.at_once import at_once
 from tests.given.builders import addresses, make_campaign, make_people, make_run
 from tests.given.by_hand import work
 from tests.servers.fcm import Fcm
@@ -240,6 +241,21 @@ def test_a_pause_by_hand_and_a_resume_do_not_end_the_wait(project: Project, fcm:
     assert look(run) is None
     assert part(run).went_on_at is None
     assert look(run, after=WAIT) is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_judgement_and_a_person_at_once_one_lets_the_rest_go(
+    project: Project, fcm: Fcm
+) -> None:
+    run = sent_first(project)
+
+    answer = at_once(
+        first=lambda: look(run, after=WAIT), second=lambda: control.go_on(run, by="user:alice")
+    )
+
+    assert answer == 0
+    assert part(run).decision == "good"
+    assert run.waves.count() == 2
 
 
 # --- What else looks at it ------------------------------------------------------------------------

@@ -80,9 +80,10 @@ def test_who_does_better_is_never_judged_worse(figures: Figures, terms: Terms, m
         able=figures.able,
         received=figures.able or 0,
     )
-    assert set(missed(better, terms)) <= {*missed(figures, terms), *(
-        [Missed.REJECTED, Missed.DEAD] if not figures.accepted else []
-    )}
+    assert set(missed(better, terms)) <= {
+        *missed(figures, terms),
+        *([Missed.REJECTED, Missed.DEAD] if not figures.accepted else []),
+    }
 
 
 @given(all_figures(), terms)

@@ -104,7 +104,7 @@ def test_a_live_page_draws_the_buttons_anew_when_the_phase_changed(
 
 def test_a_viewer_sees_the_figures_and_no_buttons(project: Project) -> None:
     run = make_first(project)
-    desk = Desk(logged_in(Role.VIEWER, project))
+    desk = Desk(logged_in(Role.VIEWER))
     assert "20 go first" in page(desk, run)
     assert buttons(desk, run) == []
 
