@@ -19,7 +19,7 @@ from tests.api.caller import Caller, fields_at_fault
 from tests.api.checking import checked
 from tests.given.builders import make_campaign, make_people, make_run
 
-FIRST = {"first_percent": 10, "first_least": 10}
+FIRST: dict[str, Any] = {"first_percent": 10, "first_least": 10}
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -21,7 +22,7 @@ from tests.given.builders import make_campaign, make_people, make_project, make_
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FIRST = {"first_percent": 10, "first_least": 10}
+FIRST: dict[str, Any] = {"first_percent": 10, "first_least": 10}
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -18,7 +20,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 
-FIRST = {"first_percent": 10, "first_least": 5}
+FIRST: dict[str, Any] = {"first_percent": 10, "first_least": 5}
 
 
 def first_devices(run: Run) -> list[int]:

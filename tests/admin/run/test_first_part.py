@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -21,7 +22,7 @@ from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
 
-FIRST = {"first_percent": 10, "first_least": 10}
+FIRST: dict[str, Any] = {"first_percent": 10, "first_least": 10}
 
 
 def make_first(project: Project) -> Run:

@@ -26,9 +26,10 @@ def _let_go_apart() -> None:
     """Who dies in the judgement has let the rest go, and the part does not know."""
     from django.db import connection
 
+    from campaigns import failpoints
     from campaigns.engine import first_part
 
-    hit = first_part.hit
+    hit = failpoints.hit
 
     def commit_and_hit(name: str) -> None:
         connection.connection.commit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from campaigns.first_part.first_part import FirstPart
 from campaigns.runs.chunk import Chunk
@@ -12,7 +13,7 @@ from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
 
 WAIT = 8  # seconds
-FIRST = {
+FIRST: dict[str, Any] = {
     "first_percent": 25,
     "first_least": 500,
     "first_wait_seconds": WAIT,
