@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelectWidget
+from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.category.kind import KINDS
@@ -84,7 +84,7 @@ class CampaignForm(in_place.InPlace):
         required=False,
         min_value=1,
         max_value=MOST_FIRST,
-        widget=UnfoldAdminIntegerFieldWidget(attrs={"placeholder": "1"}),
+        widget=LineInput(inputmode="numeric", placeholder="1", autocomplete="off"),
     )
     goal_event = _name("goal_event", example="bought", list="event-names")
     goal_value = _name("goal_value", example="price")
