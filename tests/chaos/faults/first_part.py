@@ -12,7 +12,7 @@ from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
 
-WAIT = 20  # seconds; longer than two workers take to start
+WAIT = 30  # seconds; longer than two workers take to start
 FIRST: dict[str, Any] = {
     "first_percent": 25,
     "first_least": 500,
