@@ -168,23 +168,26 @@ def test_too_few_phones_received_it_so_it_asks(project: Project, fcm: Fcm) -> No
 
 
 @pytest.mark.parametrize(
-    ("kinds", "said"),
+    ("kinds", "counted", "said"),
     [
-        ({"dead": 45, "live": 255}, "of the addresses are dead (at most 3 %)"),
-        ({"badmessage": 45, "live": 255}, "were rejected (at most 2 %)"),
+        ({"dead": 45, "live": 255}, "dead", "of the addresses are dead (at most 3 %)"),
+        ({"badmessage": 45, "live": 255}, "rejected", "were rejected (at most 2 %)"),
     ],
 )
 def test_too_many_refusals_ask_with_the_numbers(
-    project: Project, fcm: Fcm, kinds: dict[str, int], said: str
+    project: Project, fcm: Fcm, kinds: dict[str, int], counted: str, said: str
 ) -> None:
-    run = sent_first(project, people=addresses(**kinds), first_percent=50,
-                     first_most_dead=3, first_most_rejected=2)  # fmt: skip
+    bounds = {"first_most_dead": 3, "first_most_rejected": 2}
+    run = sent_first(project, people=addresses(**kinds), first_percent=50, **bounds)
 
     look(run, after=WAIT)
 
     assert (run.state, run.cause) == ("paused", "first_part")
     assert said in run.detail
     assert part(run).judged_at is not None and part(run).went_on_at is None
+    figures = part(run).figures or {}
+    assert figures[counted] == run.rejected > 0
+    assert figures["rejected"] + figures["dead"] == run.rejected
 
 
 def test_a_resume_goes_on_with_the_rest(project: Project, fcm: Fcm) -> None:
@@ -256,6 +259,16 @@ def test_of_a_judgement_and_a_person_at_once_one_lets_the_rest_go(
     assert answer == 0
     assert part(run).decision == "good"
     assert run.waves.count() == 2
+
+
+def test_who_decides_second_decides_nothing(project: Project, fcm: Fcm) -> None:
+    run = sent_first(project)
+    first, second = part(run), part(run)
+    now = timezone.now()
+
+    assert first.let_go(FirstPart.Decision.GOOD, {}, now) == PEOPLE - FIRST
+    assert second.let_go(FirstPart.Decision.PERSON, {}, now) == 0
+    assert part(run).decision == "good"
 
 
 # --- What else looks at it ------------------------------------------------------------------------
