@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from campaigns.alerts.alert import Alert
-from campaigns.engine import unknowns
+from campaigns.engine import first_part, unknowns
 from campaigns.planning import correcting, moving, rehearsing, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.new_text import changing, handing_on
@@ -102,6 +102,15 @@ def _go_on(run: Run) -> None:
     states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
     stopped = run.chunks.filter(state__in=states)
     stopped.update(state=Chunk.State.WAITING, lapses=0)
+
+
+def go_on(run: Run, *, by: str) -> int:
+    """With the rest, without waiting for what comes of the first part."""
+    with transaction.atomic():
+        count = first_part.go_on(run)
+        if count:
+            _record(run, by, gettext_noop("went on with the rest of"), recipients=count)
+    return count
 
 
 def cancel(run: Run, *, by: str) -> None:

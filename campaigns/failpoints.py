@@ -30,6 +30,7 @@ NAMES = (
     "before_converted",
     "recounted",
     "alert_changed",
+    "first_judged",
 )
 DEEDS = ("kill", "raise", "sleep")
 NAP_SECONDS = 2.0

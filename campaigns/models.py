@@ -12,6 +12,7 @@ from campaigns.echo.receipt import EchoSum as EchoSum
 from campaigns.echo.receipt import Receipt as Receipt
 from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.echo.recount import Recount as Recount
+from campaigns.first_part.first_part import FirstPart as FirstPart
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.runs.chunk import Chunk as Chunk

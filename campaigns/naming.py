@@ -33,6 +33,7 @@ FIELDS = {
     "evaluated at": pgettext_lazy("field", "evaluated at"),
     "filling": pgettext_lazy("field", "filling"),
     "finished at": pgettext_lazy("field", "finished at"),
+    "first drawn": pgettext_lazy("field", "first drawn"),
     "forgotten at": pgettext_lazy("field", "forgotten at"),
     "frozen through": pgettext_lazy("field", "frozen through"),
     "held at": pgettext_lazy("field", "held at"),

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext_lazy
 
 from campaigns import control
 from campaigns.engine import unknowns
+from campaigns.first_part import first_part
 from campaigns.runs.run import MOVES, Run
 from notifications.people import device
 from notifications.staff.access import Scope
@@ -123,6 +124,24 @@ RESUME = Verb(
     said=_("Run %(number)d was resumed."),
     reference="Resume the run where it stopped. What it paused for will not pause it again.",
 )
+GO_ON = Verb(
+    name="go_on",
+    does=control.go_on,
+    fits=lambda run: run.state == STATE.SENDING and first_part.held(run) is not None,
+    label=_("Go on now"),
+    question=_("Go on with the rest now?"),
+    text=_("Nothing more is waited for, and the first part is not judged: the rest goes now."),
+    button=_("Go on now"),
+    said=ngettext_lazy(
+        "It goes to the rest now: %(count)s device.",
+        "It goes to the rest now: %(count)s devices.",
+        "many",
+    ),
+    cancelled=_("This run was cancelled: the rest gets nothing."),
+    nobody=_("Nobody in this run waits for its first part."),
+    reference="Send to the rest without waiting for what comes of the first part. If the run "
+    "paused because that was not good enough, `resume` does it.",
+)
 CHANGE_RATE = Verb(
     name="change_rate",
     does=control.change_rate,
@@ -218,6 +237,6 @@ KEEP_UNKNOWN = Verb(
 
 # In the order of the page's buttons.
 VERBS = (
-    *(PAUSE, RESUME, CHANGE_RATE, CHANGE_TEXT, MOVE, CANCEL),
+    *(PAUSE, RESUME, GO_ON, CHANGE_RATE, CHANGE_TEXT, MOVE, CANCEL),
     *(RESTORE_DEVICES, SEND_AGAIN, KEEP_UNKNOWN),
 )

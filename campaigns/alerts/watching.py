@@ -19,6 +19,7 @@ from django.utils.translation import gettext_noop
 from campaigns.alerts.alert import Kind
 from campaigns.echo.funnel import opened
 from campaigns.figures import quota
+from campaigns.first_part.first_part import waited_since
 from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
@@ -115,6 +116,8 @@ def slow(now: datetime) -> Iterator[Wrong]:
     for run in in_time.order_by("pk"):
         waiting, left = run.waiting, (run.deadline - now).total_seconds()
         if waiting < FEW or left <= 0:  # then the rest is skipped, and its reasons say so
+            continue
+        if waited_since(run, since):
             continue
         rate = _requests(run, since) / MEASURED_OVER.total_seconds()
         if waiting > rate * left:

@@ -71,7 +71,7 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
         child=serializers.DateTimeField(), help_text="The next times of a recurring campaign."
     )
     seconds = serializers.FloatField(
-        allow_null=True, help_text="How long sending takes. null: the devices were not counted."
+        allow_null=True, help_text="How long it takes. null: the devices were not counted."
     )
     finishes_at = serializers.DateTimeField(allow_null=True)
     rate_per_second = serializers.FloatField(help_text="After the slow start.")
@@ -79,6 +79,10 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
         choices=[(limit.value, limit.name) for limit in Limit], help_text="What limits the rate."
     )
     message = serializers.CharField(help_text="The limit in words.")
+    first = serializers.IntegerField(help_text="Devices that go first; 0: all go at once.")
+    wait_seconds = serializers.IntegerField(
+        help_text="How long the rest waits for them; part of `seconds`."
+    )
 
 
 class WarningSerializer(serializers.Serializer[Any]):
@@ -178,6 +182,8 @@ def _when(report: LaunchReport) -> dict[str, Any]:
         "rate_per_second": report.pace.rate,
         "limit": report.pace.by,
         "message": report.pace.limit,
+        "first": report.first,
+        "wait_seconds": report.wait,
     }
 
 

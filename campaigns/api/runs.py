@@ -12,6 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import verbs
+from campaigns.first_part.first_part import FirstPart
+from campaigns.first_part.judgement import Missed
+from campaigns.first_part.shown import Phase, shown
 from campaigns.results import reports, why_this_rate
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums
@@ -92,6 +95,38 @@ class SnapshotSerializer(serializers.Serializer[Any]):
     )
 
 
+class FirstFiguresSerializer(serializers.Serializer[Any]):
+    """What came of the first part; once it was decided on, as it was then."""
+
+    sent = serializers.IntegerField(help_text="Devices FCM was asked for.")
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField(help_text="For another reason than a dead address.")
+    dead = serializers.IntegerField(help_text="Dead addresses.")
+    able = serializers.IntegerField(
+        allow_null=True, help_text="Devices that can tell; null until all are sent to."
+    )
+    received = serializers.IntegerField(help_text="How many of these received it.")
+
+
+class FirstPartSerializer(serializers.Serializer[Any]):
+    """Those who go first, and what the rest waits for."""
+
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    devices = serializers.IntegerField(help_text="In the first part.")
+    rest = serializers.IntegerField(help_text="Devices that go after it.")
+    figures = FirstFiguresSerializer()
+    missed = serializers.ListField(
+        child=serializers.ChoiceField(choices=[(one.value, one.name) for one in Missed]),
+        help_text="Which bounds of the campaign the figures do not keep.",
+    )
+    sent_at = serializers.DateTimeField(
+        allow_null=True, help_text="When all of it was sent to: the wait begins."
+    )
+    judges_at = serializers.DateTimeField(allow_null=True, help_text="When the wait ends.")
+    went_on_at = serializers.DateTimeField(allow_null=True, help_text="When the rest was let go.")
+    decision = serializers.ChoiceField(choices=FirstPart.Decision.choices, allow_null=True)
+
+
 class RunSerializer(RunSummarySerializer):
     """A run with its reasons and its pace."""
 
@@ -106,6 +141,9 @@ class RunSerializer(RunSummarySerializer):
     )
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
+    first_part = FirstPartSerializer(
+        allow_null=True, help_text="null: all go at once. Until the audience is chosen, too."
+    )
     snapshot = SnapshotSerializer()
     revision = serializers.IntegerField(
         help_text="Of its text: 1 is what the launch froze; `runs/{id}/revisions` has each."
@@ -124,6 +162,7 @@ class RunSerializer(RunSummarySerializer):
             "rate_limit_per_second": run.rate_per_second,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
+            "first_part": _first_part(run),
             "snapshot": _snapshot(run),
             "revision": run.revision,
             "verbs": possible(run),
@@ -137,6 +176,22 @@ def possible(run: Run) -> list[str]:
 def _snapshot(run: Run) -> dict[str, Any]:
     names = ("rules", "people", "evaluated_at", "recipients_hash")
     return {name: getattr(run, name) for name in names}
+
+
+def _first_part(run: Run) -> dict[str, Any] | None:
+    first = shown(run)
+    if first is None:
+        return None
+    times = ("sent_at", "judges_at", "went_on_at")
+    return {
+        "phase": first.phase.value,
+        "devices": first.part.devices,
+        "rest": first.rest,
+        "figures": first.figures.as_dict(),
+        "missed": [one.value for one in first.missed],
+        **{name: getattr(first.part, name) for name in times},
+        "decision": first.part.decision or None,
+    }
 
 
 def _pace(run: Run) -> dict[str, Any]:

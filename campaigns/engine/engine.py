@@ -14,9 +14,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
-from campaigns.engine import broken, cancelling, counting, freezing
+from campaigns.engine import broken, cancelling, counting, first_part, freezing
+from campaigns.first_part.figures import count_who_can_tell
+from campaigns.first_part.first_part import held
 from campaigns.planning.schedule import plan_series, start_due
 from campaigns.runs import absence, details, sums
 from campaigns.runs.chunk import (
@@ -76,13 +78,16 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
     After the commit and before the ring: the chunks stay queued, and are rung again when stale.
     """
-    if not Run.driven.filter(pk=run_id).exists():
+    known = list(Run.driven.filter(pk=run_id).values_list("first_percent", flat=True))
+    if not known:
         return None  # a day of messages, which has no waves: an old doorbell may name one
     room = _room(run_id, now)  # asks Redis, so before the run is locked
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
     counting.go_on(run_id)
+    if known != [None]:
+        count_who_can_tell(run_id)
     with transaction.atomic():
         run = _locked(run_id)
         if run.state in LEAVING:
@@ -136,18 +141,24 @@ def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     _free_unheard(run, now)
     _free_held(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
+    if part := held(run):  # then the rest is not yet work to do
+        open_chunks = open_chunks.filter(follows=False)
     # Read once, before the sums: a chunk that closes in between must not count as stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
-    if not states and not run.freezing:
+    if not states and not run.freezing and not part:
         run.move_to(Run.State.FINISHED, finished_at=clock.after(now), **sums.sums_of(run))
         return None
     Run.driven.filter(pk=run.pk).update(**sums.sums_of(run))
     if trip := breakers.look_back(run):
         run.pause(trip.cause, trip.detail)
         return None
-    if states <= STUCK and not run.freezing:
+    if states and states <= STUCK and not run.freezing:
         _ask_a_person(run, open_chunks)
         return None
+    if part:
+        first_part.step(run, part, now, sent=not states)
+        if run.state != Run.State.SENDING:
+            return None
     return _next_wave(run, now, room)
 
 
@@ -224,8 +235,15 @@ def _room(run_id: int, now: datetime) -> Room:
     if run.rate_per_second is not None:
         return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
-    first = run.chunks.filter(number=1).first()
-    return Room(min(OUTSTANDING, math.ceil(ahead / (first.size if first else SMALLEST))))
+    return Room(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
+
+
+def _size_of_chunks(run: Run) -> int:
+    chunks = run.chunks.order_by("number")
+    if run.first_percent is not None:  # those of a first part are smaller
+        chunks = run.chunks.order_by(F("first_seq") - F("last_seq"))
+    first = chunks.first()
+    return first.size if first else SMALLEST
 
 
 def _others_leave(run: Run) -> bool:

@@ -27,6 +27,8 @@ from campaigns.audiences.settled.part import answered, names_runs
 from campaigns.audiences.settled.settling import settled
 from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
+from campaigns.first_part import drawing
+from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.reasons import Cause
@@ -96,11 +98,12 @@ def _begin(run: Run, now: datetime) -> None:
         ledger.detached_partition(table, run.pk)
     run.seen_since = policy.seen_since(run.project_id)  # for all parts
     ids = range(_end_of_devices(run))
-    part = _freeze_devices(run, ids)
+    goes_first = run.first_percent is not None
+    part = _freeze_whole(run, ids) if goes_first else _freeze_devices(run, ids)
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    kept = {"rules": run.rules, "seen_since": run.seen_since}
+    kept = {"rules": run.rules, "seen_since": run.seen_since, "first_drawn": goes_first}
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 
@@ -161,17 +164,53 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     # A sample is drawn from everybody at once.
     following = None if sampling.of_run(run) else _begin_of_next(run, by, ids)
     recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
-    planned, size = known + recipients, size_for(recipients)
-    Chunk.objects.bulk_create(
-        Chunk(run=run, number=number, first_seq=first, last_seq=min(first + size - 1, planned))
-        for number, first in enumerate(
-            range(known + 1, planned + 1, size), start=1 + run.chunks.count()
-        )
-    )
+    if run.first_percent is None:
+        _cut(run, range(known + 1, known + recipients + 1))
     people = _people_of(run, whole=following is None)
     of_all = _hash_of(run) if following is None else ""
     hit("prepare")
     return Part(recipients, people, following, of_all)
+
+
+def _freeze_whole(run: Run, ids: range) -> Part:
+    """All parts at once: who goes first is drawn from everybody. And an older release, which
+    knows of no first part, finds nothing left to freeze.
+    """
+    parts: list[range] = []
+    while True:
+        part = _freeze_devices(run, ids)
+        begin = 1 + (run.planned or 0)
+        parts.append(range(begin, begin + part.recipients))
+        run.planned, run.people = begin - 1 + part.recipients, part.people
+        if part.next is None:
+            break
+        ids = range(part.next, ids.stop)
+    _cut_drawn(run, parts)
+    return Part(run.planned, part.people, None, part.hash)
+
+
+def _cut_drawn(run: Run, parts: list[range]) -> None:
+    pieces = drawing.drawn(run, parts, ledger.partition(RECIPIENTS, run.pk))
+    for seqs, follows in pieces:
+        _cut(run, seqs, follows=follows)
+    if any(piece.follows for piece in pieces):
+        first = sum(len(piece.seqs) for piece in pieces if not piece.follows)
+        FirstPart.objects.create(run=run, devices=first)
+
+
+def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
+    size = size_for(len(seqs))
+    held: dict[str, Any] = {"follows": True, "not_before": HELD_UNTIL} if follows else {}
+    Chunk.objects.bulk_create(
+        Chunk(
+            run=run,
+            number=number,
+            first_seq=first,
+            last_seq=min(first + size, seqs.stop) - 1,
+            **held,
+        )
+        for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())
+    )
 
 
 def _end_of_devices(run: Run) -> int:
@@ -207,8 +246,8 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
         cursor.execute(
             f"INSERT INTO {table}"
             " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version)"
-            " SELECT %s, %s + row_number() OVER (ORDER BY device_id), contact_id, device_id,"
-            f" platform, locale, timezone, app_version FROM ({found.sql}) found",
+            f" SELECT %s, %s + row_number() OVER (ORDER BY {drawing.order_of(run)}), contact_id,"
+            f" device_id, platform, locale, timezone, app_version FROM ({found.sql}) found",
             [run.pk, run.planned or 0, *found.params],
         )
         written: int = cursor.rowcount

@@ -32,9 +32,13 @@ from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import standing
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
+from notifications.values.moments import in_words
 from notifications.values.zones import validate_zone
 
 MOST_WITHIN = 30 * 86_400
+MOST_FIRST = 50  # percent: more is no part to try it on
+MAX_LEAST = 1_000_000
+PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
 
 
 class Campaign(OfProject):
@@ -116,6 +120,30 @@ class Campaign(OfProject):
     goal_value = models.CharField(
         max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
     )
+    first_percent = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_FIRST)],
+    )
+    first_least = models.PositiveIntegerField(
+        default=500,
+        db_default=500,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_LEAST)],
+    )
+    first_wait_seconds = models.PositiveIntegerField(
+        default=900,
+        db_default=900,
+        validators=[MinValueValidator(60), MaxValueValidator(MAX_TTL // 2)],
+    )
+    first_most_rejected = models.PositiveSmallIntegerField(
+        default=5, db_default=5, validators=PERCENT
+    )
+    first_most_dead = models.PositiveSmallIntegerField(
+        default=10, db_default=10, validators=PERCENT
+    )
+    first_least_received = models.PositiveSmallIntegerField(
+        default=30, db_default=30, validators=PERCENT
+    )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -189,6 +217,9 @@ class Campaign(OfProject):
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
                 problems[name] = strangers[name]
+        if self.first_percent is not None and 2 * self.first_wait_seconds > self.ttl_seconds:
+            said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
+            problems["first_wait_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words
         if problems:

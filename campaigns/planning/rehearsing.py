@@ -77,6 +77,7 @@ def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
 
 def _policy(campaign: Campaign) -> dict[str, object]:
     """As a launch freezes it, but for what would be done to people: nothing comes into an inbox,
-    nothing is counted as a goal, and a phone that gets nothing may be asked for again."""
+    nothing is counted as a goal, and a phone that gets nothing may be asked for again. Nobody goes
+    first: there is nothing to wait for."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
-    return {**campaign.policy, **quiet}
+    return {**campaign.policy, **quiet, "first_percent": None}

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.first_part.first_part import HELD_UNTIL
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
@@ -17,6 +18,7 @@ from campaigns.runs.run import Run
 # In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
 KINDS = {
     "w": _("Waiting"),
+    "f": _("Waits for the first part"),
     "t": _("Waits to be taken up again"),
     "q": _("Queued"),
     "s": _("Sending"),
@@ -38,7 +40,7 @@ SELECT string_agg(
         WHEN 'queued' THEN 'q'
         WHEN 'held' THEN 'h'
         WHEN 'quarantined' THEN 'x'
-        ELSE CASE WHEN attempt > 0 THEN 't' ELSE 'w' END
+        ELSE CASE WHEN not_before = %s THEN 'f' WHEN attempt > 0 THEN 't' ELSE 'w' END
     END, '' ORDER BY number)
 FROM campaigns_chunk WHERE run_id = %s
 """
@@ -66,7 +68,7 @@ class Grid:
 
 def grid(run: Run) -> Grid:
     with connection.cursor() as cursor:
-        cursor.execute(LETTERS, [run.pk])
+        cursor.execute(LETTERS, [HELD_UNTIL, run.pk])
         return Grid(cursor.fetchone()[0] or "")
 
 

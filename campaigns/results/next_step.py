@@ -52,6 +52,10 @@ NEXT_STEP: dict[str, str | Promise] = {
         "Check the workers' connection to FCM: answers get lost, so people are sent to "
         "again. Resume once it is fixed, or cancel: then nobody is sent to again."
     ),
+    Cause.FIRST_PART: _(
+        "Look who was rejected, and why. Resume to send to the rest all the same, or cancel: the "
+        "rest then gets nothing."
+    ),
     Cause.QUARANTINED: _(
         "Check the workers' log for these chunks. Resuming gives them five more tries; "
         "cancelling closes them."

@@ -10,6 +10,8 @@ from django.db import connection
 from django.db.models import Count, F, Min, Q, Sum
 from django.utils import timezone
 
+from campaigns.first_part.first_part import FirstPart, held
+from campaigns.planning.launch_check.forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import in_words
@@ -118,8 +120,25 @@ def _rate(run: Run, totals: Totals, now: datetime) -> float:
 
 
 def _eta(run: Run, totals: Totals, rate: float, now: datetime) -> datetime | None:
+    if run.state == Run.State.SENDING and (part := held(run)):
+        return _eta_of_rest(run, part, totals, rate, now)
     if run.state not in LEAVING or not rate:
         return None
     eta = now + timedelta(seconds=totals.waiting / rate)
     retry_at = _retrying(run).next_at
     return max(eta, retry_at) if retry_at else eta
+
+
+def _eta_of_rest(
+    run: Run, part: FirstPart, totals: Totals, rate: float, now: datetime
+) -> datetime | None:
+    """With the wait for the first part, which nobody cuts short; as fast as the launch foretold."""
+    judges_at = part.judges_at
+    if judges_at is None and rate:
+        sent_at = now + timedelta(seconds=max(0, part.devices - totals.settled) / rate)
+        judges_at = sent_at + timedelta(seconds=run.first_wait_seconds)
+    if judges_at is None:
+        return None
+    rest = totals.planned - part.devices
+    seconds = foretell(run.project, run.rate_per_second, rest).seconds(rest)
+    return max(judges_at, now) + timedelta(seconds=seconds)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences import reach
+from campaigns.first_part.first_part import held
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.launch_check.forecast import in_workers
 from campaigns.runs.run import Run
@@ -87,6 +88,8 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
         return Said(_("Paused: nothing is sent."))
     if run.state != Run.State.SENDING:
         return Said()
+    if (part := held(run)) and part.sent_at:
+        return Said(_("The rest waits for what comes of the first part: nothing is sent."))
     allowed = allowed_now(run)
     words = in_plain_words(run, allowed, now)
     return Said(words, away=allowed.limit is Limit.FAILING)

@@ -78,6 +78,8 @@ class Chunk(models.Model):
         db_default=False,
         help_text="Of messages to many: it goes by the queue of campaigns.",
     )
+    # The first part of its run, once that did well; see `campaigns/first_part/`.
+    follows = models.BooleanField(default=False, db_default=False)
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
     # The same by revision of the run's text and status, {"2.accepted": 190}; not of the first one.

@@ -49,6 +49,19 @@ RULES_BROKEN = _(
 TEXT_BROKEN = _(
     "Its text does not work any more: {problem} Cancel it, correct its template and launch again."
 )
+# Shares come as texts: “12.5”, “< 0.01”.
+# xgettext:no-python-format
+FIRST_PART = _(
+    "Of {sent:,} sent to first, {rejected} % were rejected (at most {most_rejected} %), {dead} % "
+    "of the addresses are dead (at most {most_dead} %), and of {able:,} that can tell, {received} "
+    "% received it (at least {least_received} %)."
+)
+# xgettext:no-python-format
+FIRST_PART_UNTOLD = _(
+    "Of {sent:,} sent to first, {rejected} % were rejected (at most {most_rejected} %), and {dead} "
+    "% of the addresses are dead (at most {most_dead} %)."
+)
+FIRST_PART_NOBODY = _("Of {devices:,} in the first part, FCM accepted none.")
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 
 # The closed list. A next release may write a code that is not in it: see `in_words`.
@@ -66,6 +79,9 @@ SENTENCES: dict[str, Any] = {
     "list_gone": LIST_GONE,
     "rules_broken": RULES_BROKEN,
     "text_broken": TEXT_BROKEN,
+    "first_part": FIRST_PART,
+    "first_part_untold": FIRST_PART_UNTOLD,
+    "first_part_nobody": FIRST_PART_NOBODY,
     "left_out": LEFT_OUT,
     "left_out_by": _("Left out by {who}; the series went on."),
     "by_hand": _("It was {who}."),

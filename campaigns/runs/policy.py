@@ -38,6 +38,7 @@ class Setting:
     of: str = ""  # it says nothing while this other field is empty
     rare: bool = False  # under “More”
     guarded: bool = True  # changed since somebody looked: they look again before they save, launch
+    percent: bool = False
 
 
 SETTINGS = (
@@ -75,6 +76,26 @@ SETTINGS = (
         "Counted from the start. A phone that comes online later shows nothing, and people "
         "not sent to by then are skipped."
     )),
+    Setting("first_percent", Held.FROZEN, _("First part, in percent"), _(
+        "So many go first, drawn by chance; the rest waits for what comes of them. If that is not "
+        "good enough, the run pauses and asks you. Empty: all go at once."
+    ), percent=True),
+    Setting("first_least", Held.FROZEN, _("First part, at least"), _(
+        "So many devices, however small the share. An audience that is not larger goes at once."
+    ), shown_if="c-if-first", of="first_percent"),
+    Setting("first_wait_seconds", Held.FROZEN, _("Then wait"), _(
+        "From the last answer to the first part until it is judged; at most half of “Expires "
+        "after”, which counts from the start for the rest, too."
+    ), shown_if="c-if-first", of="first_percent"),
+    Setting("first_most_rejected", Held.FROZEN, _("Rejected at most, in percent"), _(
+        "Of those sent to, without the dead addresses. If FCM rejects more, the run asks you."
+    ), shown_if="c-if-first", of="first_percent", percent=True),
+    Setting("first_most_dead", Held.FROZEN, _("Dead addresses at most, in percent"), _(
+        "Of those sent to. If more are dead, the run asks you."
+    ), shown_if="c-if-first", of="first_percent", percent=True),
+    Setting("first_least_received", Held.FROZEN, _("Received at least, in percent"), _(
+        "Of the devices whose app reports it; if fewer than 20 do, this is not judged. 0: never."
+    ), shown_if="c-if-first", of="first_percent", percent=True),
     Setting("on_unknown", Held.FROZEN, _("If an answer is lost"), _(
         "If the connection breaks before FCM answers, it is unknown whether the message "
         "arrived. “Send again” reaches everyone, and a phone shows one. Choose “Never send "
@@ -125,6 +146,8 @@ def in_words(row: Any, name: str) -> str:
         return gettext("Yes")
     if name.endswith("_seconds"):
         return moments.in_words(value)
+    if BY_FIELD[name].percent:
+        return f"{value} %"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -137,6 +137,16 @@ class Run(OfProject):
     )
     goal_value = models.CharField(max_length=64, blank=True, default="", db_default="")
 
+    # Empty: all go at once. See `campaigns/first_part/`.
+    first_percent = models.PositiveSmallIntegerField(null=True)
+    first_least = models.PositiveIntegerField(default=500, db_default=500)
+    first_wait_seconds = models.PositiveIntegerField(default=900, db_default=900)
+    first_most_rejected = models.PositiveSmallIntegerField(default=5, db_default=5)
+    first_most_dead = models.PositiveSmallIntegerField(default=10, db_default=10)
+    first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
+    # Who goes first was drawn, or the audience was too small for that.
+    first_drawn = models.BooleanField(default=False, db_default=False, editable=False)
+
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
@@ -197,6 +207,11 @@ class Run(OfProject):
                 fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
             models.CheckConstraint(condition=Q(state__in=KNOWN_STATES), name="a_run_state_we_know"),
+            # An older release knows of no first part, and would send to everybody at once.
+            models.CheckConstraint(
+                condition=Q(first_percent__isnull=True) | ~Q(state="sending") | Q(first_drawn=True),
+                name="a_first_part_is_drawn_first",
+            ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
                 name="a_rehearsal_never_sends",

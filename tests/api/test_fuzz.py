@@ -48,7 +48,7 @@ NAMES = {
     "templates": ["name", "title", "body", "image", "link", "data", "locales"],
     "templates/{template}/preview": ["contact"],
     "campaigns": ["name", "audience", "template", "on_unknown", "rate_per_second", "ttl_seconds",
-                  "max_lateness_seconds", "schedule"],
+                  "max_lateness_seconds", "schedule", "first_percent", "first_wait_seconds"],
     "campaigns/{campaign}/launch": ["x"],
     "campaigns/{campaign}/stop": ["x"],
     "runs/{run}/pause": ["x"],

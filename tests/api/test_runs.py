@@ -22,7 +22,8 @@ from tests.given.builders import make_people, make_run
 MEMBERS = {
     "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
     "rate_per_second", "rate_limit_per_second",
-    "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "snapshot", "verbs",
+    "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "first_part", "snapshot",
+    "verbs",
 }  # fmt: skip
 
 
@@ -143,6 +144,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
         "rate_limit_per_second",
         "eta_at",
         "pace",
+        "first_part",
         "verbs",
     }
     of_one = alice.get(f"runs?campaign={old.campaign_id}").json()["results"]

@@ -234,7 +234,8 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
         "AlertKind", "AudienceKind", "AutomationState", "CategoryKind", "CauseCode",
         "DeliveryStatus",
-        "DisabledWhy", "DoubtCode", "FunnelStep", "GoalAfter",
+        "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
+        "FunnelStep", "GoalAfter",
         "MessageDeviceStatus", "MessagePriority", "MessageState", "NullEnum",
         "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",

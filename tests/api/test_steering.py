@@ -17,7 +17,16 @@ from notifications.staff.access import Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign
-from tests.given.runs import NOON, cancelled, doubtful, paused, retiring, scheduled, sending
+from tests.given.runs import (
+    NOON,
+    cancelled,
+    doubtful,
+    first_part,
+    paused,
+    retiring,
+    scheduled,
+    sending,
+)
 
 LATER = NOON + timedelta(hours=3)
 BODIES: dict[str, Any] = {
@@ -31,6 +40,7 @@ PATHS = [verb.path for verb in VERBS]
 FITS: dict[str, Callable[[Project], Run]] = {
     "pause": sending,
     "resume": paused,
+    "go-on": first_part,
     "change-rate": sending,
     "change-text": sending,
     "move": scheduled,
@@ -42,6 +52,7 @@ FITS: dict[str, Callable[[Project], Run]] = {
 RECORDED = {
     "pause": "paused",
     "resume": "resumed",
+    "go-on": "went on with the rest of",
     "change-rate": "changed the rate of",
     "change-text": "changed the text of",
     "move": "moved",

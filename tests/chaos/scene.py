@@ -22,7 +22,7 @@ from tests.given.builders import make_campaign, make_people, make_project
 from tests.given.forgetting import flush_all
 from tests.given.waiting import eventually
 
-CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep", "alert_changed")
+CONTROL_POINTS = ("advance", "prepare", "wave_done", "sweep", "alert_changed", "first_judged")
 
 
 class Scene:

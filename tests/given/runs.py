@@ -44,6 +44,12 @@ def sending(project: Project) -> Run:
     return make_run(project, on_unknown="hold", rate_per_second=50)
 
 
+def first_part(project: Project) -> Run:
+    """Two of three wait for the one who goes first."""
+    make_people(project, 3)
+    return make_run(project, first_percent=1, first_least=1)
+
+
 def paused(project: Project) -> Run:
     run = sending(project)
     run.pause(Cause.BY_HAND)

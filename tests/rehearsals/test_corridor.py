@@ -205,3 +205,11 @@ def test_a_doorbell_of_an_older_epoch_wakes_nobody(project: Project, fcm: Fcm) -
     rehearsal.run.refresh_from_db()
     rehearsal.run.pause(Cause.BY_HAND)
     assert sending.send(rehearsal.pk, 1, ring.epoch) == {}
+
+
+def test_nobody_goes_first_in_a_rehearsal(project: Project, fcm: Fcm) -> None:
+    make_people(project, addresses(live=30))
+    campaign = make_campaign(project, first_percent=10, first_least=1, first_wait_seconds=600)
+    done = rehearse(campaign)
+    assert done.run.finished_at and done.run.accepted == 30
+    assert not done.run.chunks.filter(follows=True).exists()

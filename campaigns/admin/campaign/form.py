@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
-from campaigns.planning.campaign import Campaign
+from campaigns.planning.campaign import MOST_FIRST, Campaign
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
@@ -76,6 +76,15 @@ class CampaignForm(in_place.InPlace):
         required=False,
         help_text=HINTS["until"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time, or none.")},
+    )
+    # What campaign.css hides while it is empty goes by the example.
+    first_percent = forms.IntegerField(
+        label=WORDS["first_percent"],
+        help_text=HINTS["first_percent"],
+        required=False,
+        min_value=1,
+        max_value=MOST_FIRST,
+        widget=LineInput(inputmode="numeric", placeholder="1", autocomplete="off"),
     )
     goal_event = _name("goal_event", example="bought", list="event-names")
     goal_value = _name("goal_value", example="price")

@@ -11,12 +11,13 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
-from campaigns.planning.campaign import Campaign
+from campaigns.first_part import drawing, in_words
+from campaigns.planning.campaign import MAX_LEAST, MOST_FIRST, Campaign
 from campaigns.planning.launch_check import forecast, quiet
 from campaigns.planning.rhythm import Rhythm
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
-from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock
+from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of
 
 TIMES_SHOWN = 4
@@ -34,10 +35,12 @@ class When:
     quiet: str = ""  # who would read it at night
     devices: int = 0
     pace: forecast.Forecast | None = None
+    first: str = ""  # who goes first, and what is waited for
+    wait: int = 0  # seconds
 
     @property
     def seconds(self) -> float:
-        return self.pace.seconds(self.devices) if self.pace else 0
+        return self.pace.seconds(self.devices) + self.wait if self.pace else 0
 
     @property
     def finishes_at(self) -> datetime | None:
@@ -63,6 +66,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         except ValidationError as error:
             when.note = when.note or error.messages[0]
         when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
+        _find_first(when, posted)
         if when.devices and when.times:
             when.quiet = quiet.warning(
                 campaign.project, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
@@ -94,6 +98,31 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
 
 
 def _rate(posted: Any) -> int | None:
-    typed = posted.get("rate_per_second", "").strip()
-    rate = int(typed) if typed.isdecimal() and len(typed) <= len(str(MAX_RATE)) else 0
-    return rate if 0 < rate <= MAX_RATE else None
+    return _whole(posted, "rate_per_second", MAX_RATE) or None
+
+
+@dataclass(frozen=True)
+class First:
+    """As it stands in the form; nothing while one of its fields is wrong."""
+
+    first_percent: int | None
+    first_least: int
+    first_wait_seconds: int
+
+
+def _find_first(when: When, posted: Any) -> None:
+    percent = _whole(posted, "first_percent", MOST_FIRST)
+    least = _whole(posted, "first_least", MAX_LEAST)
+    wait = seconds_of(posted.get("first_wait_seconds", ""))
+    if not (percent and least and wait):
+        return
+    first = First(percent, least, wait)
+    when.first = in_words.foretold(when.devices, first)
+    when.wait = drawing.wait_of(when.devices, first)
+
+
+def _whole(posted: Any, name: str, most: int) -> int:
+    """0: it is none from 1 to the most."""
+    typed = posted.get(name, "").strip()
+    number = int(typed) if typed.isdecimal() and len(typed) <= len(str(most)) else 0
+    return number if number <= most else 0

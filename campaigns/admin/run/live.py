@@ -15,8 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from campaigns.admin.run.rate_line import rate_line
+from campaigns.admin.run.result import first_part
 from campaigns.admin.run.text import said
 from campaigns.engine import broken
+from campaigns.first_part.first_part import part_of
+from campaigns.first_part.shown import phase_of
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
@@ -81,6 +84,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "retry_at": _still_to_come(progress.retrying.next_at, now),
         "left": progress.eta_at - now if progress.eta_at else None,
         "pause": pause_in_words(run),
+        **first_part.picture(run, now),
         "held": [Device.Platform(name).label for name in run.held_platforms],
         "seen": seen(run, totals),
         "tag": tag(run, totals),
@@ -269,8 +273,10 @@ def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
 
 def stage(run: Run) -> str:
     """A cancelled run still closes its chunks; its totals stand when it has ended. Another text is
-    another stage: the page shows it."""
+    another stage: the page shows it. Where a first part is, the buttons go by it, too."""
     state = run.state if run.unfinished else f"{run.state}.ended"
+    if run.unfinished and (part := part_of(run)):
+        state = f"{state}.{phase_of(run, part)}"
     return state if run.revision == FIRST else f"{state}.{run.revision}"
 
 

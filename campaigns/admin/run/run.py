@@ -36,7 +36,7 @@ from campaigns.admin.run.rest import (
     offers_everybody_else,
     offers_the_rest,
 )
-from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures
+from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures, first_part
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.admin.run.text import said
@@ -178,6 +178,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             context = {**self._everything(request, run), "state_changed": True}
             context["readings"] = as_sent.readings(run)
             context["snippets"] = as_sent.snippets(run)
+        context["first_verbs"] = self._of_first_part(request, context["first"])
         context["spoken"] = had != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 
@@ -195,6 +196,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             **echo.picture(run, now),
             **figures.picture(run),
             "verbs": self._buttons(request, run),
+            "first_verbs": self._of_first_part(request, picture["first"]),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
@@ -206,7 +208,8 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
 
     def _buttons(self, request: HttpRequest, run: Run) -> list[tuple[str, Any, str]]:
         """Those that make sense now, and whose doors open for this person; the main one first."""
-        offered = sorted(verbs.offered(run), key=lambda verb: verb is not verbs.RESUME)
+        beside = (verb for verb in verbs.offered(run) if verb is not verbs.GO_ON)
+        offered = sorted(beside, key=lambda verb: verb is not verbs.RESUME)
         fitting = [(verb.name, verb.label) for verb in offered]
         rest = [("rest", REST)] if offers_the_rest(run) else []
         others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
@@ -221,10 +224,19 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             if self.opens(request, name)
         ]
 
+    def _of_first_part(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
+        """Beside its figures."""
+        return [
+            (verb.name, label, reverse(f"admin:{verb.page}", args=[first.part.pk]))
+            for verb, label in first_part.steered_by(first)
+            if self.opens(request, verb.name)
+        ]
+
     # --- Verbs ---------------------------------------------------------------------------------
 
     pause = steered(verbs.PAUSE)
     resume = steered(verbs.RESUME, ResumeDialog)
+    go_on = steered(verbs.GO_ON)
     change_rate = steered(verbs.CHANGE_RATE, RateDialog)
     change_text = steered(verbs.CHANGE_TEXT, ChangeTextDialog)
     cancel = steered(verbs.CANCEL, CancelDialog)

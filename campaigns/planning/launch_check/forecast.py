@@ -104,11 +104,11 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
 
 
 def _measured(project: Project, devices: int) -> Iterator[float]:
-    """Of runs that nobody and nothing held up: not paused, not sent again, and slower than the rate
-    they were given, if any."""
+    """Of runs that nobody and nothing held up: not paused, not sent again, without the wait for a
+    first part, and slower than the rate they were given, if any."""
     straight = Run.objects.filter(
         project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
-        started_at__isnull=False,
+        started_at__isnull=False, first_percent=None,
     )  # fmt: skip
     columns = ("planned", "skipped", "rate_per_second", "started_at", "finished_at")
     for planned, skipped, own, began, ended in straight.values_list(*columns)[:LOOKED_AT]:

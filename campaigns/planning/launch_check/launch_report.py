@@ -21,6 +21,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
+from campaigns.first_part import drawing, in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import (
     doubts,
@@ -233,7 +234,28 @@ class LaunchReport:
 
     @property
     def seconds(self) -> float | None:
-        return None if self.reach is None else self.pace.seconds(self.reach.devices)
+        if self.reach is None:
+            return None
+        return self.pace.seconds(self.reach.devices) + self.wait
+
+    @property
+    def first(self) -> int:
+        """How many devices go first; 0: all go at once."""
+        of = (self.campaign.first_percent, self.campaign.first_least)
+        return drawing.size_of(self.reach.devices, *of) if self.reach else 0
+
+    @property
+    def wait(self) -> int:
+        """For how many seconds the rest waits for them."""
+        return self.campaign.first_wait_seconds if self.first else 0
+
+    @property
+    def first_said(self) -> str:
+        return in_words.foretold(self.reach.devices if self.reach else None, self.campaign)
+
+    @property
+    def first_judged_by(self) -> str:
+        return in_words.judged_by(self.campaign) if self.first else ""
 
     @property
     def finishes_at(self) -> datetime | None:

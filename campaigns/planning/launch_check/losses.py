@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.reach import Reach
+from campaigns.first_part.drawing import wait_of
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.forecast import Forecast
 from campaigns.planning.outlook import Look, Refused
@@ -72,7 +73,8 @@ def _refused_words(those: list[Refused], look: Look) -> str:
 
 def out_of_time(campaign: Campaign, found: Reach, pace: Forecast) -> list[Loss]:
     """Whose turn comes when the message is not worth showing any more."""
-    seconds = pace.seconds(found.devices)
+    wait = wait_of(found.devices, campaign)
+    seconds = pace.seconds(found.devices) + wait
     if seconds <= campaign.ttl_seconds:
         return []
     said = _(
@@ -83,7 +85,7 @@ def out_of_time(campaign: Campaign, found: Reach, pace: Forecast) -> list[Loss]:
         Loss(
             Reason.EXPIRED,
             said % {"takes": in_words(seconds), "shown": in_words(campaign.ttl_seconds)},
-            devices=found.devices - pace.devices(campaign.ttl_seconds),
+            devices=found.devices - pace.devices(campaign.ttl_seconds - wait),
             of=found.devices,
             exact=found.exact,
         )

@@ -51,6 +51,9 @@ def _unknown(why: Why) -> str:
 
 def _waiting(why: Why) -> str:
     retries = [row.retry for row in why.rows if row.retry and not row.sent.status]
+    if why.follows:
+        said = _("%(person)s is in the snapshot, and waits for what comes of the first part.")
+        return said % {"person": why.contact}
     if not retries:
         return _("%(person)s is in the snapshot, and waits for their turn.") % {
             "person": why.contact

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from campaigns.first_part.first_part import held
 from campaigns.results.why.now import Fate, Now, how_they_stand
 from campaigns.results.why.rows import Row, rows_of
 from campaigns.runs.ledger import Delivery
@@ -61,6 +62,7 @@ class Why:
     rows: list[Row]
     messages: list[Message]  # theirs, in a run of messages
     now: Now
+    follows: bool = False  # all who wait of them do so for the first part
 
     @property
     def is_in(self) -> bool | None:
@@ -92,7 +94,16 @@ def why(run: Run, contact: Contact, *, now: datetime) -> Why:
     stands = how_they_stand(run, contact, now, asks=_asks(run, messages))
     ending = _ending(run, rows, messages)
     cause = _cause(run, contact, stands) if ending == Ending.NOT_IN else None
-    return Why(run, contact, ending, cause, rows, messages, stands)
+    follows = ending == Ending.WAITING and _follow(run, rows)
+    return Why(run, contact, ending, cause, rows, messages, stands, follows)
+
+
+def _follow(run: Run, rows: list[Row]) -> bool:
+    """A person's devices are all in the first part, or none is."""
+    if held(run) is None:
+        return False
+    seq = rows[0].sent.seq
+    return run.chunks.filter(follows=True, first_seq__lte=seq, last_seq__gte=seq).exists()
 
 
 def _messages(run: Run, contact: Contact) -> list[Message]:

@@ -57,6 +57,8 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
         "ttl_seconds": "1 day", "on_unknown": "resend", "goal_event": "paid",
         "goal_within_seconds": "1 day", "goal_after": "opened",
+        "first_percent": "5", "first_least": "500", "first_wait_seconds": "15 min",
+        "first_most_rejected": "5", "first_most_dead": "10", "first_least_received": "30",
     }  # fmt: skip
     for said in (values, {**values, name: otherwise(name, campaign.project).typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302

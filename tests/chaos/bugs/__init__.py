@@ -8,6 +8,7 @@ from tests.chaos.bugs import (
     consent,
     doorbells,
     fcm_faults,
+    first_part,
     freezing,
     importing,
     kills,
@@ -39,5 +40,6 @@ GROUPS = (
         alerts,
         text_checks,
         rehearsals,
+        first_part,
     ),
 )

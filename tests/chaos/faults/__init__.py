@@ -13,6 +13,7 @@ from tests.chaos.faults import (
     crowds,
     doorbells,
     fcm_faults,
+    first_part,
     freezing,
     importing,
     kills,
@@ -38,7 +39,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    *(outgoing, alerts, text_checks, rehearsals),
+    *(outgoing, alerts, text_checks, rehearsals, first_part),
 )
 
 
