@@ -18,10 +18,15 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.variants import variant
+from campaigns.planning.variants.variant import Variant, Wording
 from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
+from campaigns.runs.variants import split
+from campaigns.runs.variants.group import MAIN
+from campaigns.runs.variants.variant import RunVariant
 from campaigns.texts.content import in_place_of
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -34,6 +39,7 @@ from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
 
 MOST_WITHIN = 30 * 86_400
+MOST_CONTROL = 90
 
 
 class Campaign(OfProject):
@@ -97,6 +103,14 @@ class Campaign(OfProject):
         related_name="campaigns",
     )
     inbox = models.BooleanField(default=False, db_default=False)
+    # Of the main text, beside those of its variants.
+    weight = models.PositiveSmallIntegerField(
+        default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
+    )
+    control_percent = models.PositiveSmallIntegerField(
+        default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
+    )
+    past_holdout = models.BooleanField(default=False, db_default=False)
     # The run whose messages its own take the place of; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
@@ -251,6 +265,20 @@ class Campaign(OfProject):
         return None if last is None or series.stopped(last) else last
 
     @property
+    def wordings(self) -> list[Wording]:
+        """All of its texts, the main one first."""
+        main = Wording(MAIN, self.template, self.weight)
+        others = self.variants.select_related("template") if self.pk else ()
+        return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
+
+    @property
+    def split(self) -> split.Split:
+        """How a launch at this moment would share out its people; the seed is any."""
+        weights = tuple(one.weight for one in self.wordings)
+        held = split.holdout_of(self.project_id, self.kind, past_holdout=self.past_holdout)
+        return split.Split(1, weights, self.control_percent, held)
+
+    @property
     def rhythm(self) -> Rhythm:
         if self.at is None:
             raise ValueError("A series without a first time.")
@@ -297,7 +325,8 @@ class Campaign(OfProject):
     def _meant(self) -> tuple[Any, ...]:
         """All that a launch goes by."""
         when = [getattr(self, name) for name in TIMES]
-        who_and_what = (self.audience.frozen_rules(), self.template.frozen())
+        texts = [(one.weight, one.template.frozen()) for one in self.wordings]
+        who_and_what = (self.audience.frozen_rules(), texts)
         return (*who_and_what, self.policy, when, self.archived_at is None)
 
     def _refuse_a_second_series(self) -> None:
@@ -307,7 +336,7 @@ class Campaign(OfProject):
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
-        return self.unready(now) or self.hopeless(self.look())
+        return self.unready(now) or self.hopeless(self.look()) or self.hopeless_variants()
 
     def unready(self, now: datetime) -> dict[str, str]:
         """What can be said of it without a look at anybody."""
@@ -325,18 +354,44 @@ class Campaign(OfProject):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
-        return problems
+        return problems | self._unready_variants()
 
-    def hopeless(self, look: outlook.Look) -> dict[str, str]:
+    def _unready_variants(self) -> dict[str, str]:
+        """What is wrong with the first of them of which anything is."""
+        seen = {self.template_id}
+        for one in self.wordings[1:]:
+            words = ""
+            try:
+                one.template.clean()
+            except ValidationError as error:
+                words = " ".join(error.messages)
+            if not (one.template.title or one.template.body):
+                words = _("The text is empty: write a title and a text.")
+            if one.template.pk in seen:
+                words = _("Another variant has the same text. Choose another template.")
+            seen.add(one.template.pk)
+            if words:
+                return {"variants": f"{one.words} ({one.template}): {words}"}
+        return {}
+
+    def hopeless(self, look: outlook.Look, template: Template | None = None) -> dict[str, str]:
         if not look.hopeless:
             return {}
         said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
-        return {"template": said % {"template": self.template, "detail": look.refused[0].detail}}
+        words = {"template": template or self.template, "detail": look.refused[0].detail}
+        return {"template": said % words}
 
-    def look(self) -> outlook.Look:
+    def hopeless_variants(self) -> dict[str, str]:
+        """The same of the texts beside the main one."""
+        for one in self.wordings[1:]:
+            if hopeless := self.hopeless(self.look(one.template), one.template):
+                return {"variants": f"{one.words}: {hopeless['template']}"}
+        return {}
+
+    def look(self, template: Template | None = None) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""
         renderer = Renderer(
-            self.template.frozen(),
+            (template or self.template).frozen(),
             collapse_id="carillon-0",
             analytics_label=self.label,
             asks_receipts=self.project.asks_receipts,
@@ -350,7 +405,9 @@ class Campaign(OfProject):
         taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
         copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
         copy.corrects = None
-        copy.save()
+        with transaction.atomic():
+            copy.save()
+            variant.choose(copy, [(one.template, one.weight) for one in self.wordings[1:]])
         return copy
 
     def duplicate_for(
@@ -361,6 +418,9 @@ class Campaign(OfProject):
         copy.corrects = corrects
         copy.name = named % {"name": self.name[:80]}
         copy.audience = audience
+        copy.control_percent = 0  # who was to get nothing is not among them
+        if corrects:
+            Variant.objects.filter(campaign=copy).delete()  # one text takes the place of all
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()
         return copy
@@ -368,18 +428,26 @@ class Campaign(OfProject):
     def _make_run(self, by: str, now: datetime) -> Run:
         at = self._due(now)
         repeats = self.schedule_kind == self.Schedule.RECURRING
-        return Run.objects.create(
+        wordings = self.wordings
+        weights = [one.weight for one in wordings]
+        run = Run.objects.create(
             project_id=self.project_id,
             campaign=self,
             occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.content,
             corrects=self.corrects,
+            split=split.launched(weights, control=self.control_percent),
             rules=self.audience.frozen_rules(),
             **self.policy,
             scheduled_at=at or now,
             launched_by=by,
         )
+        RunVariant.objects.bulk_create(
+            RunVariant(run=run, number=one.number, content=one.template.frozen())
+            for one in wordings[1:]
+        )
+        return run
 
     @property
     def content(self) -> dict[str, Any]:

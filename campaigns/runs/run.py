@@ -111,6 +111,13 @@ class Run(OfProject):
     )
     goal_value = models.CharField(max_length=64, blank=True, default="", db_default="")
 
+    # Percent of the people who get nothing, so that one sees what the others' text brings about.
+    control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
+    past_holdout = models.BooleanField(default=False, db_default=False)
+    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`, and
+    # NULL, of the release before, in the migration: a trigger fills it.
+    split = models.JSONField(null=True, default=dict, editable=False)
+
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
@@ -129,6 +136,9 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
+    # How many of them have their group, if it is split. The release before knows no groups: what it
+    # would freeze of such a run is refused, because this lacks behind.
+    assigned = models.PositiveIntegerField(null=True, editable=False)
     # Devices that were not seen since then are left out: the project's policy, as it was when the
     # freezing began.
     seen_since = models.DateTimeField(null=True, editable=False)

@@ -100,6 +100,17 @@ class Project(models.Model):
             "call most of them dead. Empty: none is left out."
         ),
     )
+    holdout_percent = models.PositiveSmallIntegerField(
+        "hold out of all campaigns, percent",
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(50)],
+        help_text=_(
+            "So many of the people, always the same ones, get no campaign at all: compare what "
+            "they do with what the others do. Messages to single people and campaigns of "
+            "transactional or critical categories reach them. 0: nobody is held out."
+        ),
+    )
     asks_receipts = models.BooleanField(
         "ask for receipts",
         default=False,

@@ -154,7 +154,9 @@ FINAL = (
     " WHERE r.contact_id = c.id AND r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = %s"
 )
 NOT_REACHED = (
-    f"{OF_PERSON} AND NOT EXISTS (SELECT 1 FROM campaigns_recipient one"
+    # Whoever was to get nothing was not missed.
+    f"{OF_PERSON} AND COALESCE(r.variant, 0) >= 0"
+    " AND NOT EXISTS (SELECT 1 FROM campaigns_recipient one"
     " JOIN campaigns_delivery x ON x.run_id = one.run_id AND x.seq = one.seq"
     " WHERE one.contact_id = r.contact_id AND one.run_id = r.run_id"
     " AND one.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = 'accepted')"
@@ -199,7 +201,7 @@ ENDED_IN = (
 NOT_REACHED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
     " LEFT JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq AND x.status = 'accepted'"
-    " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s"
+    " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s AND COALESCE(r.variant, 0) >= 0"
     " GROUP BY r.contact_id, r.run_id HAVING count(x.seq) = 0"
 )
 

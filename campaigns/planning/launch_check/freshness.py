@@ -28,7 +28,9 @@ def changed(campaign: Campaign, looked_at: str) -> list[str]:
 def _parts(campaign: Campaign) -> dict[str, str]:
     shown = {
         "audience": [campaign.audience_id, _rules_of(campaign.audience)],
-        "template": [campaign.template_id, campaign.template.frozen()],
+        "template": [
+            [one.template.pk, one.weight, one.template.frozen()] for one in campaign.wordings
+        ],
         "campaign": [campaign.label, campaign.kind, *(_kept(campaign, name) for name in GUARDED)],
     }
     return {name: seen.mark(value) for name, value in shown.items()}

@@ -79,7 +79,9 @@ class LaunchReport:
     @cached_property
     def problems(self) -> dict[str, str]:
         """Why a launch would be refused, by field."""
-        return self._unready or self.campaign.hopeless(self.look)
+        return (
+            self._unready or self.campaign.hopeless(self.look) or self.campaign.hopeless_variants()
+        )
 
     @cached_property
     def _unready(self) -> dict[str, str]:
