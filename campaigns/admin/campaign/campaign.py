@@ -17,7 +17,7 @@ from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
 from campaigns.admin.calendar.calendar import Calendar
-from campaigns.admin.campaign import composing, filing, steps
+from campaigns.admin.campaign import composing, filing, steps, variants
 from campaigns.admin.campaign.ending import StopDialog
 from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
@@ -148,6 +148,7 @@ class CampaignPage(Page):
         was_for = None if not change else Template.objects.filter(campaigns=obj.pk).first()
         form.save_what_was_made(request, self.admin_site)
         super().save_model(request, obj, form, change)
+        variants.save(form, obj)
         composing.drop_if_empty(was_for)
         composing.say_if_twice(request, obj, form)
 

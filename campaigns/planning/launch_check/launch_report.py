@@ -22,7 +22,7 @@ from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import doubts, forecast, losses, quiet, skipped
+from campaigns.planning.launch_check import doubts, forecast, losses, quiet, sharing, skipped
 from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Skipped
@@ -82,6 +82,30 @@ class LaunchReport:
         return (
             self._unready or self.campaign.hopeless(self.look) or self.campaign.hopeless_variants()
         )
+
+    # --- Who gets which text ----------------------------------------------------------------------
+
+    @cached_property
+    def shares(self) -> list[sharing.Share]:
+        """Nothing where everybody gets the same text."""
+        texts = {one.number: str(one.template) for one in self.campaign.wordings}
+        return sharing.shares(self.campaign.split, texts, self.reach)
+
+    @cached_property
+    def enough(self) -> str:
+        return sharing.enough(self.campaign, self.shares) if self.reach else ""
+
+    @cached_property
+    def wordings(self) -> list[tuple[str, preview.Card]]:
+        """Each text as one and the same person would read it, where there are several."""
+        texts = self.campaign.wordings
+        if len(texts) < 2 or not self._readable or not self.samples:
+            return []
+        shown = self.samples[0]
+        return [
+            (one.words, preview.card(one.template.frozen(), shown.person, platform=shown.platform))
+            for one in texts
+        ]
 
     @cached_property
     def _unready(self) -> dict[str, str]:
@@ -156,7 +180,8 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        return skipped.foretold(self.campaign, self._rules, self.reach)
+        found = skipped.foretold(self.campaign, self._rules, self.reach)
+        return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
 
     @property
     def sent_to(self) -> int | None:

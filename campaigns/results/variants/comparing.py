@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -19,8 +20,10 @@ from campaigns.results.breakdown import Kind
 from campaigns.results.variants import counting
 from campaigns.results.variants.counting import People
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import CONTROL, MAIN, gets_a_text, in_words
+from campaigns.runs.variants.group import CONTROL, MAIN, gets_a_text, in_words, name_of
 from notifications.values.shares import share
+
+EVERY = "sent"  # all who were sent a text, whichever
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ class Line:
     @property
     def words(self) -> str:
         return in_words(self.group)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.group)
+
+    @property
+    def may_have(self) -> int:
+        """Devices that may have got it; 0 until they are counted."""
+        return self.kind.accepted + self.kind.unknown if self.kind else 0
 
     @property
     def gets_a_text(self) -> bool:
@@ -63,6 +75,7 @@ class Comparison:
     metric: Metric
     one: str  # in words
     other: str
+    codes: tuple[str, str]
     count: int
     of: int
     other_count: int
@@ -188,21 +201,23 @@ def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     sent = [group for group in people if gets_a_text(group)]
     count, of = (sum(each.get(group, 0) for group in sent) for each in (did, people))
     names = (_("Those who were sent it"), in_words(CONTROL))
+    codes = (EVERY, name_of(CONTROL))
     control = (did.get(CONTROL, 0), people[CONTROL])
-    return [_comparison(Metric.DID, names, (count, of), control, comparisons=1, **goal)]
+    return [_comparison(Metric.DID, names, codes, (count, of), control, comparisons=1, **goal)]
 
 
 def _compared(
-    metric: Metric, one: int, other: int, counts: People, people: People, **more: int | str
+    metric: Metric, one: int, other: int, counts: People, people: People, **more: Any
 ) -> Comparison:
-    names = in_words(one), in_words(other)
+    names, codes = (in_words(one), in_words(other)), (name_of(one), name_of(other))
     mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, other))
-    return _comparison(metric, names, mine, theirs, **more)
+    return _comparison(metric, names, codes, mine, theirs, **more)
 
 
 def _comparison(
     metric: Metric,
     names: tuple[str, str],
+    codes: tuple[str, str],
     one: tuple[int, int],
     other: tuple[int, int],
     *,
@@ -212,4 +227,4 @@ def _comparison(
     answer = Answer.TOO_EARLY
     if evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
         answer = Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER
-    return Comparison(metric, *names, *one, *other, answer, goal)
+    return Comparison(metric, *names, codes, *one, *other, answer, goal)

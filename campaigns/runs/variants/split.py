@@ -119,6 +119,12 @@ def of(run: Run) -> Split | None:
     )
 
 
+def groups(run: Run) -> list[int]:
+    """Those that the run has, or may have; none where it is not split."""
+    found = of(run)
+    return [*found.shares()] if found else []
+
+
 def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:
     """Percent of the people who get no campaign at all. What somebody waits for, such as a receipt
     of what they bought, is not held back from anybody."""

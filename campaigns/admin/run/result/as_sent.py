@@ -20,6 +20,9 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.revisions.revision import FIRST, content_of, contents_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import in_words
+from campaigns.runs.variants.variant import contents_of as variants_of
+from campaigns.runs.variants.variant import has_variants
 from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.preview import Card
@@ -29,18 +32,19 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale and revision of the text, preferably one whose message was accepted.
+# One recipient for each locale, and for each revision or variant of the text, preferably one whose message was accepted.
 READERS = """
-SELECT DISTINCT ON (locale, revision) * FROM (
+SELECT DISTINCT ON (locale, revision, variant) * FROM (
     SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
         COALESCE(r.platform, v.platform, 'android') AS platform,
-        COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision
+        COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision,
+        COALESCE(r.variant, 0) AS variant
     FROM campaigns_recipient r
     JOIN notifications_contact c ON c.id = r.contact_id
     LEFT JOIN notifications_device v ON v.id = r.device_id
     LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
-    WHERE r.run_id = %(run)s AND r.seq <= %(most)s
-) x ORDER BY locale, revision, status <> 'accepted', seq
+    WHERE r.run_id = %(run)s AND r.seq <= %(most)s AND COALESCE(r.variant, 0) >= 0
+) x ORDER BY locale, revision, variant, status <> 'accepted', seq
 """
 
 
@@ -51,6 +55,7 @@ class Reading:
     card: Card
     status: str = ""
     revision: int = 0  # of a run's text that was changed under way
+    variant: str = ""  # in words, of a run that has several
 
     @property
     def accepted(self) -> bool:
@@ -81,19 +86,23 @@ def readings(run: Run) -> list[Reading]:
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    contents = contents_of(run)
-    rows = _one_of_each_text(contents, _readers(run))
+    # A text is changed under way, or has variants: never both.
+    splits = has_variants(run)
+    contents = variants_of(run) if splits else contents_of(run)
+    by_what = "variant" if splits else "revision"
+    rows = _one_of_each_text(contents, by_what, _readers(run))
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
     return [
         Reading(
             preview.card(
-                contents[row["revision"]],
+                contents[row[by_what]],
                 people[row["contact_id"]],
                 locale=row["locale"],
                 platform=row["platform"],
             ),
             row["status"],
             revision=row["revision"] if run.revision > FIRST else 0,
+            variant=in_words(row["variant"]) if splits else "",
         )
         for row in rows
         if row["contact_id"] in people
@@ -126,7 +135,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
 
 
 def _one_of_each_text(
-    contents: dict[int, Any], rows: Iterable[dict[str, Any]]
+    contents: dict[int, Any], by_what: str, rows: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Two locales with the same text, such as de-AT and de, are shown once; the newest text and
     accepted recipients come first."""
@@ -135,6 +144,6 @@ def _one_of_each_text(
         rows,
         key=lambda row: (-row["revision"], row["status"] != Delivery.Status.ACCEPTED, row["seq"]),
     ):
-        read = in_language(contents[row["revision"]], row["locale"])
+        read = in_language(contents[row[by_what]], row["locale"])
         found.setdefault(orjson.dumps(read), row)
     return list(found.values())[:MOST]
