@@ -27,7 +27,9 @@ FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
     OpenApiParameter("revision", int, description="Only those of this revision of the text."),
-    OpenApiParameter("variant", str, enum=[*group.NUMBERS], description="Only those of this group."),
+    OpenApiParameter(
+        "variant", str, enum=[*group.NUMBERS], description="Only those of this group."
+    ),
 ]
 ARRIVED = {
     "seq": 7,

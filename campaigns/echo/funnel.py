@@ -120,9 +120,7 @@ def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
     return of_values(run, kept, by, [value for value, _ in largest_first])
 
 
-def of_values(
-    run: Run, kept: Breakdown | None, by: str, values: Sequence[str]
-) -> list[OfGroup]:
+def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) -> list[OfGroup]:
     """The same of these groups, in this order; before they are counted, without shares."""
     sums, reached = _sums(run.pk), _goal_sums(run)
     step = STEP_OF[Run.GoalAfter(run.goal_after)]

@@ -44,7 +44,8 @@ IN_A_GROUP = "(cut.by <> 'variant' OR variant IS NOT NULL)"
 OF_RECEIPTS = f"""
 WITH theirs AS MATERIALIZED (
     SELECT told.seq, told.event, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
-        r.variant::text AS variant, extract(epoch FROM told.at - run.started_at) / 600 AS after, run.started_at
+        r.variant::text AS variant, run.started_at,
+        extract(epoch FROM told.at - run.started_at) / 600 AS after
     FROM campaigns_receipt told
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = told.seq
     JOIN campaigns_run run ON run.id = %(run)s

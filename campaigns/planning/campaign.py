@@ -18,15 +18,12 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
-from campaigns.planning.variants import variant
-from campaigns.planning.variants.variant import Variant, Wording
+from campaigns.planning.variants import launching, variant
 from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants import split
-from campaigns.runs.variants.group import MAIN
-from campaigns.runs.variants.variant import RunVariant
 from campaigns.texts.content import in_place_of
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -265,20 +262,6 @@ class Campaign(OfProject):
         return None if last is None or series.stopped(last) else last
 
     @property
-    def wordings(self) -> list[Wording]:
-        """All of its texts, the main one first."""
-        main = Wording(MAIN, self.template, self.weight)
-        others = self.variants.select_related("template") if self.pk else ()
-        return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
-
-    @property
-    def split(self) -> split.Split:
-        """How a launch at this moment would share out its people; the seed is any."""
-        weights = tuple(one.weight for one in self.wordings)
-        held = split.holdout_of(self.project_id, self.kind, past_holdout=self.past_holdout)
-        return split.Split(1, weights, self.control_percent, held)
-
-    @property
     def rhythm(self) -> Rhythm:
         if self.at is None:
             raise ValueError("A series without a first time.")
@@ -325,7 +308,7 @@ class Campaign(OfProject):
     def _meant(self) -> tuple[Any, ...]:
         """All that a launch goes by."""
         when = [getattr(self, name) for name in TIMES]
-        texts = [(one.weight, one.template.frozen()) for one in self.wordings]
+        texts = [(one.weight, one.template.frozen()) for one in launching.wordings(self)]
         who_and_what = (self.audience.frozen_rules(), texts)
         return (*who_and_what, self.policy, when, self.archived_at is None)
 
@@ -336,7 +319,7 @@ class Campaign(OfProject):
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
-        return self.unready(now) or self.hopeless(self.look()) or self.hopeless_variants()
+        return self.unready(now) or self.hopeless(self.look()) or launching.hopeless(self)
 
     def unready(self, now: datetime) -> dict[str, str]:
         """What can be said of it without a look at anybody."""
@@ -354,25 +337,7 @@ class Campaign(OfProject):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
-        return problems | self._unready_variants()
-
-    def _unready_variants(self) -> dict[str, str]:
-        """What is wrong with the first of them of which anything is."""
-        seen = {self.template_id}
-        for one in self.wordings[1:]:
-            words = ""
-            try:
-                one.template.clean()
-            except ValidationError as error:
-                words = " ".join(error.messages)
-            if not (one.template.title or one.template.body):
-                words = _("The text is empty: write a title and a text.")
-            if one.template.pk in seen:
-                words = _("Another variant has the same text. Choose another template.")
-            seen.add(one.template.pk)
-            if words:
-                return {"variants": f"{one.words} ({one.template}): {words}"}
-        return {}
+        return problems | launching.unready(self)
 
     def hopeless(self, look: outlook.Look, template: Template | None = None) -> dict[str, str]:
         if not look.hopeless:
@@ -380,13 +345,6 @@ class Campaign(OfProject):
         said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
         words = {"template": template or self.template, "detail": look.refused[0].detail}
         return {"template": said % words}
-
-    def hopeless_variants(self) -> dict[str, str]:
-        """The same of the texts beside the main one."""
-        for one in self.wordings[1:]:
-            if hopeless := self.hopeless(self.look(one.template), one.template):
-                return {"variants": f"{one.words}: {hopeless['template']}"}
-        return {}
 
     def look(self, template: Template | None = None) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""
@@ -407,7 +365,7 @@ class Campaign(OfProject):
         copy.corrects = None
         with transaction.atomic():
             copy.save()
-            variant.choose(copy, [(one.template, one.weight) for one in self.wordings[1:]])
+            variant.choose(copy, [(one.template, one.weight) for one in self.variants.all()])
         return copy
 
     def duplicate_for(
@@ -420,7 +378,7 @@ class Campaign(OfProject):
         copy.audience = audience
         copy.control_percent = 0  # who was to get nothing is not among them
         if corrects:
-            Variant.objects.filter(campaign=copy).delete()  # one text takes the place of all
+            variant.choose(copy, [])  # one text takes the place of all
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()
         return copy
@@ -428,8 +386,8 @@ class Campaign(OfProject):
     def _make_run(self, by: str, now: datetime) -> Run:
         at = self._due(now)
         repeats = self.schedule_kind == self.Schedule.RECURRING
-        wordings = self.wordings
-        weights = [one.weight for one in wordings]
+        texts = launching.wordings(self)
+        weights = [one.weight for one in texts]
         run = Run.objects.create(
             project_id=self.project_id,
             campaign=self,
@@ -443,10 +401,7 @@ class Campaign(OfProject):
             scheduled_at=at or now,
             launched_by=by,
         )
-        RunVariant.objects.bulk_create(
-            RunVariant(run=run, number=one.number, content=one.template.frozen())
-            for one in wordings[1:]
-        )
+        launching.freeze(run, texts)
         return run
 
     @property

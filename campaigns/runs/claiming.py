@@ -44,7 +44,7 @@ class Locked(OperationalError):
     """Ours, and its row is locked for long: trouble, as when lock_timeout ends a wait."""
 
 
-# Who gets nothing on purpose. Before all else: to compare them, the groups must be as they were cut.
+# Who gets nothing on purpose. Before all else: groups are compared as they were cut.
 ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
     WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
 # Why a recipient is left out just now; empty: they are not. Whoever is out is that first: what

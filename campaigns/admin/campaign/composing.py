@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.campaign import steps, variants
+from campaigns.admin.campaign import steps
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
@@ -132,7 +133,7 @@ def drop_if_empty(template: Template | None) -> None:
     """The empty text a draft began with, once another was chosen instead."""
     if template is None or template.title or template.body:
         return
-    if not template.campaigns.exists():
+    if not (template.campaigns.exists() or template.variants.exists()):
         template.delete()
 
 

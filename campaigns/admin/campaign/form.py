@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin.campaign import colleagues, in_place, variants
+from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import Campaign
@@ -64,9 +65,7 @@ def _tell_the_kinds(field: Any) -> None:
     field.help_text = format_html("{}{}", field.help_text, kinds)
 
 
-class CampaignForm(in_place.InPlace):
-    locals().update(variants.fields())
-
+class CampaignForm(variants.OfVariants):
     at = WallClock(
         label=gettext_lazy("Local time"),
         required=False,

@@ -17,15 +17,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.admin.audience.inquiry import problems
-from campaigns.admin.campaign import variants, when
+from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
+from campaigns.admin.campaign.variants import fields as variants
+from campaigns.admin.run.deliveries import number
 from campaigns.admin.test_send import pages as test_sends
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.echo import goal_in_words
-from campaigns.admin.run.deliveries import number
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport

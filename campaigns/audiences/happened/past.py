@@ -19,6 +19,7 @@ from campaigns.audiences.happened import reported
 from campaigns.audiences.happened.kind import Kind, Named, Names, Sql
 from campaigns.runs import reasons
 from campaigns.runs.reasons import Reason
+from campaigns.runs.variants import group
 from notifications.values.moments import in_words
 from notifications.values.text import unstorable
 
@@ -50,9 +51,10 @@ OUTCOMES = {
 }
 WITH_REASON = ("rejected", "skipped", "unknown")
 WITH_REVISION = ("accepted", *WITH_REASON)
+WITH_VARIANT = ("planned", *WITH_REVISION)
 KEYS = {
     *("outcome", "reason", "variable", reported.CAN_TELL),
-    *("campaign", "run", "within", "at_least", "revision"),
+    *("campaign", "run", "within", "at_least", "revision", "variant"),
 }
 KEPT = "runs"  # the ids of the runs it covers, as of a count or the start of a run
 WHOLE = "whole"  # set if the rule is checked for everybody at once
@@ -83,6 +85,7 @@ def _problem(op: str, value: Any) -> str:
     return (
         _reason_problem(value)
         or _revision_problem(value)
+        or _variant_problem(value)
         or reported.can_tell_problem(value)
         or _runs_problem(value)
         or _kept_problem(value.get(KEPT, []))
@@ -122,6 +125,20 @@ def _revision_problem(value: dict[str, Any]) -> str:
             "and with accepted, rejected, skipped and unknown."
         )
     return ""
+
+
+def _variant_problem(value: dict[str, Any]) -> str:
+    if "variant" not in value:
+        return ""
+    known = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
+    alone = not {"reason", "revision"} & value.keys()
+    if known and alone and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
+        return ""
+    said = _(
+        "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
+        "planned, accepted, rejected, skipped and unknown."
+    )
+    return said % {"known": ", ".join(group.NUMBERS)}
 
 
 def _runs_problem(value: dict[str, Any]) -> str:
@@ -167,6 +184,8 @@ def _rows(value: dict[str, Any]) -> Sql:
     runs = value[KEPT]
     if value["outcome"] in reported.TOLD:
         return reported.rows(value, runs)
+    if variant := value.get("variant"):
+        return _of_variant(value, runs, group.NUMBERS[variant])
     if value["outcome"] == "planned":
         return Sql(OF_PERSON, [runs])
     if value["outcome"] == "not_reached":
@@ -179,6 +198,12 @@ def _rows(value: dict[str, Any]) -> Sql:
     if revision := value.get("revision"):
         return Sql(f"{FINAL} AND x.revision = %s", [runs, runs, value["outcome"], revision])
     return Sql(FINAL, [runs, runs, value["outcome"]])
+
+
+def _of_variant(value: dict[str, Any], runs: list[int], number: int) -> Sql:
+    if value["outcome"] == "planned":
+        return Sql(f"{OF_PERSON} AND r.variant = %s", [runs, number])
+    return Sql(f"{FINAL} AND r.variant = %s", [runs, runs, value["outcome"], number])
 
 
 def _sql(op: str, value: Any) -> Sql:
@@ -232,7 +257,7 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
     if value["outcome"] in reported.TOLD:
         return reported.in_run(value, run, people)
     if value["outcome"] == "planned":
-        return Sql(PLANNED_IN, [run, *people])
+        return _with_variant(Sql(PLANNED_IN, [run, *people]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED_IN, [run, run, *people])
     sql, params = ENDED_IN, [run, run, *people, value["outcome"]]
@@ -242,7 +267,13 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         sql, params = f"{sql} AND x.detail = %s", [*params, missing(variable)]
     if revision := value.get("revision"):
         sql, params = f"{sql} AND x.revision = %s", [*params, revision]
-    return Sql(sql, params)
+    return _with_variant(Sql(sql, params), value)
+
+
+def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:
+    if variant := value.get("variant"):
+        return Sql(f"{rows.sql} AND r.variant = %s", [*rows.params, group.NUMBERS[variant]])
+    return rows
 
 
 def _found(rows: Sql, value: dict[str, Any]) -> Sql:
@@ -321,6 +352,8 @@ def _which(value: dict[str, Any], names: Names) -> str:
     said = which.format(run=run, campaign=called)
     if revision := value.get("revision"):
         said = _("{run} (revision {number} of its text)").format(run=said, number=revision)
+    if variant := value.get("variant"):
+        said = f"{said} ({group.in_words(group.NUMBERS[variant])})"
     if within := value.get("within"):
         span = in_words(parse_duration(within))
         said = _("{run} within the last {span}").format(run=said, span=span)

@@ -27,6 +27,7 @@ from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Skipped
 from campaigns.planning.outlook import Look
+from campaigns.planning.variants import launching
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -79,17 +80,17 @@ class LaunchReport:
     @cached_property
     def problems(self) -> dict[str, str]:
         """Why a launch would be refused, by field."""
-        return (
-            self._unready or self.campaign.hopeless(self.look) or self.campaign.hopeless_variants()
-        )
+        if self._unready:
+            return self._unready
+        return self.campaign.hopeless(self.look) or launching.hopeless(self.campaign)
 
     # --- Who gets which text ----------------------------------------------------------------------
 
     @cached_property
     def shares(self) -> list[sharing.Share]:
         """Nothing where everybody gets the same text."""
-        texts = {one.number: str(one.template) for one in self.campaign.wordings}
-        return sharing.shares(self.campaign.split, texts, self.reach)
+        texts = {one.number: str(one.template) for one in launching.wordings(self.campaign)}
+        return sharing.shares(launching.split_of(self.campaign), texts, self.reach)
 
     @cached_property
     def enough(self) -> str:
@@ -98,7 +99,7 @@ class LaunchReport:
     @cached_property
     def wordings(self) -> list[tuple[str, preview.Card]]:
         """Each text as one and the same person would read it, where there are several."""
-        texts = self.campaign.wordings
+        texts = launching.wordings(self.campaign)
         if len(texts) < 2 or not self._readable or not self.samples:
             return []
         shown = self.samples[0]
@@ -270,6 +271,7 @@ class LaunchReport:
         if self._readable:
             found += doubts.of_text(self.campaign)
         found += doubts.of_goal(self.campaign, self.now)
+        found += doubts.of_variants(self.campaign)
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:

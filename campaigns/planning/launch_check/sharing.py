@@ -14,6 +14,7 @@ from campaigns.echo.certainty import evidence
 from campaigns.echo.funnel import opened
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.variants.launching import split_of
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import CONTROL, HOLDOUT, gets_a_text, in_words, name_of
@@ -69,7 +70,7 @@ def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[
 
 def losses(campaign: Campaign, found: Reach) -> list[Loss]:
     """Who gets nothing on purpose, by chance: about so many."""
-    parts = campaign.split.shares()
+    parts = split_of(campaign).shares()
     named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
     return [
         _loss(group, reason, round(found.devices * parts[group]), found)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -75,7 +74,7 @@ class Comparison:
     metric: Metric
     one: str  # in words
     other: str
-    codes: tuple[str, str]
+    codes: tuple[str, str]  # the same for programs
     count: int
     of: int
     other_count: int
@@ -85,7 +84,8 @@ class Comparison:
 
     @property
     def intervals(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        return wilson.interval(self.count, self.of), wilson.interval(self.other_count, self.other_of)
+        mine, theirs = (self.count, self.of), (self.other_count, self.other_of)
+        return wilson.interval(*mine), wilson.interval(*theirs)
 
     @property
     def sentence(self) -> str:
@@ -182,8 +182,7 @@ def _of_openings(people: People, opened: People | None) -> list[Comparison]:
     if not opened or MAIN not in people:
         return []
     return [
-        _compared(Metric.OPENED, group, MAIN, opened, people, comparisons=len(others))
-        for group in others
+        _compared(Metric.OPENED, group, opened, people, comparisons=len(others)) for group in others
     ]
 
 
@@ -191,10 +190,9 @@ def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     if not did:
         return []
     others = [group for group in sorted(people) if group > MAIN]
-    goal = {"goal": run.goal_event}
     if CONTROL not in people:
         return [
-            _compared(Metric.DID, group, MAIN, did, people, comparisons=len(others), **goal)
+            _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)
             for group in others
             if MAIN in people
         ]
@@ -203,28 +201,23 @@ def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     names = (_("Those who were sent it"), in_words(CONTROL))
     codes = (EVERY, name_of(CONTROL))
     control = (did.get(CONTROL, 0), people[CONTROL])
-    return [_comparison(Metric.DID, names, codes, (count, of), control, comparisons=1, **goal)]
+    answer = _answer((count, of), control, comparisons=1)
+    return [Comparison(Metric.DID, *names, codes, count, of, *control, answer, run.goal_event)]
 
 
 def _compared(
-    metric: Metric, one: int, other: int, counts: People, people: People, **more: Any
+    metric: Metric, one: int, counts: People, people: People, *, comparisons: int, goal: str = ""
 ) -> Comparison:
-    names, codes = (in_words(one), in_words(other)), (name_of(one), name_of(other))
-    mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, other))
-    return _comparison(metric, names, codes, mine, theirs, **more)
+    """A variant beside the main text."""
+    names = in_words(one), in_words(MAIN)
+    mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, MAIN))
+    answer = _answer(mine, theirs, comparisons=comparisons)
+    codes = (name_of(one), name_of(MAIN))
+    return Comparison(metric, *names, codes, *mine, *theirs, answer, goal)
 
 
-def _comparison(
-    metric: Metric,
-    names: tuple[str, str],
-    codes: tuple[str, str],
-    one: tuple[int, int],
-    other: tuple[int, int],
-    *,
-    comparisons: int = 1,
-    goal: str = "",
-) -> Comparison:
-    answer = Answer.TOO_EARLY
-    if evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
-        answer = Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER
-    return Comparison(metric, *names, codes, *one, *other, answer, goal)
+def _answer(one: tuple[int, int], other: tuple[int, int], *, comparisons: int) -> Answer:
+    """So many of so many in each."""
+    if not evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
+        return Answer.TOO_EARLY
+    return Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER

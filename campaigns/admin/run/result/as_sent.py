@@ -32,7 +32,8 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale, and for each revision or variant of the text, preferably one whose message was accepted.
+# One recipient for each locale, and each revision or variant of the text, preferably one whose
+# message was accepted.
 READERS = """
 SELECT DISTINCT ON (locale, revision, variant) * FROM (
     SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
@@ -82,7 +83,9 @@ def readings(run: Run) -> list[Reading]:
         found = _of_recipients(run) or _of_somebody(run)
     except LiquidError:
         return []
-    return sorted(found, key=lambda one: (-one.revision, not one.accepted, not one.card.message))
+    return sorted(
+        found, key=lambda one: (-one.revision, not one.accepted, not one.card.message, one.variant)
+    )
 
 
 def _of_recipients(run: Run) -> list[Reading]:

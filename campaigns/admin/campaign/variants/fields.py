@@ -1,4 +1,4 @@
-"""The variants in the form of a campaign: a template and a weight for each text beside the main one."""
+"""The variants in the form of a campaign: a template and a weight for each other text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
+from campaigns.admin.campaign.in_place import InPlace
 from campaigns.planning.variants import variant
 from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs.variants.group import LETTERS, in_words
@@ -41,17 +42,23 @@ def _weight() -> forms.IntegerField:
     )
 
 
-def fields() -> dict[str, forms.Field]:
-    found: dict[str, forms.Field] = {WEIGHT: _weight()}
-    for _number, template, weight in PAIRS:
-        found[template] = forms.ModelChoiceField(
-            Template.objects.none(),
-            required=False,
-            empty_label=gettext_lazy("None"),
-            widget=UnfoldAdminSelectWidget,
-        )
-        found[weight] = _weight()
-    return found
+def _template() -> forms.ModelChoiceField[Template]:
+    return forms.ModelChoiceField(
+        Template.objects.none(),
+        required=False,
+        empty_label=gettext_lazy("None"),
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+class OfVariants(InPlace):
+    """The fields themselves; empty rows are variants that there are not."""
+
+    weight = _weight()
+    variant_1, weight_1 = _template(), _weight()
+    variant_2, weight_2 = _template(), _weight()
+    variant_3, weight_3 = _template(), _weight()
+    variant_4, weight_4 = _template(), _weight()
 
 
 def offer(form: Any, project_id: int | None) -> None:
@@ -92,8 +99,7 @@ def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
 
 
 def save(form: Any, campaign: Any) -> None:
-    if variant.choose(campaign, chosen(form.cleaned_data)):
-        form.variants_changed = True
+    variant.choose(campaign, chosen(form.cleaned_data))
 
 
 def posted(data: Any, project_id: int) -> Sequence[tuple[int, Template, int]]:
