@@ -137,25 +137,23 @@ class Compared:
 
 def compared(run: Run) -> Compared | None:
     """None while not everybody is in a group, and where nobody is in any."""
-    people = _numbers(run, "people")
-    if not people or run.forgotten_at:
+    if run.forgotten_at or not run.split or run.evaluated_at is None:
         return None
+    people, devices = counting.groups(run)
     opened, did = counting.opened(run), counting.did(run)
-    lines = _lines(run, people, opened, did)
+    lines = _lines(run, (people, devices), opened, did)
     comparisons = [*_of_openings(people, opened), *_of_deeds(run, people, did)]
     return Compared(lines, comparisons, whole=opened is not None and did is not None)
 
 
-def _numbers(run: Run, name: str) -> People:
-    kept = (run.split or {}).get(name, {})
-    return {int(group): count for group, count in kept.items()}
-
-
-def _lines(run: Run, people: People, opened: People | None, did: People | None) -> list[Line]:
+def _lines(
+    run: Run, numbers: tuple[People, People], opened: People | None, did: People | None
+) -> list[Line]:
+    people, devices = numbers
     kept = breakdown.kept_of(run)
     kinds = {kind.value: kind for kind in breakdown.cut(kept, "variant").kinds} if kept else {}
     able = kept if kept and kept.knows_who_reports else None
-    groups, devices = sorted(people, key=_place), _numbers(run, "devices")
+    groups = sorted(people, key=_place)
     told = funnel.of_values(run, able, "variant", [str(group) for group in groups])
     return [
         Line(

@@ -7,13 +7,16 @@ which has nothing to open, could not be compared.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from django.db import connection
 
 from campaigns.echo.receipt import Event
+from campaigns.runs import ledger
 from campaigns.runs.run import Run
+from campaigns.runs.variants import split
 from notifications.people.events.partitions import TABLE
 from notifications.postgres.budget import TooSlow, within
 
@@ -32,6 +35,21 @@ WHERE e.project_id = %(project)s AND e.name = %(goal)s AND e.at >= %(began)s AND
 """
 
 People = dict[int, int]  # by group
+
+
+def groups(run: Run) -> tuple[People, People]:
+    """How many people and devices are in each, once everybody is in one. The freeze has counted
+    them; where the release before ended it, they are counted now."""
+    kept = run.split
+    if "people" not in kept:
+        with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+            kept = split.counted(ledger.partition("campaigns_recipient", run.pk))
+    people, devices = (kept.get(name, {}) for name in ("people", "devices"))
+    return _by_group(people), _by_group(devices)
+
+
+def _by_group(counts: dict[str, int]) -> People:
+    return {int(group): count for group, count in counts.items()}
 
 
 def opened(run: Run) -> People | None:

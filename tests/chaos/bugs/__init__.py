@@ -19,6 +19,7 @@ from tests.chaos.bugs import (
     redis_faults,
     refusals,
     slow_callers,
+    variants,
 )
 
 GROUPS = (
@@ -35,5 +36,6 @@ GROUPS = (
         receipts,
         outgoing,
         alerts,
+        variants,
     ),
 )

@@ -28,6 +28,7 @@ from tests.chaos.faults import (
     restoring,
     several_hosts,
     slow_callers,
+    variants,
     versions,
     wires,
 )
@@ -36,7 +37,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    *(outgoing, alerts),
+    *(outgoing, alerts, variants),
 )
 
 
