@@ -105,7 +105,7 @@ class Campaign(OfProject):
         default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
     )
     control_percent = models.PositiveSmallIntegerField(
-        default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
+        blank=True, default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
     )
     past_holdout = models.BooleanField(default=False, db_default=False)
     # The run whose messages its own take the place of; see `correcting.py`.
@@ -181,6 +181,7 @@ class Campaign(OfProject):
 
     def clean(self) -> None:
         problems: dict[str, str] = {}
+        self.control_percent = self.control_percent or 0  # an empty field is nobody
         if self.schedule_kind == self.Schedule.AT and self.at is None:
             problems["at"] = _("Choose a time, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING:

@@ -102,6 +102,7 @@ class Project(models.Model):
     )
     holdout_percent = models.PositiveSmallIntegerField(
         "hold out of all campaigns, percent",
+        blank=True,
         default=0,
         db_default=0,
         validators=[MaxValueValidator(50)],
@@ -172,6 +173,7 @@ class Project(models.Model):
     def clean(self) -> None:
         """What is stored may stay: an ID is judged when it is new."""
         wrong: dict[str, Any] = {}
+        self.holdout_percent = self.holdout_percent or 0  # an empty field holds nobody out
         try:
             self.image_hosts = images.in_order(self.image_hosts)
         except ValidationError as error:
